@@ -1,17 +1,20 @@
-# docker build -t shoal .                                            CPU
-# docker build -t shoal --build-arg SETUP=--cuda .                   with the CUDA plug-in and its libraries
-# docker build -t shoal --build-arg SETUP=--cuda --build-arg EFA=1.47.0 --build-arg EFA_SHA256=… .      and EFA
-# docker build -t shoal --build-arg TOOLKIT=5.1.4 .                  with sagemaker-training, OpenMPI and sshd
+# docker build -t shoal .                                   CPU
+# docker build -t shoal --build-arg SETUP=--cuda .          with the CUDA plug-in and its libraries
+#   and --build-arg EFA=1.47.0 --build-arg EFA_SHA256=…     also with EFA
+# docker build -t shoal --build-arg TOOLKIT=5.1.4 .         with sagemaker-training, OpenMPI, sshd
 #
 # docker run shoal train --data /data …        docker run --user shoal shoal shoal doctor
-# SageMaker starts a container with the command `train`. On PATH it is a link to shoal or, with TOOLKIT,
-# scripts/sagemaker/image/train.py, which starts the toolkit. There is no ENTRYPOINT, so shoal is the first process
-# and receives the signals. The image has no /opt/ml. Any user may run the container. The default is root, because
-# /opt/ml belongs to root on SageMaker. scripts/image_check builds the image, trains in it and checks what is in it.
 #
-# Everything that is downloaded is checked: the base image and EFA's installer against a digest given here or by the
-# caller, LibTorch against scripts/setup/wheels.lock, Python packages against scripts/sagemaker/image, Debian's packages
-# by apt. A new digest of the base: docker buildx imagetools inspect debian:12-slim
+# SageMaker starts a container with the command `train`. On PATH, it is a link to shoal or, with
+# TOOLKIT, to scripts/sagemaker/image/train.py, which starts the toolkit. There is no ENTRYPOINT, so
+# shoal is the first process and receives the signals. The image has no /opt/ml. Any user may run
+# the container. The default is root, because /opt/ml belongs to root on SageMaker.
+# scripts/image_check builds the image, trains in it and checks its content.
+#
+# Everything that is downloaded is checked: the base image and EFA's installer against a digest
+# given here or by the caller, LibTorch against scripts/setup/wheels.lock, Python packages against
+# scripts/sagemaker/image, Debian's packages by apt.
+# To print a new digest of the base image: docker buildx imagetools inspect debian:12-slim
 ARG BASE=debian:12-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
 
 FROM $BASE AS toolkit
@@ -33,7 +36,8 @@ ARG EFA=
 ARG EFA_SHA256=
 ARG EFA_URL=https://efa-installer.amazonaws.com
 ARG TOOLKIT=
-# Installing sshd makes host keys. They must not be in the image: whoever has it could pose as its containers.
+# Installing sshd makes host keys. They must not be in the image: whoever has the image could pose
+# as its containers.
 RUN [ -z "$EFA" ] || : "${EFA_SHA256:?is missing: the SHA-256 that AWS publishes for EFA installer $EFA}"; \
   apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates libcpp-httplib0.11 libcurl4 libjpeg62-turbo \
@@ -46,7 +50,8 @@ RUN [ -z "$EFA" ] || : "${EFA_SHA256:?is missing: the SHA-256 that AWS publishes
     && ./efa_installer.sh -y --skip-kmod --skip-limit-conf --no-verify \
     && rm -r /tmp/aws-efa-installer /tmp/efa.tar.gz; fi \
   && rm -rf /var/lib/apt/lists/*
-# The toolkit's MPI launch connects to the other hosts as root, with the keys that train_with_keys makes.
+# The toolkit's MPI launch connects to the other hosts as root, with the keys that train_with_keys
+# makes.
 RUN groupadd --gid 1000 shoal && useradd --uid 1000 --gid 1000 --create-home shoal && if [ -n "$TOOLKIT" ]; then \
     mkdir -p /var/run/sshd && mkdir -m 700 /root/.ssh \
     && printf 'Host *\n  StrictHostKeyChecking yes\n  LogLevel ERROR\n' >/root/.ssh/config \

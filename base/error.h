@@ -1,7 +1,6 @@
 #pragma once
-// Errors for mistakes of the user: UserError and std::invalid_argument. Both end a command with
-// exit code 2. System errors are std::runtime_error with path and reason; our own bugs are
-// assertions.
+// User errors: UserError and std::invalid_argument. Both end a command with exit code 2. System
+// errors are std::runtime_error with path and reason; bugs in shoal are failed assertions.
 
 #include <stdexcept>
 #include <string>

@@ -2,7 +2,8 @@
 
 namespace shoal {
 
-// Brackets in strings do not count. What follows an error is counted too, but no parser gets there.
+// Brackets in strings do not count. Brackets after a syntax error do, although the parser stops
+// before them.
 bool nests_too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;

@@ -11,10 +11,11 @@ namespace shoal {
 
 struct LeftOutLines {
   bool torn = false;  // the last line is incomplete: it is being written, or its writer was killed
-  int64_t damaged = 0;  // other lines that are no objects
+  int64_t damaged = 0;  // number of other lines that are not JSON objects
 };
 
-// Calls `take` with each object. Returns which lines were left out; empty lines do not count.
+// Calls `take` with the object of each line. Leaves out lines that are not objects, and reports
+// them; ignores empty lines. Does not throw for damaged content.
 LeftOutLines read_json_lines(std::istream& text,
                              const std::function<void(const nlohmann::json&)>& take);
 

@@ -13,8 +13,9 @@ namespace shoal {
 namespace log {
 
 // Sets the lowest level that is printed, and this process's rank. `level`: debug, info, warning or
-// error (else std::invalid_argument). Only rank 0 prints debug and info. Every rank prints warnings
-// and errors, ranks above 0 with the prefix "[rank N]". Default: level info, rank 0.
+// error. Only rank 0 prints debug and info. Every rank prints warnings and errors, ranks above 0
+// with the prefix "[rank N]". Default: level info, rank 0. Throws std::invalid_argument for another
+// level.
 void set_level(const std::string& level, int rank);
 
 // Each prints one time-stamped line on stderr. Masks secrets (secrets.h) and escapes control
@@ -35,8 +36,8 @@ void line(const std::string& text);
 inline constexpr const char* kStdoutFailed = "cannot write to standard output";
 
 // Throws std::runtime_error if a line could not be written, for example because of a full disk. A
-// closed pipe or terminal is no error: nobody wants to read more. Called at the end of every
-// command, so that a run continues until then.
+// closed pipe or terminal is not an error, because nobody reads the lines. Called at the end of
+// every command, so that a failed write does not end a run early.
 void require_lines_written();
 
 // Shows `text` as the status line (a progress bar) at the bottom of the terminal and redraws it

@@ -7,7 +7,8 @@
 
 namespace shoal {
 
-// Returns the middle value, the higher one of two. `values` must not be empty.
+// Returns the middle value; of an even number of values, the higher of the two in the middle.
+// `values` must not be empty.
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -11,7 +11,7 @@ struct Processor {
   bool avx512;  // avx2, and AVX-512 F, BW, VL, VBMI, VBMI2 and VNNI
 };
 
-// Detected at the first call. Thread-safe. All false on other architectures than x86-64.
+// Detected at the first call. Thread-safe. All false on architectures other than x86-64.
 const Processor& processor();
 
 }  // namespace shoal

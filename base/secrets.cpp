@@ -41,8 +41,8 @@ size_t value_end(std::string_view text, size_t at) {
   return at;
 }
 
-// The functions below find a secret at text[at]. The first returns the secret's end, the others its
-// begin and end. If there is no secret, begin and end are `at`.
+// The functions below find a secret at or after text[at]. The first returns the secret's end, the
+// others its begin and end. If there is no secret, begin and end are `at`.
 
 // Finds a key or token that has a known prefix.
 size_t known_token(std::string_view text, size_t at) {
@@ -78,13 +78,15 @@ std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
 }
 
 // Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords in
-// the name begins at text[at]. `lower_text`: `text` in lower case.
+// the name begins at text[at]. `lower_text`: `text` in lower case. `name_end`: the end of the name
+// that the last call looked at, so that no part of it is read twice.
 std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lower_text,
-                                      size_t at) {
+                                      size_t at, size_t& name_end) {
   for (const std::string_view word : kWords) {
     if (!lower_text.substr(at).starts_with(word)) continue;
-    size_t i = at + word.size();
+    size_t i = std::max(at + word.size(), name_end);
     while (i < text.size() && is_word(text[i])) ++i;
+    name_end = i;
     const bool quoted = i < text.size() && (text[i] == '"' || text[i] == '\'');
     i += quoted;
     while (i < text.size() && text[i] == ' ') ++i;
@@ -125,6 +127,7 @@ std::string masked(const std::string& original) {
   const std::string lower_text = lower(text);
   std::string result;
   bool in_url = false;
+  size_t name_end = 0;
   for (size_t at = 0; at < text.size();) {
     const std::string_view view = text;
     std::pair<size_t, size_t> secret = {at, known_token(view, at)};
@@ -135,7 +138,7 @@ std::string masked(const std::string& original) {
     } else if (secret.first == secret.second && in_url && text[at] == '?') {
       secret = {at + 1, value_end(view, at + 1)};
     } else if (secret.first == secret.second) {
-      secret = named_value(view, lower_text, at);
+      secret = named_value(view, lower_text, at, name_end);
     }
     if (secret.first < secret.second) {
       result.append(view.substr(at, secret.first - at)).append(kMask);

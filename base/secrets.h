@@ -8,13 +8,13 @@
 namespace shoal {
 
 // Remembers the values of environment variables whose names contain PASSWORD, TOKEN, SECRET or a
-// similar word. masked() then masks these values wherever they appear. Call before threads start.
+// similar word. masked() then masks these values wherever they appear. Ignores values of fewer than
+// 8 characters, which would mask ordinary words. Call before threads start.
 void hide_secrets(const std::map<std::string, std::string>& environment);
 
 // Returns `text` with each secret replaced by "***": the values from hide_secrets(), passwords and
 // queries in URLs, keys and tokens of known forms (AWS, GitHub, Hugging Face, Slack, JSON web
-// tokens, private keys), and the values of password=…, "token": "…", Authorization: …. Linear in
-// the length of `text`. Thread-safe.
+// tokens, private keys), and the values of password=…, "token": "…", Authorization: …. Thread-safe.
 std::string masked(const std::string& text);
 
 }  // namespace shoal

@@ -43,5 +43,6 @@ inline bool starts_character(char byte) {
 std::string printable(std::string_view text);
 // Returns `text` with its ASCII letters in lower case.
 std::string lower(std::string text);
+std::string upper(std::string text);  // the same in upper case
 
 }  // namespace shoal

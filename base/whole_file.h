@@ -15,8 +15,8 @@ namespace shoal {
 using ByteSink = std::function<void(const void* bytes, size_t size)>;
 
 struct WholeFileOptions {
-  // Folder for the temporary file, from which it can be renamed. Empty: the folder of the final
-  // file. The temporary file of NAME is .NAME.part.
+  // Folder for the temporary file; must allow renaming to the final file (can_rename()). Empty: the
+  // folder of the final file. The temporary file of NAME is .NAME.part.
   std::filesystem::path aside = {};
   // Allows several processes to write the file at the same time; the last one wins. Each uses its
   // own temporary file, which stays behind if the process is killed. False: only one process may
@@ -31,9 +31,9 @@ struct WholeFileOptions {
 
 // Replaces `path` as a whole: after a crash or power loss it contains either all old bytes or all
 // new ones. Calls `produce` with a sink that accepts the bytes in pieces of any size. Writes to a
-// temporary file, flushes it, renames it, and flushes the directory. Removes the temporary file
-// when anything fails, and passes on an exception of `produce`. The umask decides the file's
-// permissions. Throws std::system_error with the path and the system's reason.
+// temporary file, flushes it, renames it, and flushes the directory. If anything fails, removes the
+// temporary file. The umask decides the file's permissions. Throws std::system_error with the path
+// and the system's reason, and what `produce` and `before_rename` throw.
 void write_whole(const std::filesystem::path& path,
                  const std::function<void(const ByteSink&)>& produce,
                  const WholeFileOptions& options = {});
@@ -45,21 +45,22 @@ void write_whole(const std::filesystem::path& path, const std::string& text,
 // std::system_error.
 void move_into_place(const std::filesystem::path& part, const std::filesystem::path& path);
 
-// Returns whether files can be renamed from one folder to the other, by trying it. Mounts prevent
-// it, even those of one file system. Only one process may call it for a folder at a time.
+// Returns whether a file can be renamed from one folder to the other, by trying it. This fails
+// between two mounts, even of the same file system. Only one process may call it for a folder at a
+// time.
 bool can_rename(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// Removes temporary files that killed writers left in `folder`: those of files whose name `is_ours`
-// accepts.
+// Removes temporary files that killed writers left in `folder`, if `is_ours` accepts the name
+// between "." and ".part". Ignores errors.
 void remove_parts(const std::filesystem::path& folder,
                   const std::function<bool(const std::filesystem::path& name)>& is_ours);
 
 // Creates a folder and those above it. Throws std::system_error with the path and the reason.
 void create_folders(const std::filesystem::path& folder);
 
-// Flushes the names in a folder: after a power loss, files that were renamed or removed before are
-// so. Without it, a later change may reach the disk before an earlier one. Throws
-// std::system_error. Logs one warning per process if the file system cannot flush folders.
+// Flushes the entries of a folder, so that earlier renames and removals survive a power loss.
+// Without it, a later change may reach the disk before an earlier one. Throws std::system_error.
+// Logs one warning per process if the file system cannot flush folders.
 void flush_folder(const std::filesystem::path& folder);
 
 // The same for all data written to the file system that contains `folder`.
@@ -67,7 +68,7 @@ void flush_file_system(const std::filesystem::path& folder);
 
 // Returns all bytes of a file. Throws std::system_error with the path and the system's reason.
 std::vector<char> read_whole_file(const std::filesystem::path& path);
-// Returns all bytes of a file or pipe, nothing if it cannot be read.
+// Returns all bytes of a file or pipe, or nothing if it cannot be read.
 std::optional<std::string> read_if_readable(const std::filesystem::path& path);
 // Returns the lines of a text file or pipe, without the blanks and carriage returns at their ends.
 // Throws std::system_error with the path and the system's reason.

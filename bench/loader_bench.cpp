@@ -15,7 +15,7 @@
 //   loader_bench read SOURCE THREADS                 reads every image once, without decoding
 //   loader_bench list DIR THREADS [CACHE]            lists a folder; with a cache folder, twice
 //
-// Prints one JSON object; `list` prints one per listing.
+// Prints one JSON object; `list` prints one per listing, and `boxes` prints lines of numbers.
 
 #include <algorithm>
 #include <chrono>

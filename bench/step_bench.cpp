@@ -3,6 +3,8 @@
 //
 //   step_bench [--model NAME] [--batch N] [--size PIXELS] [--threads N] [--warmup STEPS]
 //              [--steps STEPS] [--amp off|bf16] [--allocator on|off]
+//
+// --allocator off: LibTorch's CPU allocator instead of shoal's (train/step/allocator.h).
 
 #include <ATen/Parallel.h>
 #include <sys/resource.h>

@@ -30,7 +30,7 @@ struct StepOptions {
   at::ScalarType type = at::kFloat;         // type of the parameters
   std::optional<at::ScalarType> copy_type;  // type that layers compute in, if different
   bool masks = true;                        // use the model's dropout and stochastic depth
-  uint64_t images = 0;                      // seed of the images
+  uint64_t image_seed = 0;
   train::OptimizerOptions optimizer;
 };
 
@@ -43,7 +43,7 @@ class SyntheticStep {
         statistics_(*model_, options.type, options.device),
         optimizer_(options.optimizer, parameters_),
         keys_(static_cast<size_t>(batch_)) {
-    at::manual_seed(options.images);
+    at::manual_seed(options.image_seed);
     const at::ScalarType type = options.copy_type.value_or(options.type);
     images_ = at::randn({batch_, 3, options.size, options.size})
                   .contiguous(at::MemoryFormat::ChannelsLast)

@@ -3,7 +3,8 @@
 #   scripts/build && cd build/release && cpack
 #
 # The programs find LibTorch relative to their own folder (CMAKE_INSTALL_RPATH). The .deb depends on
-# Debian's packages for the other libraries; with the .tar.gz, install them as docs/training.md says.
+# Debian's packages for the other libraries; with the .tar.gz, install them as docs/training.md
+# says.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME shoal)
 set(CPACK_PACKAGE_VENDOR shoal)
@@ -15,7 +16,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-# The same packages as in the Dockerfile.
+# Keep equal to the lists in the Dockerfile and docs/training.md.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
   "ca-certificates, libcurl4, libjpeg62-turbo, libopencv-imgcodecs406, libopencv-imgproc406, libspdlog1.10, libssl3, zlib1g")
 include(CPack)

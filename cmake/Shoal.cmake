@@ -8,8 +8,8 @@ set(SHOAL_WARNINGS -Wall -Wextra)
 if(SHOAL_WERROR)
   list(APPEND SHOAL_WARNINGS -Werror)
 endif()
-# False warnings of gcc 12: overlapping copies in std::string::insert (its bug 105651) and, under the
-# address sanitizer, an uninitialized function in std::regex (its bug 105562).
+# False warnings of gcc 12: overlapping copies in std::string::insert (gcc bug 105651) and, under
+# the address sanitizer, an uninitialized function in std::regex (gcc bug 105562).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12")
   list(APPEND SHOAL_WARNINGS -Wno-restrict)
   if(SHOAL_SANITIZE STREQUAL "address")
@@ -33,7 +33,8 @@ function(shoal_target target)
   if(SHOAL_SANITIZE_FLAGS)
     set(flags ${SHOAL_SANITIZE_FLAGS})
     if(NOT ARG_TORCH_FREE)
-      # UBSan triples the compile time of a file that includes LibTorch and mostly checks LibTorch's templates.
+      # UBSan triples the compile time of a file that includes LibTorch, and mostly checks
+      # LibTorch's templates.
       list(TRANSFORM flags REPLACE "address,undefined" "address")
     endif()
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flags}>)

@@ -46,7 +46,8 @@ class FileSource : public ByteSource {
 class PeekSource : public ByteSource {
  public:
   explicit PeekSource(ByteSource& source) : source_(source) {}
-  // Returns the next bytes without consuming them; fewer than `bytes` only at the end.
+  // Returns the next bytes without consuming them: at least `bytes`, fewer only at the end. Valid
+  // until the next call of peek() or read(). Throws what the source throws.
   const std::vector<uint8_t>& peek(size_t bytes);
 
   size_t read(void* to, size_t bytes) override;

@@ -48,8 +48,8 @@ class CacheReader {
     return v;
   }
   std::string text() { return take(value<uint64_t>()) ? std::string(taken_) : std::string(); }
-  // Reads the number of items that follow. Each takes at least `bytes_each` bytes; 0 if so many
-  // items cannot fit.
+  // Reads the number of items that follow. Returns 0, and good() becomes false, if that many items
+  // of at least `bytes_each` bytes do not fit into the rest.
   uint64_t count(uint64_t bytes_each) {
     const auto n = value<uint64_t>();
     if (n > in_.size() / bytes_each) good_ = false;
@@ -70,7 +70,8 @@ class CacheReader {
   bool good_ = true;
 };
 
-// Whether `ends` never decrease and the last one is `size`: texts stored one after the other.
+// Whether `ends` can be the end offsets of texts that are concatenated to `size` bytes: they never
+// decrease, and the last one is `size`.
 bool are_ends(const std::vector<uint64_t>& ends, uint64_t size);
 
 // Returns the name of the cache file for `path`, without extension.
@@ -79,7 +80,8 @@ std::string cache_name(std::string_view path);
 // Whether a file changed so recently that a further change might leave the same timestamp.
 bool changed_recently(int64_t modified_ns);
 
-// Writes atomically and creates the folder. Throws std::runtime_error.
+// Writes the file `path` atomically and creates its folder. Throws std::runtime_error with path,
+// reason and the option --cache-dir.
 void write_cache(const std::string& path, const std::string& bytes);
 
 }  // namespace shoal::data

@@ -120,8 +120,8 @@ struct LoaderOptions {
   int64_t batch_size = 32;  // rows per batch of this rank; must be an even number if `mix` mixes
   // Maximum number of batches per epoch on this rank. 0: no limit.
   int64_t batches = 0;
-  // Evaluation of data that is divided between hosts: rank and world_size then count within this
-  // host, and other hosts may have a different number of images.
+  // Set for evaluation if each host has its own part of the data. Other hosts may then have a
+  // different number of images, and rank and world_size count only the processes of this host.
   bool uneven = false;
   int64_t rank = 0, world_size = 1;
   // Returns the schedule of the output size: in training `progression` with transform.size, in
@@ -164,7 +164,7 @@ struct PackOptions {
   // JPEG quality, 1 … 100. Encodes every image again, with 4:2:0 chroma, and keeps the result if it
   // is at least 10 % smaller. 0: encodes only reduced images again, with quality 90.
   int quality = 0;
-  double raw_share = 0;  // fraction of images stored as raw pixels; their position decides which
+  double raw_share = 0;  // fraction of images stored as raw pixels; a hash of the position decides
   bool index = true;     // stores seek indexes of baseline JPEGs
   // Writes a folder of files of about this many bytes each; 0: writes a single file.
   int64_t shard_bytes = 0;

@@ -96,7 +96,8 @@ class ForwardingDataset : public Dataset {
 struct OpenOptions {
   std::string cache_dir;  // folder where listings are cached between runs; empty: no cache
   int threads = 16;       // number of threads that list folders
-  // Called from time to time while listing; one call at a time, from any thread.
+  // Called repeatedly while listing, with the number of files found so far. Any thread may call it,
+  // one at a time.
   std::function<void(int64_t files)> progress;
   // Called with a sentence about a problem that does not prevent opening the dataset.
   std::function<void(const std::string&)> warning;
@@ -106,7 +107,8 @@ struct OpenOptions {
   // none.
   std::string labels, synsets;
   std::string tfrecord_keys;  // feature keys (records/tf_example.h); empty: those of ImageNet
-  // Ignores labels: all samples get label 0 of one class with an empty name, in file order.
+  // Ignores labels: all samples get label 0, of a single class with an empty name. Samples are in
+  // file order.
   bool unlabeled = false;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;
@@ -125,8 +127,8 @@ struct OpenOptions {
 // Opens a dataset. `source` is "synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or a path
 // or pattern (folder/patterns.h). The content of a path decides its kind: a folder of class
 // folders, a packed set (pack/reader.h), files of records (sources/open.h), or a folder of such
-// files. Throws std::invalid_argument for mistakes of the user, std::runtime_error for system
-// errors. open_stream() opens streams (sources/location.h).
+// files. Throws std::invalid_argument for user errors, std::runtime_error for system errors.
+// open_stream() opens streams (sources/location.h).
 std::shared_ptr<const Dataset> open_dataset(const std::string& source,
                                             const OpenOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// Exceptions of data/. Besides these, mistakes of the user (a folder without classes, an odd batch
-// size with mixup) throw std::invalid_argument with one sentence. Failing system calls throw
+// Exceptions of data/. Besides these, user errors (a folder without classes, an odd batch size with
+// mixup) throw std::invalid_argument with one sentence. Failed system calls throw
 // std::runtime_error with path and reason.
 
 #include <stdexcept>

@@ -22,13 +22,14 @@ class FileFailure : public std::runtime_error {
   int error_;
 };
 
-// Equal stamps mean equal content, unless somebody set the clock back.
+// Size and modification time. Equal stamps mean equal content, unless the clock was set back or the
+// file changed twice within the resolution of its timestamp (changed_recently() in cache_file.h).
 struct FileStamp {
   int64_t bytes = 0, modified_ns = 0;
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// Bytes with random access.
+// Bytes with random access. Thread-safe.
 class Readable {
  public:
   virtual ~Readable() = default;
@@ -81,9 +82,8 @@ class File : public Readable {
   std::unique_ptr<Window> window_;
 };
 
-// Reads exactly `bytes` bytes. Throws DamagedImage if the disk cannot read this part (EIO),
-// FileFailure for errors that concern the whole file, std::runtime_error if the file has become
-// shorter.
+// Reads exactly `bytes` bytes from `offset` on. Throws DamagedImage if the disk cannot read this
+// part (EIO), FileFailure for other errors, and std::runtime_error if the file has become shorter.
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
 
 // Calls pread() until `bytes` bytes are read or the file ends. Returns the number of bytes read.
@@ -94,8 +94,9 @@ int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void
 // Hint: asks the system to prefetch the file. Allocates no memory. Throws FileFailure.
 void will_read_file(const std::string& path);
 
-// Replaces `bytes` with the content of the file and returns its size. Reads nothing if the size
-// exceeds `most`. Allocates no memory if the capacity of `bytes` suffices. Throws FileFailure.
+// Replaces `bytes` with the content of the file and returns its size. If the size exceeds `most`,
+// returns it and leaves `bytes` unchanged. Allocates no memory if the capacity of `bytes` suffices.
+// Throws FileFailure.
 int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes);
 
 }  // namespace shoal::data

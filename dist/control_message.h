@@ -26,8 +26,8 @@ struct ControlMessage {
   // Summed over the ranks:
   int64_t unreadable_images = 0;  // unreadable images since the last message
   int64_t images = 0;             // images of this step; 0 if the step was not committed
-  // Sum of these images' losses, rounded to a multiple of 2^-24 so that the sum over ranks is
-  // exact.
+  // Sum of these images' losses. Rounded to a multiple of 2^-24 and limited to ±2^26 per rank, so
+  // that the sum over ranks is exact.
   double loss_sum = 0;
   int64_t top1 = 0, top5 = 0;  // images whose label is the best, or among the five best
   int64_t skipped = 0;         // images without metrics

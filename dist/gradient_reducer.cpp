@@ -117,7 +117,8 @@ struct GradientReducer::Impl {
     synchronizing = true;
   }
 
-  void throw_away_step() {
+  // Fixes the buckets with a backward whose gradients are zero (see the top of this file).
+  void fix_buckets() {
     prepare();
     c10::AutoGradMode enable(true);
     at::Tensor sum;
@@ -141,7 +142,7 @@ GradientReducer::GradientReducer(const Group& group, std::vector<at::Tensor> par
   impl_->reducer->register_comm_hook(
       std::make_unique<AverageHook>(impl_->state, impl_->last_bucket));
   impl_->parameters = std::move(parameters);
-  impl_->throw_away_step();
+  impl_->fix_buckets();
 }
 
 GradientReducer::~GradientReducer() {

@@ -22,14 +22,14 @@ using torch::autograd::variable_list;
 template <class Visit>
 void for_each_place(const at::Tensor& padded, const at::Tensor& weight, const at::Tensor& y,
                     int64_t stride, const Visit& visit) {
-  const auto met = [&](const at::Tensor& from, int64_t dimension, int64_t place) {
+  const auto slice = [&](const at::Tensor& from, int64_t dimension, int64_t place) {
     const int64_t last = place + stride * (y.size(dimension) - 1);
     return from.slice(dimension, place, last + 1, stride);
   };
   for (int64_t row = 0; row < weight.size(2); ++row)
     for (int64_t column = 0; column < weight.size(3); ++column)
       visit(row, column, weight.select(3, column).select(2, row).view({1, -1, 1, 1}),
-            met(met(padded, 2, row), 3, column));
+            slice(slice(padded, 2, row), 3, column));
 }
 
 at::Tensor padded_by(const at::Tensor& x, int64_t padding) {
@@ -46,9 +46,10 @@ struct DoubleDepthwise : Function<DoubleDepthwise> {
     };
     at::Tensor y = at::zeros({x.size(0), x.size(1), length(2), length(3)},
                              x.options().memory_format(at::MemoryFormat::ChannelsLast));
-    for_each_place(
-        padded_by(x, s.padding), weight, y, s.stride,
-        [&](int64_t, int64_t, const at::Tensor& w, const at::Tensor& met) { y.addcmul_(met, w); });
+    for_each_place(padded_by(x, s.padding), weight, y, s.stride,
+                   [&](int64_t, int64_t, const at::Tensor& w, const at::Tensor& window) {
+                     y.addcmul_(window, w);
+                   });
     return y;
   }
 
@@ -58,13 +59,15 @@ struct DoubleDepthwise : Function<DoubleDepthwise> {
     const auto& s = decapsulate<ConvolutionShape>(ctx->saved_data["shape"]);
     const at::Tensor padded = padded_by(x, s.padding);
     at::Tensor d_padded = at::zeros_like(padded), d_weight = at::empty_like(weight);
-    const auto visit = [&](int64_t row, int64_t column, const at::Tensor&, const at::Tensor& met) {
-      d_weight.select(3, column).select(2, row).squeeze(1).copy_((dy * met).sum({0, 2, 3}));
-    };
-    for_each_place(padded, weight, dy, s.stride, visit);
     for_each_place(
-        d_padded, weight, dy, s.stride,
-        [&](int64_t, int64_t, const at::Tensor& w, const at::Tensor& met) { met.addcmul_(dy, w); });
+        padded, weight, dy, s.stride,
+        [&](int64_t row, int64_t column, const at::Tensor&, const at::Tensor& window) {
+          d_weight.select(3, column).select(2, row).squeeze(1).copy_((dy * window).sum({0, 2, 3}));
+        });
+    for_each_place(d_padded, weight, dy, s.stride,
+                   [&](int64_t, int64_t, const at::Tensor& w, const at::Tensor& window) {
+                     window.addcmul_(dy, w);
+                   });
     return {d_padded.slice(2, s.padding, s.padding + x.size(2))
                 .slice(3, s.padding, s.padding + x.size(3)),
             d_weight,

@@ -56,8 +56,8 @@ struct BatchNormState {
 };
 
 // Returns activation(batch_norm(x) [+ residual]). `residual` may be undefined. Training uses the
-// statistics of the batch, or of all ranks' batches if the context has `sum_across_ranks`.
-// Evaluation uses the running statistics as constants.
+// statistics of the batch, or of all ranks' batches if the context has `sum_across_ranks`: then
+// forward and backward are collective. Evaluation uses the running statistics as constants.
 at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual,
                                  const BatchNormState& state, ops::Activation activation,
                                  bool training, const StepContext& context);

@@ -13,8 +13,9 @@ namespace shoal::models {
 // Returns a uniform value in [0, 1) with 53 random bits.
 double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element);
 
-// Returns one value per row, on the device and in the dtype of `like`: 0 with probability `drop`,
-// otherwise 1 / (1 - drop).
+// Returns one value per row of `like`, on its device and in its dtype: 0 with probability `drop`,
+// otherwise 1 / (1 - drop). `layer`: from NetworkBuilder::next_mask_layer(). Throws
+// std::logic_error if the context has no keys.
 at::Tensor row_mask(const at::Tensor& like, double drop, uint64_t layer,
                     const StepContext& context);
 

@@ -62,8 +62,7 @@ class Classifier {
 };
 
 // Builds the model on the CPU in float32. The initial weights have torchvision's distributions and
-// are drawn from `options.seed`. Throws like
-// make_network() (catalogue.h).
+// are drawn from `options.seed`. Throws like make_network() (catalogue.h).
 std::unique_ptr<Classifier> create(const ModelOptions& options);
 
 }  // namespace shoal::models

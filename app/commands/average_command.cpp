@@ -18,8 +18,7 @@ namespace {
 
 // One of the given checkpoints.
 struct Candidate {
-  std::string path;
-  Weights weights;              // without its model
+  Weights weights;              // only the first one keeps its model
   train::NamedTensors tensors;  // the model's
   std::optional<double> top1;   // percent, if it was evaluated
   bool used = true;
@@ -54,7 +53,7 @@ void require_alike(const Weights& first, const Weights& other) {
 std::vector<Candidate> open_all(const Arguments& arguments) {
   std::vector<Candidate> all;
   for (const std::string& path : arguments.paths) {
-    Candidate one{path, open_one(arguments, path), {}, {}, true};
+    Candidate one{open_one(arguments, path), {}, {}, true};
     if (!all.empty()) require_alike(all.front().weights, one.weights);
     log_origin(one.weights);
     one.tensors = train::weights_of(*one.weights.model);
@@ -141,7 +140,7 @@ void check(const Arguments& arguments) {
 
 int average_command(const Arguments& given) {
   Arguments arguments = given;
-  arguments.job.device = "cpu";  // as the averages
+  arguments.job.device = "cpu";  // averages are computed on the CPU
   begin(arguments.job, dist::Env{});
   check(arguments);
   std::vector<Candidate> all = open_all(arguments);

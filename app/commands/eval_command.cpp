@@ -62,7 +62,7 @@ std::optional<data::RealLabels> open_real_labels(const Arguments& arguments,
   }
 }
 
-// Counts the predictions that are among several right labels. Collective.
+// Counts the predictions that are among an image's correct labels. Collective.
 RealAccuracy real_accuracy(const data::RealLabels& labels, const train::EvaluationReport& report,
                            const Evaluation& evaluation) {
   RealAccuracy mine;

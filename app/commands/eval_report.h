@@ -10,7 +10,7 @@
 
 namespace shoal::app {
 
-// Accuracy with several right labels per image (--real-labels).
+// Accuracy with several correct labels per image (--real-labels).
 struct RealAccuracy {
   int64_t images = 0, correct = 0;  // images with at least one label
   int64_t without = 0;              // images without a label, which do not count

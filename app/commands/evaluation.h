@@ -46,8 +46,9 @@ class Evaluation {
   // Evaluates a model with the classes of the weights. Moves it to the device. Collective.
   train::EvaluationReport run(models::Classifier& model, const BatchDone& done = {});
 
-  // Runs the model on all images, in their order: each call of `done` is for the next images of the
-  // order, rank by rank. Collective.
+  // Runs the model on all images. In each step, the ranks evaluate consecutive batches in rank
+  // order and then call `done`, never with null. So rows gathered in `done` keep the order of the
+  // images. Collective.
   void classify(models::Classifier& model, const BatchDone& done);
 
   // Returns the images at these positions of report.images, with their names. Collective.

@@ -45,7 +45,7 @@ File open(const std::string& text) {
     file.bytes = read_whole_file(text);
     if (!train::is_weights_file(file.bytes))
       throw UserError("inspect: " + text +
-                      " is no file of weights (neither torch.save nor safetensors)");
+                      " is not a file of weights (neither torch.save nor safetensors)");
   } else {
     train::Located located = train::locate_weights(text, "inspect");
     file = {located.file, "", std::move(located.bytes), {}};

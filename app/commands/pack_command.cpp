@@ -97,7 +97,7 @@ int describe(const Arguments& arguments) {
   int64_t most = 1;
   for (const auto& [limit, count] : histogram) most = std::max(most, count);
   for (const auto& [limit, count] : histogram)
-    log::line(strf("%8.0f kB and less %8lld  %s", static_cast<double>(limit) / 1024, number(count),
+    log::line(strf("below %8.0f KiB %8lld  %s", static_cast<double>(limit) / 1024, number(count),
                    std::string(static_cast<size_t>(50 * count / most), '#').c_str()));
   return 0;
 }

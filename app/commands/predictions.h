@@ -12,8 +12,9 @@
 
 namespace shoal::app {
 
-// How predict prints the image with these logits. `error`: why it has none; then `logits` is empty.
-// Each function returns whole lines. The number of classes is that of --topk.
+// Formats the output of predict. `logits`: of one image; empty if `error` says why it cannot be
+// read. --topk sets the number of classes. Each function returns whole lines. Both arguments of the
+// constructor must outlive the object.
 class PredictionRows {
  public:
   PredictionRows(const Arguments& arguments, const std::vector<std::string>& classes);

@@ -1,5 +1,5 @@
 #pragma once
-// Start-up of train and eval, before the first image: logging, settings, threads, connections.
+// Start-up of commands before the first image: logging, settings, threads, connections.
 
 #include "app/commands/data/datasets.h"
 #include "dist/connect.h"
@@ -9,11 +9,11 @@
 namespace shoal::app {
 
 // Checks option values, sets up logging and the allocator. Call first. Commands that are never
-// distributed, such as predict, pass an empty Env.
+// distributed, such as pack, pass an empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 
-// Resolves the settings that the job leaves open, and sets the number of compute threads.
-// Collective.
+// Resolves the settings that the job leaves open, and sets the number of compute threads. Throws
+// UserError that names the option. Collective.
 train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
                                const Datasets& datasets, const dist::Communicator& communicator);
 

@@ -91,7 +91,7 @@ std::string reason_of(const std::exception& error) {
 }
 
 // Runs the training. Returns the signal that stopped it, or 0. If all ranks stop, rank 0 may save
-// and end while this rank still waits for it, which is no error.
+// and end while this rank still waits for it, which is not an error.
 int run_training(const train::ResolvedJob& job, train::Start start, const Datasets& datasets,
                  dist::Communicator& communicator,
                  const std::function<std::string(const std::exception&)>& describe,

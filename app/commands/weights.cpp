@@ -37,7 +37,7 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
     const auto known = train::model_like(opened.data);
     if (known && known->fit.complete()) return known->name;
     throw UserError("--weights " + opened.file +
-                    ": the tensors are of no network that shoal knows (`shoal models`)" +
+                    ": the tensors fit no network that shoal knows (`shoal models`)" +
                     (known ? "; most of them fit " + known->name + ", see --model" : ""));
   }
   const std::string& own = opened.data.string("arch");

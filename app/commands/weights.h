@@ -1,5 +1,5 @@
 #pragma once
-// The model that eval and predict use, with its evaluation settings.
+// The model that eval, predict, export and average use, with its evaluation settings.
 
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@ struct Weights {
   std::string file;                           // the file that was read
   std::string origin;                 // description for the log (OpenedCheckpoint::origin())
   std::vector<std::string> warnings;  // about weights of other programs, for the log
-  std::vector<std::string> classes;   // class names by label; empty for another program's file
+  std::vector<std::string> classes;   // class names by label; empty if the file has none
   bool ema = false;                   // whether the averaged weights are used
   double val_split = 0;               // share of the training images that the run held out
   // The given job, with the model and preprocessing of the weights. Given options take precedence.

@@ -1,5 +1,5 @@
 #pragma once
-// The checks of `shoal doctor`, used by both executables. Torch-free.
+// The checks of `shoal doctor`, used by shoal and shoal-worker. Torch-free.
 
 #include <functional>
 #include <string>
@@ -31,7 +31,7 @@ int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups)
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
                                                              const dist::Variables& environment);
 
-// Runs the checks that a training run makes after its processes have connected: memory.
+// Runs the checks that a training run makes after its processes have connected: memory, /dev/shm.
 std::vector<Check> memory_checks();
 
 // Runs the checks that `shoal` makes before it starts workers: the limits (ulimit) of open files,

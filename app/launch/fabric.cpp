@@ -31,7 +31,7 @@ int efa_devices(const fs::path& root) {
 }
 
 // Returns the first existing file FOLDER/NAME below `root`, as a path without root, or an empty
-// text.
+// string.
 std::string first_of(const fs::path& root, const std::vector<std::string>& folders,
                      const std::vector<std::string>& names) {
   std::error_code error;

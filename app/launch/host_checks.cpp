@@ -209,8 +209,7 @@ Checks limit_checks(int threads) {
     processes.verdict = Verdict::bad;
     processes.advice =
         "raise the limit, which includes the user's other programs: ulimit -u 4096 (of a "
-        "container: "
-        "--pids-limit)";
+        "container: --pids-limit)";
   }
   return {limit("open files", RLIMIT_NOFILE, 1, "", 256, 1024, "ulimit -n 4096"),
           limit("address space", RLIMIT_AS, kGiB, " GiB", 2, 16, "ulimit -v unlimited"),

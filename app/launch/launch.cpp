@@ -166,7 +166,7 @@ class Watch {
     if (phase_ == Phase::running) {
       print_error(running_names() + " did not end within " +
                   std::to_string(std::lround(plan_.stop_seconds)) +
-                  " s after the stop signal; killing it");
+                  " s after the stop signal; sending SIGKILL");
       phase_ = Phase::killed;
       send(SIGKILL);
     } else if (phase_ == Phase::finding_culprit) {
@@ -179,7 +179,7 @@ class Watch {
       send(SIGKILL);
     } else {
       print_error(running_names() +
-                  " does not end even after SIGKILL, probably because storage hangs; left behind");
+                  ": still running after SIGKILL, probably because storage hangs; giving up");
       for (Worker& worker : workers_)
         if (std::exchange(worker.running, false)) worker.status = SIGKILL;
       given_up_ = true;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the first word of a file, or an empty text.
+// Returns the first word of a file, or an empty string.
 std::string first_word(const fs::path& path) {
   std::ifstream file(path);
   std::string word;

@@ -108,8 +108,7 @@ void ReportToken::keep_in_child() const {
   ::fcntl(ends_[0], F_SETFD, 0);
 }
 
-// If exec fails, the child sends errno through a pipe; a successful exec closes
-// the pipe.
+// If exec fails, the child sends errno through a pipe; a successful exec closes the pipe.
 pid_t start_process(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
                     const ReportToken& token) {
   TextArray arguments = argument_array(plan.program, plan.arguments);

@@ -19,7 +19,7 @@
 
 namespace shoal::app {
 
-// Parses true/false, yes/no, on/off or 1/0, ignoring case. The empty text means true, like a bare
+// Parses true/false, yes/no, on/off or 1/0, ignoring case. The empty string means true, like a bare
 // --flag. Throws std::invalid_argument for any other text.
 bool parse_flag(const std::string& text);
 
@@ -61,9 +61,9 @@ inline void store(double& field, const std::string& text) {
   field = value;
 }
 inline void store(std::string& field, const std::string& text) {
-  if (text.empty()) throw std::invalid_argument("a non-empty text");
+  if (text.empty()) throw std::invalid_argument("text that is not empty");
   if (lower(text) == "true" || lower(text) == "false")
-    throw std::invalid_argument("a text other than true or false");
+    throw std::invalid_argument("text other than true or false");
   field = text;
 }
 // `none`, and for numbers also `off`, unset the field as if the option were not given.

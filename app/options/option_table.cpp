@@ -111,7 +111,7 @@ void add_length(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        duration_row("time-budget", kTrain,
-                    "Training time including evaluations (1800, 30m, 1h30m); the schedule ends "
+                    "Time limit for training and evaluations (1800, 30m, 1h30m); the schedule ends "
                     "with it, and --epochs only scales options given in epochs; 0: no limit",
                     JOB(time_budget))
            .also_called({"max-time", "max-duration"})

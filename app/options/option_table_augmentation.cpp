@@ -25,7 +25,7 @@ Option checked_row(const char* name, const char* placeholder, const std::string&
 
 // Row for the probability that an augmentation changes an image.
 template <class Field>
-Option share_row(const char* name, const char* help, Field field) {
+Option probability_row(const char* name, const char* help, Field field) {
   return row(name, kTrain, "P", help, field)
       .within(0, 1)
       .off_is("0")
@@ -69,7 +69,8 @@ void add_mixing(std::vector<Option>& table, const char* group) {
                              JOB(mix.mode))
            .of_training()
            .changes_results(),
-       share_row("random-erase", "Probability of erasing rectangles in an image", JOB(mix.erase)),
+       probability_row("random-erase", "Probability of erasing rectangles in an image",
+                       JOB(mix.erase)),
        choice<data::EraseFill>("random-erase-mode", kTrain,
                                "Fill of an erased rectangle: the mean color (const), one random "
                                "color (rand) or noise (pixel)",
@@ -118,14 +119,14 @@ void add_augmentation(std::vector<Option>& table) {
                    data::augment::parse_jitter, JOB(augment.color_jitter))
            .off_is("0")
            .spells_lists(","),
-       share_row("grayscale", "Probability of converting an image to grayscale",
-                 JOB(augment.grayscale)),
-       share_row("gaussian-blur",
-                 "Probability of blurring an image (Gaussian, sigma from 0.1 to 2 pixels)",
-                 JOB(augment.gaussian_blur)),
-       share_row("solarize",
-                 "Probability of solarizing an image: inverting pixel values from 128 to 255",
-                 JOB(augment.solarize)),
+       probability_row("grayscale", "Probability of converting an image to grayscale",
+                       JOB(augment.grayscale)),
+       probability_row("gaussian-blur",
+                       "Probability of blurring an image (Gaussian, sigma from 0.1 to 2 pixels)",
+                       JOB(augment.gaussian_blur)),
+       probability_row("solarize",
+                       "Probability of solarizing an image: inverting pixel values from 128 to 255",
+                       JOB(augment.solarize)),
        row("strength-schedule", kTrain, "LIST",
            "Multiply the strength of RandAugment, AugMix, mixup, cutmix and dropout by a factor X "
            "that varies with the epoch: points EPOCH:X,…, linear in between",

@@ -33,7 +33,7 @@ Option resume_row() {
 Option serve_row() {
   Option option =
       row("serve", kReport | kCommon, "PORT",
-          "Show the report in a browser while the runs grow, instead of writing a file; "
+          "Serve the report as a web page that follows the runs, instead of writing a file; "
           "without PORT: 8600",
           FIELD(report.serve))
           .unset_is("write a file")
@@ -153,7 +153,7 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
        row("cache-dir", kTrain | kEval | kAverage | kBench, "DIR",
            "Folder that caches listings of large data folders and seek indexes (see --seek-index)",
            JOB(cache_dir))
-           .unset_is("OUTPUT/cache for train, none for eval and bench; on SageMaker the warm "
+           .unset_is("OUTPUT/cache for train, none for other commands; on SageMaker the warm "
                      "pool's folder, else TMPDIR/shoal-cache"),
        memory_row("cache", kTrain | kBench,
                   "Memory per process for caching encoded training images, useful with slow disks; "
@@ -263,7 +263,8 @@ void add_output(std::vector<Option>& table) {
            FIELD(report_page)),
        serve_row(),
        row("address", kReport | kCommon, "IP",
-           "Address for --serve; on others than loopback, requests need the token in the URL",
+           "Address for --serve; unless it is a loopback address, requests need the token in the "
+           "URL",
            FIELD(report.address)),
        row("dry-run", kTrain | kCommon, "",
            "Check options, data, memory and disk with one step on every process, then exit; writes "
@@ -313,7 +314,7 @@ void add_packing(std::vector<Option>& table) {
        row("overwrite", kPack | kCommon, "", "Replace DEST if it exists and is a packed set",
            FIELD(pack.overwrite)),
        row("compare", kPack | kCommon, "PATH",
-           "Name the images of SOURCE that are also in PATH, such as the other split; compares "
+           "Report images of SOURCE that are also in PATH, such as the other split; compares "
            "decoded pixels",
            FIELD(compare))
            .unset_is("none"),

@@ -115,8 +115,8 @@ void add_optimizer(std::vector<Option>& table) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("freeze-bn", kTrain, "", "Keep weights and running statistics of all batch norm layers",
-           JOB(freeze_bn))
+       row("freeze-bn", kTrain, "",
+           "Freeze weights and running statistics of all batch norm layers", JOB(freeze_bn))
            .of_training()
            .changes_results(),
        row("head-lr-scale", kTrain, "X", "Multiply the learning rate of the classifier by X",

@@ -29,13 +29,13 @@ void add_results(std::vector<Option>& table) {
            FIELD(eval.suspects))
            .at_least(0),
        row("real-labels", kEval, "FILE",
-           "File with several right labels per image, such as ImageNet-ReaL's real.json; also "
-           "prints the accuracy for them",
+           "File with several correct labels per image, such as ImageNet-ReaL's real.json; also "
+           "prints the accuracy with these labels",
            FIELD(eval.real_labels))
            .unset_is("none"),
        row("subset", kEval, "all|data|FILE",
-           "Classes that the model may predict: all, those that the images have (ImageNet-A, "
-           "ImageNet-R), or those in FILE, one name per line",
+           "Classes that the model may predict: all, the classes of the images (data; for "
+           "ImageNet-A, ImageNet-R), or those in FILE, one name per line",
            FIELD(eval.subset)),
        row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
        row("topk", kPredict | kCommon, "N",

@@ -17,7 +17,7 @@ std::vector<std::string> names_of(Command command) {
   for (const Option& option : options()) {
     if (!option.is_for(command)) continue;
     names.push_back(option.name);
-    if (option.kind == Kind::flag || !option.off.empty()) names.push_back("no-" + option.name);
+    if (option.can_be_off()) names.push_back("no-" + option.name);
   }
   return names;
 }

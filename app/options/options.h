@@ -46,7 +46,7 @@ struct BenchOptions {
 struct EvalOptions {
   std::string output;          // folder for evaluation.json; empty: none
   std::string predictions;     // file for the prediction of each image; empty: none
-  std::string real_labels;     // file with several right labels per image; empty: none
+  std::string real_labels;     // file with several correct labels per image; empty: none
   std::string subset = "all";  // classes that the model may predict: all, data, or a file of names
   int64_t suspects = 0;        // number of images to print whose labels may be wrong
   bool details = false;        // print figures of each class, confusions and calibration
@@ -67,9 +67,9 @@ struct Arguments {
   Command command = Command::train;
   train::Job job;
   // Positional arguments. `predict`: images or folders; `eval`, `export`, `average`, `inspect`:
-  // weights;
-  // `pack`: source and destination; `bench`: what to measure, and the images; `prepare`: name of
-  // the dataset, source and destination; `report`: runs.
+  // weights; `weights`: names; `pack`: source and destination; `bench`: what to measure, and the
+  // images; `prepare`: name of the dataset, source and destination; `report`: runs; `runs`: folders
+  // with runs; `completion`: what to print.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
@@ -107,8 +107,8 @@ struct Arguments {
   std::vector<std::string> words;       // the command line, beginning with the command
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
-  // Messages about given options that never have an effect: "--gpu has no effect: …". no_effect()
-  // adds options without effect in this run.
+  // Messages about given options that the parser found to have no effect: "--gpu has no effect: …".
+  // no_effect() adds those without effect in this run.
   std::vector<std::string> ineffective;
   std::vector<std::string> notes;  // other messages to log at the start of a run
 };
@@ -170,6 +170,7 @@ struct Option {
   // option.
   std::function<std::string(const train::ResolvedJob&)> resolved;
 
+  bool can_be_off() const { return kind == Kind::flag || !off.empty(); }  // with --no-NAME
   bool is_for(Command command) const { return (commands & static_cast<unsigned>(command)) != 0; }
 
   // Each sets one more property and returns the row.
@@ -230,8 +231,8 @@ Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
 
 // Returns the text of `shoal COMMAND --help TOPIC`. "all": usage, options by group with range and
-// default, recipes, exit codes; kCommonHelp: the common options, on one screen; any other word: the
-// entries that mention it, ignoring case.
+// default, recipes, exit codes; kCommonHelp: the same if it fits on one screen, else the common
+// options; any other word: the entries that mention it, ignoring case.
 std::string command_help(Command command, const std::string& topic);
 std::string exit_code_help();  // the table of exit codes
 

@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 const Option* find_negated(Command command, const std::string& name) {
   if (!with_dashes(name).starts_with("no-")) return nullptr;
   const Option* option = find_option(command, name.substr(3));
-  return option && (option->kind == Kind::flag || !option->off.empty()) ? option : nullptr;
+  return option && option->can_be_off() ? option : nullptr;
 }
 
 // Returns the command's option with that one-letter form, or null.

@@ -1,5 +1,5 @@
 #pragma once
-// Error reporting of both programs: one line on stderr, an exit code, and the platform's failure
+// Error reporting of all programs: one line on stderr, an exit code, and the platform's failure
 // file.
 
 #include <functional>
@@ -10,13 +10,12 @@
 
 namespace shoal::app {
 
-// Exit codes of both executables; `shoal help` prints them.
+// Exit codes of all programs; `shoal help` prints them.
 inline constexpr int kOk = 0;
-inline constexpr int kFailure = 1;       // environment: I/O, memory, network; resumable
-inline constexpr int kUsage = 2;         // user error: unknown option, bad value, missing data
-inline constexpr int kSetupMissing = 3;  // a program, library or device is missing
-inline constexpr int kPeerLost =
-    4;  // lost the connection to a process that failed first; resumable
+inline constexpr int kFailure = 1;        // environment: I/O, memory, network; resumable
+inline constexpr int kUsage = 2;          // user error: unknown option, bad value, missing data
+inline constexpr int kSetupMissing = 3;   // a program, library or device is missing
+inline constexpr int kPeerLost = 4;       // lost the connection to a process that failed; resumable
 inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving; resumable
 inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving; resumable
 
@@ -41,10 +40,10 @@ struct Reporting {
 // Reads the settings from the environment.
 Reporting reporting(const dist::Variables& environment);
 
-// Runs `body` and returns its exit code. If that is kOk, but a line could not be written to stdout,
-// that is an error. Reports an exception as one line on stderr ("shoal: error:
-// …") and in the failure file, and returns its exit code. For kPeerLost under our launcher, leaves
-// the failure file to the launcher, which knows the cause. Exit codes:
+// Runs `body` and returns its exit code. Reports an exception as one line on stderr ("shoal: error:
+// …") and in the failure file, and returns its exit code. If `body` returns kOk or kFailure but a
+// line could not be written to stdout, reports that as an error. For kPeerLost under our launcher,
+// leaves the failure file to the launcher, which knows the cause. Exit codes:
 //
 //   kUsage          UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary

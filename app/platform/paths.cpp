@@ -1,7 +1,6 @@
 #include "app/platform/paths.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -17,11 +16,6 @@ namespace {
 using dist::value_of;
 using dist::Variables;
 
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 bool holds_no_images(const std::string& channel) {
   for (const char* name : {"code", "model", "sm_drivers", "pretrained"}) {
     if (channel == name) return true;
@@ -29,7 +23,8 @@ bool holds_no_images(const std::string& channel) {
   return false;
 }
 
-// The text of an entry of a channel, or `absent` if there is none or it is null.
+// Returns an entry of a channel's configuration, or `absent` if there is none or it is null. Throws
+// UserError if it is not a string.
 std::string word(const nlohmann::json& channel, const char* entry, const std::string& path,
                  const std::string& absent) {
   const auto found = channel.find(entry);
@@ -61,7 +56,7 @@ class Channels {
     }
   }
 
-  // Returns the channel's name in its own spelling, or an empty text. `wanted`: lower case.
+  // Returns the channel's name in its own spelling, or an empty string. `wanted`: lower case.
   std::string named(const std::string& wanted) const {
     for (const std::string& name : names_) {
       if (lower(name) == wanted) return name;
@@ -97,7 +92,7 @@ class Channels {
   // Whether S3 objects are distributed over the hosts (ShardedByS3Key).
   bool is_sharded(const std::string& name) const { return sharded_.contains(name); }
 
-  // Returns the first of `folders` that exists in the channel, or an empty text.
+  // Returns the first of `folders` that exists in the channel, or an empty string.
   std::string half(const std::string& name, const std::vector<std::string>& folders) const {
     for (const std::string& folder : folders) {
       if (files_.is_folder(place(name).path + "/" + folder)) return folder;

@@ -8,10 +8,10 @@
 // channels code, model, sm_drivers and pretrained contain no images. Each kind of path is the first
 // that exists in its list:
 //
-//   training     train, training or train_0; else a channel that contains train/ and val/ (first
-//                imagenet, then data, then others); else the only other channel. A channel with
-//                TrainingInputMode Pipe becomes "pipe:BASE/input/data/NAME"; train_0 … train_3
-//                become "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
+//   training     train, training, train_0 or training_0; else a channel that contains train/ and
+//                val/ (first imagenet, then data, then others); else the only other channel. A
+//                channel with TrainingInputMode Pipe becomes "pipe:BASE/input/data/NAME"; train_0
+//                … train_3 become "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
 //   validation   validation, val, eval, test, validation_0 or val_0; else val/ of the training
 //                channel
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints

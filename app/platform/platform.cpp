@@ -30,7 +30,7 @@ dist::Variables with_platform_hosts(dist::Variables environment, int gpus) {
   if (!json.contains("hosts") || !json["hosts"].is_array() || json["hosts"].empty())
     refuse(" does not contain a list `hosts`");
   if (!json.contains("current_host") || !json["current_host"].is_string())
-    refuse(" does not contain a text `current_host`");
+    refuse(" does not contain a string `current_host`");
   const auto& hosts = json["hosts"];
   if (std::find(hosts.begin(), hosts.end(), json["current_host"]) == hosts.end())
     refuse(": current_host is " + json["current_host"].get<std::string>() +

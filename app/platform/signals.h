@@ -3,8 +3,8 @@
 
 namespace shoal::app {
 
-// Call first in main of both programs. Keeps SIGTERM, SIGHUP and SIGUSR1 pending, also for the
-// program that replaces this one or that it starts, until install_training_signals() or
+// Call first in main of shoal and shoal-worker. Keeps SIGTERM, SIGHUP and SIGUSR1 pending, also for
+// the program that replaces this one or that it starts, until install_training_signals() or
 // release_signals(). Ignores SIGUSR2. Makes a write to a closed pipe or beyond the limit of file
 // sizes fail (EPIPE, EFBIG) instead of ending the program.
 void hold_signals();

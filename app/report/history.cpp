@@ -24,7 +24,7 @@ class History {
  public:
   void add(const Row& row);
   void add_event(const Row& row);
-  // Whether history.jsonl has events that are also in events.jsonl.
+  // Whether events.jsonl exists. Then add() skips the copies of its events in history.jsonl.
   bool has_event_file = false;
   bool empty() const { return rows_ == 0; }
   Json json() const;
@@ -49,7 +49,6 @@ class History {
   Series train_, valid_, valid_ema_, utilization_;
   std::map<int64_t, Epoch> epochs_;
   std::vector<Json> events_;
-  size_t events_left_out_ = 0;
   std::map<double, double> sessions_;  // start of each process of the run → its last row
   double start_ = kMissing;            // time of the first row
   double last_step_ = 0;

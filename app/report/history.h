@@ -17,6 +17,7 @@ namespace shoal::app {
 //   steps_per_epoch           for positions in epochs
 //   phases                    seconds of computing, waiting, evaluating and the rest
 //   events                    list of {at, time, step, name, values}, oldest first
+//   events_left_out           number of older events that the list omits
 // "time" is in seconds since the first row. Appends notes for the reader of the report. Throws
 // UserError if the folder has no history.
 nlohmann::ordered_json read_history(const std::filesystem::path& folder,

@@ -20,9 +20,9 @@ std::vector<std::string> read_json_lines(const std::filesystem::path& path,
 
 inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-// Returns a number of `row`, kMissing if it has none with that name.
+// Returns the number `name` of `row`, or kMissing if there is none.
 double number_in(const nlohmann::json& row, const char* name);
-// Returns a text of `row`, empty if it has none with that name.
+// Returns the string `name` of `row`, or an empty string if there is none.
 std::string text_in(const nlohmann::json& row, const char* name);
 
 // Appends the numbers of nested objects and lists as NAME.NAME and NAME.0.

@@ -24,7 +24,7 @@ std::string report_policy(bool live);
 // Writes the report of `runs` to a file. Throws like report_data(), or std::system_error.
 void write_report(const std::vector<std::string>& runs, const std::filesystem::path& file);
 
-// Returns a text that changes when the report of `runs` would change.
+// Returns a fingerprint of the files that the report of `runs` is made from: sizes and times.
 std::string report_stamp(const std::vector<std::string>& runs);
 
 }  // namespace shoal::app

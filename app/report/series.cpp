@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "app/report/json_lines.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -14,7 +14,6 @@ nlohmann::ordered_json chart_number(double value) {
 }
 
 void Series::add(const std::vector<std::pair<std::string, double>>& row) {
-  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   for (const auto& entry : row) {
     auto column = std::find_if(columns_.begin(), columns_.end(),
                                [&](const auto& known) { return known.first == entry.first; });

@@ -1,5 +1,6 @@
 #pragma once
-// Serves the report of runs to browsers while the runs grow. Only server.cpp includes cpp-httplib.
+// Serves the report of runs to browsers and updates it while they train. Only server.cpp includes
+// cpp-httplib.
 
 #include <memory>
 #include <string>
@@ -8,9 +9,9 @@
 namespace shoal::app {
 
 // GET / is the page, /data its numbers, /events a stream of server-sent events, one whenever the
-// numbers change. On a loopback address, answers only requests whose Host header names this
-// machine, so that web sites cannot read the report through a name that they point here. On another
-// address, answers only requests with ?token=TOKEN.
+// numbers change. On a loopback address, answers only requests whose Host header is localhost
+// or a loopback address, which prevents DNS rebinding. On another address, answers only requests
+// with ?token=TOKEN.
 class ReportServer {
  public:
   // Listens at once. Throws UserError if `address` is not an IP address of this machine, or if the

@@ -24,7 +24,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kProgressBytes = 1'000'000;  // so many bytes from a connection reset the retries
+// A connection that delivers this many bytes resets the count of retries.
+constexpr int64_t kProgressBytes = 1'000'000;
 
 // One download, over one or more connections.
 class Download {
@@ -61,7 +62,8 @@ class Download {
     throw std::system_error(error, std::generic_category(), "cannot write " + path_.string());
   }
 
-  // Opens .NAME.part. Its bytes count only if the server can say whether they are still valid.
+  // Opens .NAME.part. Its bytes are used only if .NAME.etag lets the server check that they are
+  // still valid.
   void open_part() {
     part_file_ = open_file(part_.c_str(), O_RDWR | O_CREAT);
     if (!part_file_.is_open()) fail_to_write(errno);
@@ -75,8 +77,8 @@ class Download {
     if (have_ < 0) fail_to_write(errno);
   }
 
-  // Receives until the end of the file or of the connection. Returns an empty text if the file is
-  // complete, or why the connection ended if another one may help. Throws if none would.
+  // Receives until the file or the connection ends. Returns an empty text if the file is complete.
+  // Returns the reason if the connection failed and a retry may succeed; throws if none can.
   std::string connect_once() {
     if (validator_.empty()) have_ = 0;
     refusal_.clear(), write_error_ = 0;
@@ -118,7 +120,8 @@ class Download {
     }
     const std::string problem =
         stalled_ ? strf("no data for %g s", options_.stall_seconds) : result.problem;
-    const bool worked = received_ > 0;  // else a first connection fails at once, as when offline
+    // Without any byte so far, does not retry: the machine is probably offline.
+    const bool worked = received_ > 0;
     if (!worked || result.end == End::forbidden) throw std::runtime_error(sentence(problem));
     return problem;
   }
@@ -128,8 +131,8 @@ class Download {
     return false;
   }
 
-  // Decides where the body goes: behind the bytes of .NAME.part, or in their place. Returns false
-  // if the answer is unusable.
+  // Decides whether the body continues the bytes of .NAME.part or replaces them. Returns false if
+  // the response is unusable.
   bool begin_body(const HttpResponse& response) {
     body_begun_ = true;
     if (response.type.starts_with("text/html"))
@@ -161,7 +164,7 @@ class Download {
   bool take(const HttpResponse& response, const char* bytes, size_t size) {
     try {
       if (!body_begun_ && !begin_body(response)) return false;
-    } catch (const std::system_error& error) {  // libcurl cannot pass on exceptions
+    } catch (const std::system_error& error) {  // must not pass through libcurl
       write_error_ = error.code().value();
       return false;
     }
@@ -207,12 +210,11 @@ class Download {
   int64_t have_ = 0;      // valid bytes in .NAME.part
   int64_t received_ = 0;  // bytes received by this object, over all connections
   int64_t total_ = 0;     // size of the file; 0: unknown
-  std::string
-      validator_;  // ETag or date of the bytes in .NAME.part; empty: they cannot be continued
-
+  // ETag or date of the bytes in .NAME.part; empty: they cannot be continued.
+  std::string validator_;
   std::string linked_sha256_;  // stated by the server
 
-  // The connection under way.
+  // State of the current connection.
   bool body_begun_ = false;  // its first bytes have been written
   std::string refusal_;      // why this side ended it
   int write_error_ = 0;      // errno

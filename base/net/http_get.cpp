@@ -11,7 +11,7 @@
 namespace shoal {
 namespace {
 
-// A request under way.
+// A request and its response so far.
 struct Exchange {
   const HttpGet& request;
   HttpResponse response = {};

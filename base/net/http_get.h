@@ -15,7 +15,9 @@ struct HttpGet {
   std::string certificates = {};  // file of trusted certificate authorities; empty: the system's
   double connect_seconds = 30;    // limit for name resolution, connection and TLS
   int64_t offset = 0;             // first byte to request
-  std::string if_range = {};      // with an offset: the file's ETag or date, else send all of it
+  // With an offset: ETag or date of the bytes received before. If the file has changed since, the
+  // server sends all of it.
+  std::string if_range = {};
   // Receives the body of a response with status 200 or 206, in pieces. False ends the connection.
   std::function<bool(const HttpResponse& response, const char* bytes, size_t size)> take = {};
   // Called about once a second and after each piece. False ends the connection.
@@ -26,7 +28,7 @@ struct HttpResult {
   enum class End {
     complete,  // the whole response was received; its status is below 400
     refused,   // the status is 400 or more
-    broken,    // the connection failed or ended early
+    broken,    // the connection failed or ended early, or `take` or `keep_going` ended it
     forbidden  // a redirect leads to another protocol, or there are too many
   };
   End end = End::broken;
@@ -34,7 +36,8 @@ struct HttpResult {
   std::string problem;    // why the request failed
 };
 
-// Neither function may throw. Throws std::runtime_error if libcurl cannot be used.
+// Sends the request and returns when the response has ended. `take` and `keep_going` must be set
+// and must not throw. Throws std::runtime_error if libcurl cannot be used.
 HttpResult http_get(const HttpGet& request);
 
 }  // namespace shoal

@@ -127,7 +127,7 @@ bool shared_check(const Place& where) {
   Report report("shared, rank " + std::to_string(env.rank));
   dist::ConnectOptions connection;
   connection.backend = dist::Backend::gloo;
-  if (where.plugin) connection.gpu = "the one that both share";
+  if (where.plugin) connection.gpu = "shared GPU";  // the same name on both ranks
   dist::Communicator world = dist::connect(env, connection);
   if (world.size() != 2)
     throw std::invalid_argument("shared needs two processes: set RANK, WORLD_SIZE and so on");
@@ -143,7 +143,7 @@ bool shared_check(const Place& where) {
   options.batch = 8;
   options.size = 64;
   options.device = where.device;
-  options.images = static_cast<uint64_t>(env.rank);  // so that gradients differ between the ranks
+  options.image_seed = static_cast<uint64_t>(env.rank);  // gradients differ between the ranks
   {
     SyntheticStep step(options);
     step.average_over(world.main);

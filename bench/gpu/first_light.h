@@ -15,6 +15,7 @@
 
 namespace shoal::bench {
 
+// There is no usable GPU.
 struct NoGpu : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

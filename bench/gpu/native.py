@@ -81,11 +81,11 @@ class Child:
         for stream in (self.out, self.err):
             stream.seek(0)
         row = json.loads(([line for line in self.out if line.startswith("{")] or ["{}"])[-1])
-        last_words = " / ".join(self.err.read().splitlines()[-3:])[-400:]
+        last_lines = " / ".join(self.err.read().splitlines()[-3:])[-400:]
         if killed:
-            row |= {"ok": False, "error": "did not finish in time: " + last_words}
+            row |= {"ok": False, "error": "did not finish in time: " + last_lines}
         elif self.process.returncode != 0:
-            row |= {"ok": False, "error": f"status {self.process.returncode}: {last_words}"}
+            row |= {"ok": False, "error": f"status {self.process.returncode}: {last_lines}"}
         return row
 
 

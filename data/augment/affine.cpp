@@ -86,9 +86,9 @@ void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const
   }
 }
 
-// Returns 16-bit interpolation weights. `d`: distance of the position after its left neighbor.
-// Linear: weights of the left and the right neighbor. Cubic: of four neighbors, the second of which
-// is the left neighbor.
+// Returns 16-bit interpolation weights. `d`: distance of the position from its left neighbor.
+// Linear: two weights, of the left and the right neighbor. Cubic: four weights; the second is that
+// of the left neighbor.
 std::array<int16_t, 4> weights_of(double d, bool cubic) {
   const auto whole = [](double share) {
     return static_cast<int16_t>(std::lround(share * (1 << kPlanarBits)));

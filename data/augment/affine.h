@@ -18,8 +18,8 @@ namespace shoal::data::augment {
 using Matrix = std::array<double, 6>;
 Matrix matrix_of(const Operation& operation, const Size& size);
 
-// Applies a shear, translation or rotation to RGB pixels in place. Pixels whose source is outside
-// the image get operation.fill. `source` and `line` are scratch memory.
+// Applies a shear, translation or rotation to height×width×3 RGB pixels in place. Pixels whose
+// source is outside the image get operation.fill. `source` and `line` are scratch memory.
 void transform(const Operation& operation, const Kernels& kernels, const PlanarKernels& sums,
                uint8_t* pixels, const Size& size, Bordered& source, std::vector<uint8_t>& line);
 

@@ -16,7 +16,7 @@ constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,    
                                      Effect::sharpness,     Effect::posterize,   Effect::solarize,
                                      Effect::auto_contrast, Effect::equalize};
 
-// Returns the effect that `level` stands for, for AutoAugment's ImageNet policy.
+// Returns the effect of one of timm's operations.
 Effect effect_of(Level level) {
   const TimmScene scene{{1, 1}};
   KeyedRandom random(0);
@@ -91,7 +91,8 @@ const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& ran
 // interpolation.
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   if (step.probability < 1 && !happens(step.probability, random)) return;
-  // Whether the user sets one magnitude for all steps of the policy; then strength_ scales it.
+  // RandAugment and AugMix have one magnitude for all steps, which strength_ scales. The magnitudes
+  // of the other policies are part of the policy.
   const bool given = policy_.kind != Policy::Kind::one_sequence;
   double magnitude = step.magnitude * (given ? strength_ : 1);
   if (std::isinf(policy_.magnitude_deviation))

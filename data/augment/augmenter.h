@@ -18,7 +18,7 @@ namespace shoal::data::augment {
 // invalid options.
 class Augmenter {
  public:
-  // `mean`: of the pixels, from 0 to 1; timm's policies fill with it.
+  // `mean`: mean pixel value per channel, from 0 to 1. timm's policies fill with this color.
   Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa = best_isa(),
             const ChannelValues& mean = Normalization().mean);
 

@@ -22,8 +22,8 @@ struct AffineRow {
 };
 
 // One row of a box filter of fractional width. The 2 * radius + 1 bytes around each byte, `step`
-// bytes apart, have the weight `inner`; the next one on each side has the weight `outer`. Weights
-// have 24 fractional bits.
+// bytes apart, have the weight `inner`; the next one on each side has the weight `outer`. All these
+// bytes must be readable. Weights have 24 fractional bits.
 struct BoxRow {
   const uint8_t* in;
   int64_t step, bytes;

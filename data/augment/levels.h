@@ -58,8 +58,9 @@ Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
 // TrivialAugment.
 enum class Range : uint8_t { usual, wide };
 
-// Returns the operation for the magnitude `bin`, 0 … bins-1. It uses the nearest pixel and fills
-// with black.
+// Returns the operation for the magnitude number `bin`, 0 … bins-1. `random` draws the sign of
+// amounts that can be positive or negative. The operation uses the nearest pixel and fills with
+// black.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, KeyedRandom& random);
 

@@ -104,7 +104,7 @@ void find_places(const AffineRow& row, int64_t begin, int64_t count, Places& pla
   for (int64_t i = 0; i < count; ++i) places.offset[i] = line[i] * stride + 3 * column[i];
 }
 
-// Converts a fraction of 0 … 1, or slightly below 0, to units of kOne.
+// Rounds a fraction (0 … 1, or slightly below 0) to units of kOne.
 int32_t weight_of(float share) {
   return static_cast<int32_t>(share * kOne + (kOne + 0.5F)) - kOne;
 }

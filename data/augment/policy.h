@@ -46,8 +46,8 @@ struct Policy {
   bool blended = false;
 };
 
-// Parses a policy's name and settings. Throws std::invalid_argument with the expected form and the
-// invalid part.
+// Parses a policy's name and settings. Throws std::invalid_argument that names the invalid part and
+// the accepted ones.
 //   none; imagenet, ra[-mM][-nN], trivial (or ta_wide): torchvision's
 //   original, originalr, v0, v0r, 3a (or three-augment), with -mstdX: timm's
 //   rand[-mM][-nN][-pP][-mstdX][-mmaxM][-incI][-tSET], augmix[-mM][-wW][-dD][-aA][-bB][-mstdX]:

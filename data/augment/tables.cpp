@@ -31,8 +31,8 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   return even;
 }
 
-// Pillow's rule: each output level covers the same number of pixels; those of the brightest level
-// are not counted.
+// Pillow's rule: each output level covers the same number of pixels. Pixels of the brightest level
+// do not count.
 Tables equalize_tables(const Histogram& histogram) {
   Tables tables;
   for (size_t c = 0; c < 3; ++c) {

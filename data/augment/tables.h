@@ -10,7 +10,9 @@ using Table = std::array<uint8_t, 256>;
 using Tables = std::array<Table, 3>;  // red, green, blue
 using Histogram = std::array<std::array<uint32_t, 256>, 3>;
 
+// Counts the levels of each channel in `count` RGB pixels.
 Histogram histogram_of(const uint8_t* pixels, int64_t count);
+// Return the tables of Pillow's ImageOps.equalize and ImageOps.autocontrast.
 Tables equalize_tables(const Histogram& histogram);
 Tables auto_contrast_tables(const Histogram& histogram);
 

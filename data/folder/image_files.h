@@ -1,5 +1,5 @@
 #pragma once
-// Decides which files of a source are images. Other files are left out and reported.
+// Decides which files of a source are images. Sources leave out all other files and report them.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace shoal::data {
 constexpr size_t kImageHead = 32;
 
 // Whether `name` has the extension of an image format, even one that shoal cannot read. Such a file
-// counts as an image whatever its content is, so that damaged images are reported.
+// counts as an image even if its content is something else, so that damaged images are reported.
 bool has_image_extension(std::string_view name);
 
 // Whether `extension` (without the dot, in upper or lower case) marks the image of a WebDataset
@@ -42,7 +42,8 @@ struct LeftOut {
   void add_broken(std::string_view link);
   void add(const LeftOut& more);
   bool empty() const { return files == 0 && hidden == 0 && broken == 0; }
-  std::string sentence(const std::string& source) const;  // for the user
+  // Returns a warning that names the source, the counts and the examples. Call unless empty().
+  std::string sentence(const std::string& source) const;
 };
 
 }  // namespace shoal::data

@@ -79,15 +79,29 @@ bool is_set(const std::string& path, bool named) {
   }
 }
 
+// Whether this is a link to a folder that contains it.
+bool is_loop(const fs::directory_entry& entry) {
+  if (!entry.is_symlink()) return false;
+  const fs::path target = fs::canonical(entry.path());
+  const fs::path here = fs::canonical(entry.path().parent_path());
+  return std::mismatch(target.begin(), target.end(), here.begin(), here.end()).first ==
+         target.end();
+}
+
 // Lists the files below a folder, sorted. A packed set that is a folder counts as one file.
 std::vector<std::string> files_below(const std::string& folder, LeftOut& left_out) {
   std::vector<std::string> files;
   constexpr auto kLinks = fs::directory_options::follow_directory_symlink;
   for (fs::recursive_directory_iterator entry(folder, kLinks), end; entry != end; ++entry) {
     const std::string path = entry->path().string();
+    std::error_code broken;
+    if (!entry->exists(broken)) {  // a link to itself is broken, too
+      left_out.add_broken(path);
+      continue;
+    }
     const bool hidden = entry->path().filename().string().starts_with('.');
     const bool set = !hidden && entry->is_directory() && is_sharded_set(path);
-    if (entry->is_directory() && (hidden || set)) entry.disable_recursion_pending();
+    if (entry->is_directory() && (hidden || set || is_loop(*entry))) entry.disable_recursion_pending();
     if (hidden && entry->is_regular_file()) ++left_out.hidden;
     if (set || (!hidden && entry->is_regular_file())) files.push_back(path);
   }
@@ -120,7 +134,7 @@ class Opener {
   void open(const std::string& source, bool may_be_pattern = true) {
     const int64_t before = images_->size();
     if (source.size() >= PATH_MAX || source.find('\0') != std::string::npos)
-      throw std::invalid_argument("this is no path: it is too long or contains a zero byte");
+      throw std::invalid_argument("this is not a path: it is too long or contains a zero byte");
     if (source.starts_with("pipe:"))
       throw std::invalid_argument(source + " is a pipe; name files or folders");
     if (source.starts_with("synthetic:") || source.starts_with("folder:") ||

@@ -48,15 +48,15 @@ struct Listing {
   std::string_view name_of(int64_t file) const;
 };
 
-// Called now and then with the number of files found so far, from any thread, one call at a time.
+// Called repeatedly with the number of files found so far. Any thread may call it, one at a time.
 using ListingProgress = std::function<void(int64_t files)>;
 
 // Lists `root` in the order of torchvision's ImageFolder. Each folder in `root` is a class; classes
 // are sorted by name. Within a class, folders at any depth (links are followed) are sorted by path
 // and files by name, all bytewise. Leaves out names that start with a dot and files that are not
 // images by name or content. Reads class folders with `threads` threads. Throws
-// std::invalid_argument for mistakes of the user (no such folder, no class folder in it, a class
-// without images), std::runtime_error with path and reason for system errors.
+// std::invalid_argument for user errors (no such folder, no class folder in it, a class without
+// images), std::runtime_error with path and reason for system errors.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 
 // Returns the cached listing of `root` in `cache_dir`. Returns nothing if there is none, it is
@@ -64,17 +64,16 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
 std::optional<Listing> load_listing(const std::string& cache_dir, const std::string& root);
 
 // Writes the cached listing atomically; creates `cache_dir`. Returns false without writing if a
-// directory or a left-out file changed so recently that another change might not alter its time
-// stamp. Throws std::runtime_error.
+// directory or a left-out file changed so recently that another change might not alter its
+// timestamp. Throws what write_cache() throws.
 bool save_listing(const std::string& cache_dir, const std::string& root, const Listing& listing);
 
 // Returns the path of the cached listing of `root`.
 std::string listing_cache_path(const std::string& cache_dir, const std::string& root);
 
-// Returns the directory's DirectoryStamp, which changes when its listing does; nothing if it is
-// missing.
+// Returns the stamp of a directory, or nothing if it is not a directory.
 std::optional<DirectoryStamp> directory_stamp(const std::string& path);
-// Returns the stamp of a file, or nothing if it is not a regular file.
+// Returns the stamp of a file (links are followed), or nothing if it is not a regular file.
 std::optional<FileStamp> file_stamp(const std::string& path);
 
 }  // namespace shoal::data

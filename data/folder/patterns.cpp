@@ -23,7 +23,7 @@ std::optional<int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// Returns the words that one pair of braces stands for. `inside`: the text between the braces.
+// Returns the texts that can replace one pair of braces. `inside`: the text between the braces.
 std::vector<std::string> alternatives(const std::string& inside, const std::string& pattern) {
   std::vector<std::string> words;
   if (const size_t dots = inside.find(".."); dots != std::string::npos) {
@@ -50,7 +50,7 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
   return words;
 }
 
-// Adds to `names` all texts that result from replacing each pair of braces by one of its words.
+// Replaces each pair of braces by each of its alternatives. Adds the resulting texts to `names`.
 void expand_braces(const std::string& text, const std::string& pattern,
                    std::vector<std::string>& names) {
   const size_t open = text.find('{');

@@ -9,11 +9,12 @@ namespace shoal::data {
 // Whether `text` has braces or wildcards and no file or folder has this exact name.
 bool is_pattern(const std::string& text);
 
-// Expands a pattern to file paths. {A..B} stands for the numbers from A to B (padded with zeros to
-// the length of A if A starts with a zero), {a,b} for alternatives. Then * ? [ ] match existing
-// files, sorted. Throws std::invalid_argument if a file named by braces does not exist, nothing
-// matches, the braces are malformed, or braces and wildcards together need more than 10,000
-// searches.
+// Expands a pattern to file paths. First expands braces: {A..B} to the numbers from A to B (padded
+// with zeros to the length of A if A starts with a zero), {a,b} to the alternatives. Then * ? [ ]
+// match existing files, sorted. Throws std::invalid_argument if a file named by braces does not
+// exist, nothing matches, the braces are malformed or name more than a million files, or braces and
+// wildcards together need more than 10,000 searches. Throws std::runtime_error if a folder cannot
+// be searched.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
 // Whether any file matches the pattern. Supports wildcards only, no braces.

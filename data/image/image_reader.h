@@ -22,6 +22,7 @@ class ImageReader {
   // Reads the header and returns the size. Throws DamagedImage (an empty file, an unknown format, a
   // broken header).
   Size open(std::span<const uint8_t> bytes);
+  // As JpegDecoder::start(). Also throws MissingLibrary (formats.h).
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
   RowBlock next();
   bool complete_index(jpeg::SeekIndex& index);  // see JpegDecoder

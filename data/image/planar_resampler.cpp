@@ -20,10 +20,10 @@ void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
 
 }  // namespace
 
-// Builds the weights of one plane from `axis`, whose weights apply to full-size samples, the first
-// of which is `offset` + axis.source_first. `halved`: the plane has only one sample for two
-// full-size ones, `samples` in all. Smooth upsampling then makes a full-size sample of 3/4 of its
-// own plane sample and 1/4 of the next nearest one.
+// Builds the weights of one plane from `axis`, whose weights apply to full-size samples. The first
+// of these is sample number `offset` + axis.source_first. `halved`: the plane has one sample for
+// every two full-size ones, `samples` in all. Smooth upsampling computes a full-size sample as 3/4
+// of the nearest plane sample plus 1/4 of the second nearest.
 void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool halved,
                                        int64_t samples) {
   const auto outputs = static_cast<int64_t>(axis.starts.size());

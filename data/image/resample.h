@@ -30,7 +30,8 @@ struct AxisRequest {
 // than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
-// Filter weights of one direction. build() reuses the memory of the previous image.
+// Filter weights of one direction. build() reuses the memory of the previous image. `interpolation`
+// is bilinear or bicubic, also in Resizer::begin(); the caller has already drawn `random`.
 struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are read
   int32_t taps = 0;              // weights per output pixel; those outside its window are 0
@@ -60,9 +61,10 @@ class Resizer {
   const Axis& x() const { return x_; }
   const Axis& y() const { return y_; }
 
+  // Processes the next source rows of needed(). Does not keep `rows`.
   void push(const RowBlock& rows);
 
-  // Writes y.count rows of x.count * 3 bytes, `stride` bytes apart.
+  // Call after the last push(). Writes y.count rows of x.count * 3 bytes, `stride` bytes apart.
   void finish(uint8_t* out, int64_t stride);
 
  private:

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "data/image/crop.h"
-#include "data/loader/stage_clock.h"
+#include "data/stage_clock.h"
 #include "data/random.h"
 
 namespace shoal::data {

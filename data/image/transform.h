@@ -15,7 +15,8 @@
 
 namespace shoal::data {
 
-// Use one object per thread; it reuses its buffers. Throws DamagedImage.
+// Use one object per thread; it reuses its buffers. training_row() and evaluation_row() throw
+// DamagedImage, and MissingLibrary (formats.h).
 class Transform {
  public:
   explicit Transform(const TransformOptions& options, Isa isa = best_isa())
@@ -44,7 +45,8 @@ class Transform {
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
   // Makes an evaluation row: resize and center crop. Writes options.eval_size² × options.channels
-  // bytes for each view; a crop's mirror image follows the crop. Also used by `shoal predict`.
+  // bytes for each of options.eval_views; a crop's mirror image follows the crop. Also used by
+  // `shoal predict`.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/loader/stage_clock.h"
+#include "data/stage_clock.h"
 
 namespace shoal::data::jpeg {
 namespace {

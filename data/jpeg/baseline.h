@@ -1,6 +1,6 @@
 #pragma once
-// Our own decoder for the common kind of JPEG (header.h). Decodes the requested part of an image;
-// with a seek index it skips nearly everything else.
+// shoal's own decoder for the common kind of JPEG (header.h). Decodes the requested part of an
+// image; with a seek index it skips nearly everything else.
 //
 // Pixels equal those of libjpeg-turbo bit for bit (accurate integer IDCT, smooth upsampling). The
 // input is not trusted: the decoder never reads outside the given bytes. If a function returns
@@ -29,7 +29,7 @@ class BaselineDecoder {
   BaselineDecoder& operator=(const BaselineDecoder&) = delete;
 
   // Reads the header. `bytes` must stay valid while this image is decoded. Returns false for
-  // another kind of JPEG.
+  // another kind of JPEG, and if the file has no end-of-image marker.
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 

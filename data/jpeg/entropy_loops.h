@@ -52,8 +52,8 @@ __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
   return (length + size) | (run + 1) << 8 | static_cast<uint32_t>(value) << 16;
 }
 
-// Number of symbols per refill. After so many symbols of kLookBits bits, 56 bits still contain
-// enough for one more look-up.
+// Number of symbols per refill. 56 bits are enough for kPerFill symbols of kLookBits bits and one
+// more look-up.
 constexpr int kPerFill = 4;
 static_assert((kPerFill + 1) * kLookBits <= 56);
 

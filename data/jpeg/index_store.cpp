@@ -137,7 +137,7 @@ void IndexStore::refresh() {
   const std::lock_guard lock(mutex_);
   write_waiting();
   open_others();
-  for (uint32_t file = 0; file < files_.size(); ++file) take_notice(file);
+  for (uint32_t file = 0; file < files_.size(); ++file) read_new_places(file);
 }
 
 void IndexStore::open_others() {
@@ -154,7 +154,7 @@ void IndexStore::open_others() {
 }
 
 // Reads the entries that were added to N.places since the last call.
-void IndexStore::take_notice(uint32_t number) {
+void IndexStore::read_new_places(uint32_t number) {
   File& file = files_[number];
   const fs::path path = fs::path(file.records).replace_extension(kPlacesExtension);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -164,14 +164,14 @@ void IndexStore::take_notice(uint32_t number) {
   while (::fstat(descriptor, &info) == 0) {
     const auto size = static_cast<uint64_t>(info.st_size);
     const uint64_t count =
-        std::min<uint64_t>((size - std::min(size, file.noticed)) / kEntry, places.size());
-    if (count == 0 || !read_at(descriptor, file.noticed, places.data(), count * kEntry)) break;
+        std::min<uint64_t>((size - std::min(size, file.places_read)) / kEntry, places.size());
+    if (count == 0 || !read_at(descriptor, file.places_read, places.data(), count * kEntry)) break;
     for (uint64_t i = 0; i < count; ++i) {
       const Place& place = places[i];
       if (place.sample < slots_.size() && place.length <= kMaxRecord)
         slots_[place.sample] = {place.offset, place.length, number};
     }
-    file.noticed += count * kEntry;
+    file.places_read += count * kEntry;
   }
   ::close(descriptor);
 }

@@ -28,11 +28,11 @@ class IndexStore {
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes buffered records, and learns which records other processes have added. Thread-safe.
+  // Writes buffered records, and finds the records that other processes have added. Thread-safe.
   void refresh();
 
-  // Hint: tells the file system that the indexes of `count` samples from `first` on will be read
-  // soon. Returns how many of these samples have an index. Thread-safe.
+  // Hint: asks the file system to prefetch the indexes of `count` samples from `first` on. Returns
+  // how many of these samples have an index. Thread-safe.
   int64_t will_read(int64_t first, int64_t count) const;
 
   enum class Answer { found, unknown, unwanted };  // unwanted: the index is too large to be stored
@@ -53,7 +53,7 @@ class IndexStore {
   struct File {
     std::string records;  // path of N.seek
     int descriptor = -1;
-    uint64_t noticed = 0;  // number of bytes of N.places read so far
+    uint64_t places_read = 0;  // bytes of N.places that were read so far
   };
 
   struct Found {
@@ -64,7 +64,7 @@ class IndexStore {
 
   void open_own();
   void open_others();
-  void take_notice(uint32_t file);
+  void read_new_places(uint32_t file);
   void write_waiting();
   void give_up(const std::string& what);
 

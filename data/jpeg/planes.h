@@ -23,7 +23,8 @@ class Planes {
  public:
   explicit Planes(const Kernels& kernels) : kernels_(kernels) {}
 
-  // Starts an image: allocates memory for the samples of these MCUs.
+  // Starts an image: allocates memory for the samples of these MCUs. `header` must stay valid while
+  // this image is in use.
   void begin(const Header& header, const McuBox& mcus);
 
   // Transforms `count` MCUs of a row, starting at `column`. `coefficients`: 64 for each block, in

@@ -195,8 +195,8 @@ RowBlock TurboDecoder::next() {
 }
 
 // Rows below the box are not decoded, but a truncated file must be noticed for every box. A
-// truncated file has no EOI (FF D9) after the start of the scan: in entropy-coded data, FF is
-// always followed by 00 or a restart marker.
+// truncated file has no end-of-image marker (FF D9) after the start of the scan: in entropy-coded
+// data, FF is always followed by 00 or a restart marker.
 void TurboDecoder::State::check_end() {
   const uint8_t* const begin = scan;
   const uint8_t* at = bytes.data() + bytes.size();

@@ -42,7 +42,8 @@ class TurboDecoder {
   std::unique_ptr<State> state_;
 };
 
-// Encodes RGB pixels (height × width × 3 bytes). `subsample`: chroma as 4:2:0, else 4:4:4.
+// Encodes RGB pixels (height×width×3 bytes). `quality`: 1 … 100. `subsample`: chroma as 4:2:0, else
+// 4:4:4. Throws std::runtime_error.
 std::vector<uint8_t> encode_jpeg(const uint8_t* pixels, Size size, int quality, bool subsample);
 
 }  // namespace shoal::data

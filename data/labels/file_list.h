@@ -35,7 +35,8 @@ class FileListDataset : public BasicDataset {
 };
 
 // Opens a folder of images without class folders. The file options.labels contains their classes.
-// Samples are sorted by class and name. Throws std::invalid_argument.
+// Samples are sorted by class and name. Throws std::invalid_argument for user errors,
+// std::runtime_error for system errors.
 std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
                                                 const OpenOptions& options);
 

@@ -24,7 +24,7 @@ std::optional<LabelText> parse_label(std::string_view text);
 // the first member that exists of `label`, `cls`, `class`, `target` and `class_name`.
 std::optional<LabelText> parse_json_label(std::string_view json);
 
-// Stores the label in `entry`, and the name of its class in `scan`.
+// Stores the label in `entry`. If the label is a name, stores the name in `scan`.
 void set_label(const LabelText& label, Scan& scan, ScanEntry& entry);
 
 }  // namespace shoal::data

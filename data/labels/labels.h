@@ -14,7 +14,8 @@ class LabelFile {
  public:
   // `path` contains one of
   //   * lines `NAME CLASS`, separated by blanks or a comma. NAME with or without folder and
-  //     extension. CLASS is a name or, if all are numbers, an index into `known`;
+  //     extension. CLASS is a name. If all are numbers and none is a name in `known`, CLASS is an
+  //     index into `known`;
   //   * the header ImageId,PredictionString, then such lines: Kaggle's LOC_val_solution.csv;
   //   * only numbers, where line N is for the image whose name ends in N: the devkit's
   //     ILSVRC2012_validation_ground_truth.txt. The file `synsets` maps these numbers to classes:
@@ -43,7 +44,8 @@ class LabelFile {
   std::unordered_map<std::string, std::string> by_name_;  // names without folder and extension
 };
 
-// Reads the map from the devkit's class numbers to class names. Throws std::invalid_argument.
+// Reads the map from the devkit's class numbers to class names: meta.mat, or lines `CLASS NUMBER`.
+// Throws std::invalid_argument.
 std::map<int64_t, std::string> read_synsets(const std::string& path);
 
 }  // namespace shoal::data

@@ -29,7 +29,7 @@ std::vector<int32_t> labels_in(const Json& entry, const LabelOf& label_of, int64
     if (found == label_of.end())
       throw std::invalid_argument(
           where + " has the label " + each.dump(-1, ' ', false, Json::error_handler_t::replace) +
-          ", which is no class of the model (" + std::to_string(outputs) + " classes)");
+          ", which is not a class of the model (" + std::to_string(outputs) + " classes)");
     labels.push_back(found->second);
   }
   return labels;

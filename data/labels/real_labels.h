@@ -1,5 +1,5 @@
 #pragma once
-// Several right labels per image, such as ImageNet-ReaL's real.json.
+// Files with several correct labels per image, such as ImageNet-ReaL's real.json.
 
 #include <cstdint>
 #include <string>
@@ -13,12 +13,13 @@ class RealLabels {
  public:
   // `path` contains JSON: a list whose entry i is the list of labels of the image whose name ends
   // in the number i + 1 (real.json), or an object of such lists by image name, with or without
-  // folder and extension. Labels are numbers below `outputs`, or names in `classes`. Throws
-  // std::invalid_argument that names the file and the entry.
+  // folder and extension. Labels are numbers below `outputs` (the number of classes of the model),
+  // or names in `classes`. Throws std::invalid_argument that names the file and the entry, and
+  // std::system_error if the file cannot be read.
   RealLabels(const std::string& path, const std::vector<std::string>& classes, int64_t outputs);
 
-  // Returns the labels of an image; none if no class fits. Throws std::invalid_argument if the file
-  // does not contain the image.
+  // Returns the labels of an image; empty if no class fits it. Throws std::invalid_argument if the
+  // file does not contain the image.
   const std::vector<int32_t>& of(const std::string& name) const;
 
  private:

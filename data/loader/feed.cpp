@@ -13,14 +13,15 @@ constexpr int64_t kRepeatBlock = 16;  // samples that are repeated in place; a p
 // If this many images in a row are damaged, something is wrong with the whole dataset.
 constexpr int64_t kMaxReplacements = 1000;
 
-// Returns which sample of a block is at place `i`. Mixup and cutmix combine the places 2k and 2k +
-// 1. In repetition r, these are two samples whose numbers differ exactly in the bits of r + 1. So a
-// sample has a different partner in each of fifteen repetitions.
+// Returns which sample of a block is at place `i`. Mixup and cutmix combine the places 2k and
+// 2k + 1. In repetition r, the numbers of these two samples differ exactly in the bits of r + 1
+// (from r = 15 on, r modulo 15 counts). So a sample has a different partner in each of fifteen
+// repetitions.
 int64_t paired(int64_t i, int64_t repetition) {
   const int64_t bits = repetition % (kRepeatBlock - 1) + 1, lowest = bits & -bits;
   const int64_t pair = i / 2, low = pair & (lowest - 1);
-  const int64_t first =
-      (pair - low) * 2 + low;  // inserts a 0 into `pair` at the lowest bit of `bits`
+  // Inserts a 0 into `pair` at the lowest bit of `bits`.
+  const int64_t first = (pair - low) * 2 + low;
   return i % 2 == 0 ? first : first ^ bits;
 }
 

@@ -65,9 +65,9 @@ class Feed {
   int64_t epoch() const { return epoch_; }
   // Returns the random key of the image at `position`.
   virtual uint64_t key(int64_t position) const = 0;
-  // Returns the image at `position`, which must be one of this rank's positions. Streams: blocks
-  // until the image has been read, returns nothing if the stream ends before it, and throws what
-  // the stream's reader threw.
+  // Returns the image at `position`, which must be one of this rank's positions. Streams: call once
+  // for each position; blocks until the image has been read, returns nothing if the stream ends
+  // before it, and throws what the stream's reader threw.
   virtual std::optional<Ticket> ticket(int64_t position) const = 0;
   // Returns the image to use instead of a damaged one: attempt 1 is the first to try, then 2, ….
   // Returns nothing if there are no more. The replacement keeps the position and the key, so the
@@ -83,11 +83,11 @@ class Feed {
   virtual bool seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const = 0;
 
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
-  // Announces images that will be read later to the dataset and `will_read`. Call for each position
-  // of this rank. Random order: announces the image that follows kAhead images later, which keeps
-  // the disk busy for any number of threads. The first position also announces those in between,
-  // but an epoch that is resumed in its middle omits them. Chunked order on one host: announces
-  // whole chunks of the next window, each from only one rank.
+  // Tells the dataset and `will_read` which images will be read soon. Call for each position of
+  // this rank. Random order: announces this rank's image kAhead images later, which keeps the disk
+  // busy for any number of threads. The first position of an epoch also announces the images in
+  // between; an epoch that is resumed in its middle does not. Chunked order on one host: announces
+  // whole chunks of the next window; only one rank announces each chunk.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // images of this rank
 

@@ -33,7 +33,7 @@ BufferAllocator with_default(BufferAllocator allocator) {
   return allocator;
 }
 
-constexpr std::chrono::seconds kFarewell(3);  // time for the workers to end
+constexpr std::chrono::seconds kJoinTimeout(3);  // for the workers, in the destructor
 
 constexpr int64_t kEndless = int64_t{1} << 60;  // assumed number of images of a stream
 
@@ -153,10 +153,10 @@ struct Loader::Impl {
     if (stream_epoch) stream_epoch->abandon();
   }
 
-  // Returns whether all workers have ended before the limit.
+  // Returns whether all workers have ended before kJoinTimeout.
   bool wait_for_workers() {
     std::unique_lock lock(mutex);
-    return thread_ended.wait_for(lock, kFarewell, [this] { return running == 0; });
+    return thread_ended.wait_for(lock, kJoinTimeout, [this] { return running == 0; });
   }
 
   std::string slowest_read() const {
@@ -198,8 +198,8 @@ struct Loader::Impl {
 
   void work(int number) {
     if (!clocks.empty()) clocks[static_cast<size_t>(number)].attach();
-    std::unique_ptr<Worker>
-        worker;  // created inside the try block, because it may run out of memory
+    // Created inside the try block, because it may run out of memory.
+    std::unique_ptr<Worker> worker;
     for (Ring::Job job; ring.take(job);) {
       lap(Stage::wait);
       try {
@@ -221,10 +221,11 @@ Loader::Loader(const std::shared_ptr<const Source>& source, LoaderOptions option
 Loader::~Loader() {
   impl_->close();
   if (impl_->wait_for_workers()) return;
-  impl_->log.report(impl_->slowest_read(),
-                    "reading it still has not ended; gave up waiting for it");
+  const std::string image = impl_->slowest_read();
+  impl_->log.report(image.empty() ? "the data loader" : image,
+                    "its read has not returned; abandoned the thread that waits for it");
   for (std::jthread& thread : impl_->threads) thread.detach();
-  static_cast<void>(impl_.release());  // its threads use it until the process ends
+  static_cast<void>(impl_.release());  // never freed: the threads may use it until the process ends
 }
 
 int64_t Loader::batches_per_epoch() const {

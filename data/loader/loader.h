@@ -3,25 +3,24 @@
 //
 // Contract
 // * One consumer: call start_epoch(), next() and stats() from one thread.
-// * The order is a pure function of (seed, epoch, size): batch i of rank r consists of the
-// positions
-//   [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, where B = batch_size and
+// * The order is a pure function of (seed, epoch, size). Batch i of rank r consists of the
+//   positions [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, where B = batch_size and
 //   W = world_size. Thread count and timing change nothing. Every rank gets the same number of
-//   batches: floor(size / (B*W)) in training, ceil(size / (B*W)) in evaluation. In evaluation the
-//   last batch of a rank can have fewer than B images, even 0.
-// * Pixels are a pure function of (seed, epoch, sample).
+//   batches: floor(size / (B*W)) in training, ceil(size / (B*W)) in evaluation, and at most
+//   LoaderOptions::batches. In evaluation the last batch of a rank can have fewer than B images,
+//   even 0.
+// * Pixels are a pure function of seed, epoch and sample. If an epoch uses a sample several times,
+//   or draws the image size for each step, they also depend on the position.
 // * A batch is valid until the next call of next() or start_epoch() or the end of the loader.
 //   Images are uint8 count×H×W×3 (RGB) or count×H×W×1 (gray), in memory from the given allocator
 //   (pinned for a GPU).
-// * Damaged images: in training, the next readable sample of the global order replaces the image,
-// and
-//   LoaderStats::bad counts it; in evaluation, the row is marked unreadable. With BadImages::error,
-//   next() throws an error that names the image. next() also re-throws any other error of a worker
-//   (out of memory, a folder that was removed).
+// * Damaged images: in training, the next readable sample of the global order replaces the image.
+//   In evaluation, the row is marked unreadable. LoaderStats::bad counts both. With
+//   BadImages::error, next() throws an error that names the image instead. next() also re-throws
+//   any other error of a worker (out of memory, a folder that was removed).
 // * Streams (stream/stream.h): each rank reads its own stream, so the world size decides which
-// images
-//   form a batch. Within a rank, order and pixels are pure functions of (seed, epoch, the stream's
-//   order). A spare image of the stream (StreamEpoch::kSpares) replaces a damaged one.
+//   images form a batch. Within a rank, order and pixels are pure functions of seed, epoch and the
+//   stream's order. A spare image of the stream (StreamEpoch::kSpares) replaces a damaged one.
 // * An empty dataset is allowed in evaluation: its epochs have no batches.
 // * The destructor may be called at any time. It waits for the workers. If one of them is stuck in
 //   storage for seconds, `on_bad` receives the name of its image, and the threads and the memory
@@ -34,15 +33,16 @@
 
 #include "data/data_options.h"
 #include "data/loader/batch.h"
-#include "data/loader/stage_clock.h"
+#include "data/stage_clock.h"
 #include "data/source.h"
 #include "data/stream/epoch.h"
 
 namespace shoal::data {
 
-// Allocates and releases the memory of batches. Default: aligned heap memory.
+// Allocates and releases the memory of batches. Default, unless both functions are set: heap
+// memory, aligned to 64 bytes.
 struct BufferAllocator {
-  std::function<void*(size_t bytes)> allocate;
+  std::function<void*(size_t bytes)> allocate;  // null: out of memory
   std::function<void(void*)> release;
   int64_t room_per_row = 0;  // scratch bytes per row, see Batch::room
 };
@@ -79,12 +79,13 @@ class Loader {
   bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
   // Streams: call after the last batch of an epoch. Reads the rest of the stream, for at most
   // `patience` or until `give_up` returns true. Returns how many images were read in all, and
-  // whether that is the whole stream.
+  // whether that is the whole stream. Datasets: reads nothing and returns {}.
   StreamCounts count_rest(std::chrono::milliseconds patience,
                           const std::function<bool()>& give_up = {});
 
-  // Starts an epoch at batch `first_batch`. Keeps the prefetched batches if this is the start of
-  // the epoch after the previous one, discards them otherwise.
+  // Starts an epoch at batch `first_batch`. Keeps the prefetched batches if the previous epoch was
+  // read to its end and this is the start of the next one; discards them otherwise. Throws
+  // std::invalid_argument if the epoch has no such batch.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
 
   // Returns the next batch, or nullptr after the last one. Throws what a worker threw.

@@ -98,8 +98,7 @@ void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& ad
   if (limit) {
     advice.sentence +=
         "; more threads do not help; use smaller images (`shoal pack --max-side`), a faster disk "
-        "or "
-        "more memory for the page cache";
+        "or more memory for the page cache";
   } else if (rates.size() < 2) {
     advice.sentence += "; measure with several numbers of threads to see whether more of them help";
   } else {

@@ -9,7 +9,7 @@
 
 #include "data/data_options.h"
 #include "data/dataset.h"
-#include "data/loader/stage_clock.h"
+#include "data/stage_clock.h"
 
 namespace shoal::data {
 
@@ -55,7 +55,7 @@ enum class Bound { processors, disk };
 
 struct Advice {
   Bound bound = Bound::processors;
-  int threads = 0;       // number of threads needed for the wanted rate; 0: not reachable here
+  int threads = 0;  // number of threads needed for the wanted rate; 0: no target, or unreachable
   std::string sentence;  // what limits the rate, and what to do
 };
 

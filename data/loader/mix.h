@@ -20,10 +20,10 @@ struct MixRequest {
 };
 
 // Sets the mixing and erasing fields of the row. Partners are neighbors in the global order
-// (positions 2i and 2i + 1), so the batch size must be even. The random key of a draw consists of
-// the seed, the epoch and the image, pair or step that shares the draw (MixMode), so neither batch
-// size nor world size changes the result. Cutmix corrects lambda to the actual area of the box, as
-// torchvision and timm do. Erasing (timm's RandomErasing) draws from the key of the image.
+// (positions 2i and 2i + 1), so the batch size must be even. The random key of a draw depends only
+// on the seed, the epoch and the image, pair or step that shares the draw (MixMode). So neither
+// batch size nor world size changes the result. Cutmix corrects lambda to the actual area of the
+// box, as torchvision and timm do. Erasing (timm's RandomErasing) draws from the key of the image.
 void mix_row(const MixOptions& options, const MixRequest& request, Row& row);
 
 // Throws std::invalid_argument with a sentence for invalid options.

@@ -15,10 +15,10 @@ int64_t rounded(double pixels) {
   return Progression::kStep * std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
-// Parses a number >= 0 and moves `at` behind it. Returns false if there is no such number.
+// Parses a number >= 0 and moves `at` past it. Returns false if there is no such number.
 bool take_number(const char*& at, const char* end, double& value) {
-  const auto [behind, error] = std::from_chars(at, end, value);
-  at = behind;
+  const auto [next, error] = std::from_chars(at, end, value);
+  at = next;
   return error == std::errc() && std::isfinite(value) && value >= 0;
 }
 

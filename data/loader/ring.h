@@ -22,15 +22,15 @@ namespace shoal::data {
 
 class Ring {
  public:
-  // Allocates all memory. `sides`: schedule of the images' height and width; `like`: has the views,
-  // channels and normalization of every batch.
+  // Allocates all memory; throws std::bad_alloc. `sides`: schedule of the images' height and width.
+  // `like`: has the views, channels and normalization of every batch.
   Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
        const BufferAllocator& allocator, const Batch& like = {});
 
   // Consumer: starts an epoch. `following` is the feed of the epoch expected after it, if any.
   // Keeps the prefetched batches if this is the expected epoch, starts at batch 0, and the previous
-  // epoch was read to its end. Otherwise waits for rows in progress (a few milliseconds) and
-  // discards all.
+  // epoch was read to its end. Otherwise waits for rows in progress (a few milliseconds, unless
+  // storage is slow) and discards all.
   void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
                std::shared_ptr<const Feed> following = nullptr);
   // Consumer: waits for the next batch and returns it; nullptr after the last one. Re-throws what a

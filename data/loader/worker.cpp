@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "data/errors.h"
 #include "data/loader/mix.h"
-#include "data/loader/stage_clock.h"
+#include "data/stage_clock.h"
 #include "data/random.h"
 
 namespace shoal::data {

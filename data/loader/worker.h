@@ -25,7 +25,7 @@ class CurrentRead {
   // Returns the image's name and the time at which the read began; nothing between reads.
   std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>> get() const;
 
-  // Sets the image of `current`, which may be null, until it is destroyed.
+  // While a Scope exists, `current` (may be null) returns the image of `ticket`.
   class Scope {
    public:
     Scope(CurrentRead* current, const Feed& feed, const Ticket& ticket);
@@ -52,14 +52,17 @@ class Worker {
          CurrentRead* current = nullptr);
 
   struct Result {
-    // Hash of position, label, pixels, the partner's key and lambda; 0 unless options.hash.
+    // Hash of position, label, pixels (of the first view), the partner's key and lambda; 0 unless
+    // options.hash.
     uint64_t hash = 0;
     int64_t bad = 0;     // 1 if the image at this position is damaged
     bool ended = false;  // the stream ended before this position; nothing was made
   };
 
-  // Makes row `index` of a batch from the image at `position`. Throws DamagedImage with the name of
-  // a damaged image if options.bad_images is error, and what Feed::read() throws.
+  // Makes row `index` of a batch from the image at `position`. Writes the image, or all its views,
+  // to `pixels`. Throws DamagedImage with the name of a damaged image if options.bad_images is
+  // error, std::runtime_error if all possible replacements are damaged, and what Feed::ticket() and
+  // Feed::read() throw.
   Result make(const Feed& feed, int64_t position, int32_t index, Row& row, uint8_t* pixels);
 
  private:

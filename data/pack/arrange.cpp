@@ -31,7 +31,7 @@ std::string base_name(const std::string& name) {
   return name.substr(name.find_last_of("/:") + 1);
 }
 
-// Throws unless `name` can be a visible file or folder in DEST. Names from archives may contain
+// Throws unless `name` can be the name of a visible file or folder. Names from archives may contain
 // anything.
 void require_file_name(const std::string& name, const std::string& what) {
   constexpr std::string_view kForbidden("/\0", 2);
@@ -39,8 +39,8 @@ void require_file_name(const std::string& name, const std::string& what) {
   std::string shown = name;
   std::replace(shown.begin(), shown.end(), '\0', '?');  // messages end at a NUL
   throw std::invalid_argument(what + " '" + shown +
-                              "' has no name for a file (it is empty, begins with a dot, or has a "
-                              "slash or NUL in it); rename it in the source");
+                              "' cannot be written under its name, which is empty, begins with a "
+                              "dot, or contains a slash or NUL; rename it in the source");
 }
 
 // Whether the file has this content. A power loss can leave a file of the right size with zeros.

@@ -21,12 +21,12 @@ struct ArrangeSummary {
 };
 
 // Copies `source` to the folder `dest`. NAME is the last part of Dataset::name(). A file gets its
-// final name only when it is complete, so an interrupted run can be repeated: it keeps images with
-// the right content and existing tars. Calls `progress` now and then with the number of images done
-// (from any thread, one call at a time) and `warning` with a sentence for each damaged image.
-// Throws std::invalid_argument if two images of a class have the same name, if the name of a class
-// or image cannot be a visible file in `dest`, or if an existing tar contains other images;
-// std::runtime_error with path and reason for system errors.
+// final name only when it is complete, so an interrupted run can be repeated: it keeps image files
+// with the right content, and all tars that exist. Calls `progress` about every 100 images with the
+// number done, and `warning` with a sentence for each damaged image: from any thread, one call at a
+// time. Throws std::invalid_argument if two images of a class have the same name, if the name of a
+// class or image cannot be a visible file in `dest` or is too long for a tar, or if an existing tar
+// contains other images; std::runtime_error with path and reason for system errors.
 ArrangeSummary arrange(const Dataset& source, const std::string& dest, Arrangement arrangement,
                        int threads, const std::function<void(int64_t)>& progress,
                        const std::function<void(const std::string&)>& warning);

@@ -1,8 +1,10 @@
 // Images are written to PATH.partial. PATH.partial.table contains a hash of the request and one
-// entry for each finished image. After an interruption the images in the table are kept and the
-// rest of both files is truncated. Now and then both files are flushed to disk and a mark is added
-// to the table. When the work continues, only images after the last mark are read again and
-// checked, because a power loss may have destroyed them.
+// entry for each finished image. Every PackOptions::flush_seconds, both files are flushed to disk
+// and a mark is appended to the table.
+//
+// After an interruption, the images in the table are kept and the rest of both files is truncated.
+// Images after the last mark are read again and checked, because a power loss may have destroyed
+// them.
 #include "data/pack/file_writer.h"
 
 #include <algorithm>
@@ -29,8 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Entry in the table of an unfinished set: a finished image, a damaged image that is left out (0
-// bytes), or the mark that all images before it are on disk (sample kOnDisk).
+// Entry in the table of an unfinished set: a finished image, a damaged image that is left out (its
+// `bytes` are 0), or the mark that all images before it are on disk (its `sample` is kOnDisk).
 struct Done {
   int64_t sample = 0;
   PackEntry entry;

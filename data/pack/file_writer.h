@@ -17,11 +17,11 @@ struct PackedFile {
   int64_t next = 0;  // the sample after the last packed one
 };
 
-// Packs the samples from `first` on into `path`, until the end of the dataset or until the file has
-// the size of a shard. `request`: hash of everything that decides the content. Continues the work
-// of an interrupted call with the same `request`. Writes no file if a later shard (first > 0) would
-// have no image. Throws std::invalid_argument if no image can be packed, std::runtime_error with
-// path and reason for system errors.
+// Packs the samples from `first` on into `path`, until the end of the dataset or, with shard_bytes,
+// until the file has this size. `request`: hash of everything that decides the content. Continues
+// the work of an interrupted call with the same `request`. If all samples are damaged, writes no
+// file: throws std::invalid_argument if `first` is 0, else returns a summary without images. Throws
+// std::runtime_error with path and reason for system errors.
 PackedFile write_pack_file(const Dataset& source, uint64_t request, const std::string& path,
                            const PackOptions& options, int64_t first, const PackProgress& progress,
                            const PackWarning& warning);

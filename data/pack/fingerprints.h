@@ -24,8 +24,8 @@ class Fingerprints final : public ForwardingDataset {
 
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
 
-  // Reads the images that were not read yet. Ignores those that cannot be read. `progress` is
-  // called with the number of images from time to time, one call at a time.
+  // Reads the images that were not read yet. Ignores those that cannot be read. Calls `progress`
+  // every 1000 images with the number done: from any thread, one call at a time.
   void complete(int threads, const std::function<void(int64_t)>& progress = {}) const;
 
   // Returns the hash of an image; 0 if it was not read or is damaged.
@@ -33,7 +33,7 @@ class Fingerprints final : public ForwardingDataset {
 
  private:
   Of of_;
-  // Each written by the thread that reads the image.
+  // One per image. Each is written by the thread that reads the image.
   mutable std::vector<uint64_t> prints_;
 };
 

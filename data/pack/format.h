@@ -1,6 +1,5 @@
 #pragma once
-// Format of a packed set: all images of a dataset in one file. Readers keep its table in memory.
-// The file consists of
+// Format of a packed set: all images of a dataset in one file, which consists of
 //
 //   PackHeader
 //   images, each followed by its packed seek index (jpeg/index_codec.h), in the dataset's order
@@ -9,8 +8,9 @@
 //     in sources/split.h; older files have whole paths), and a hash of the request, by which a
 //     later call of the writer recognizes its own work; each as a 32-bit length and UTF-8
 //
-// Numbers are little-endian. The writer uses another file name until the file is complete, and
-// writes the header last. So a file with the final name is complete.
+// Readers keep everything after the images in memory. Numbers are little-endian. The writer uses
+// another file name until the file is complete, and writes the header last. So a file with the
+// final name is complete.
 
 #include <cstdint>
 #include <span>

@@ -22,8 +22,8 @@ class OutputFile {
   std::vector<uint8_t> read(uint64_t offset, size_t size) const;  // returns less at the file's end
   void truncate(uint64_t size);
   void flush();  // to disk
-  void publish(
-      const std::string& path);  // flushes, closes, renames to `path`; must be the last call
+  // Flushes the file, closes it and renames it to `path`. Must be the last call.
+  void publish(const std::string& path);
 
  private:
   void seek(uint64_t offset);

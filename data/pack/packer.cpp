@@ -34,7 +34,7 @@ void Packer::make(const Dataset& source, int64_t sample, Result& out) {
         options_.max_side > 0 && std::max(size.width, size.height) > options_.max_side;
     if (raw || large || options_.quality > 0) {
       encode(size, large, raw, out);
-    } else if (!indexed_as_it_is(out)) {
+    } else if (!build_index(out)) {
       read_whole(size);  // to check that it can be decoded
     }
     out.entry.bytes = static_cast<uint32_t>(out.bytes.size());
@@ -45,20 +45,22 @@ void Packer::make(const Dataset& source, int64_t sample, Result& out) {
   }
 }
 
-bool Packer::indexed_as_it_is(const Result& out) {
+// Builds the seek index of the encoded image in index_. Returns false if the image is damaged or is
+// not a baseline JPEG.
+bool Packer::build_index(const Result& out) {
   index_.clear();
   return decoder_.open(out.bytes) && decoder_.complete(index_);
 }
 
 void Packer::add_index(Result& out) {
-  if (!indexed_as_it_is(out)) return;
+  if (!build_index(out)) return;
   const std::string packed = jpeg::pack_index(index_);
   if (packed.size() * 25 > out.bytes.size()) return;  // at most 4 %
   out.bytes.insert(out.bytes.end(), packed.begin(), packed.end());
   out.entry.index_bytes = static_cast<uint32_t>(packed.size());
 }
 
-// Reads the RGB pixels without gaps into pixels_.
+// Decodes the whole image into pixels_: RGB, without padding between rows.
 void Packer::read_whole(const Size& size) {
   pixels_.resize(static_cast<size_t>(3 * size.width * size.height));
   uint8_t* to = pixels_.data();

@@ -28,11 +28,11 @@ class Packer {
   void make(const Dataset& source, int64_t sample, Result& out);
 
  private:
-  bool indexed_as_it_is(const Result& out);
+  bool build_index(const Result& out);
   void add_index(Result& out);
   void read_whole(const Size& size);
   void reduce(const Size& full, const Size& size);
-  void encode(Size size, bool reduce, bool raw, Result& out);
+  void encode(Size size, bool large, bool raw, Result& out);
 
   const PackOptions& options_;
   ImageReader reader_;

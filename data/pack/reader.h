@@ -17,9 +17,9 @@ namespace shoal::data {
 // Returns the value of PackHeader::check. `behind`: the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// Reads the file's table into memory, and images with system calls. Nothing is mapped, so a bad
-// disk block damages one image, and a file that becomes shorter is an error: neither raises a
-// signal. Checks the hash of each image; for raw pixels only at the first read, because the check
+// Reads the file's table into memory, and images with system calls. Does not map the file: a bad
+// disk block then damages only one image, and a file that becomes shorter is an error, instead of
+// SIGBUS. Checks the hash of each image; for raw pixels only at the first read, because the check
 // takes as long as the read.
 class PackedDataset : public BasicDataset {
  public:

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kList = "shards.txt";
-constexpr const char* kReplacement = ".replacement";  // folder of a new set in the one it replaces
+constexpr const char* kReplacement = ".replacement";  // folder of a new set, inside the old set
 
 std::string file_name(int64_t shard) {
   return strf("%05lld.pack", static_cast<long long>(shard));
@@ -25,14 +25,14 @@ std::string first_line(uint64_t request) {
   return "shoal packed set, request " + hex(request);
 }
 
-struct Read {
+struct ListContent {
   std::string head;
   std::vector<int64_t> next;
   bool whole = false;
 };
 
-Read read_list(const std::string& folder) {
-  Read list;
+ListContent read_list(const std::string& folder) {
+  ListContent list;
   std::ifstream file(fs::path(folder) / kList);
   std::getline(file, list.head);
   for (std::string line; std::getline(file, line);) {
@@ -68,7 +68,7 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
                                 " is a file; with --shard-size, the destination must be a folder");
   create_folders(folder);
   if (is_sharded_set(folder)) {
-    const Read list = read_list(folder);
+    const ListContent list = read_list(folder);
     const bool replace = overwrite && (list.whole || list.head != first_line(request));
     if (replace) {
       replace_later();
@@ -91,18 +91,20 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
   save();
 }
 
-// Continues a replacement that was interrupted, also while it moved its files.
+// Writes the new set to a hidden folder until close() replaces the old set. Continues an
+// interrupted replacement of the same request, even if it was interrupted while it moved its files.
 void ShardList::replace_later() {
   target_ = folder_;
   folder_ = (fs::path(target_) / kReplacement).string();
   create_folders(folder_);
-  const Read list = is_sharded_set(folder_) ? read_list(folder_) : Read{};
+  const ListContent list = is_sharded_set(folder_) ? read_list(folder_) : ListContent{};
   if (list.head == first_line(request_))
     next_ = list.next;
   else
     save();
 }
 
+// An interrupted replacement may have moved finished files to the target.
 std::string ShardList::path_of(int64_t shard) const {
   const fs::path path = fs::path(folder_) / file_name(shard);
   const bool moved = !target_.empty() && shard < finished() && !fs::exists(path);
@@ -121,8 +123,9 @@ void ShardList::close() {
 }
 
 void ShardList::replace() {
-  const Read old = read_list(target_);
-  // Nobody reads or continues a mixture of the two.
+  const ListContent old = read_list(target_);
+  // From here on, the folder may contain files of both sets. This list keeps others from reading or
+  // continuing it.
   write_list(target_, old.head + ", being replaced", old.next, /*whole=*/false);
   const auto place = [&](int64_t shard) { return fs::path(target_) / file_name(shard); };
   for (int64_t shard = 0; shard < finished(); ++shard) {
@@ -133,7 +136,7 @@ void ShardList::replace() {
     fs::remove(place(shard));
   const std::string unfinished = place(static_cast<int64_t>(old.next.size())).string();
   for (const char* extension : {".partial", ".partial.table"}) fs::remove(unfinished + extension);
-  flush_folder(target_);  // also after a power loss, the list is the last file to appear
+  flush_folder(target_);  // so that the list appears last, even after a power loss
   move_into_place(fs::path(folder_) / kList, fs::path(target_) / kList);
   fs::remove_all(folder_);
 }
@@ -148,7 +151,7 @@ bool is_sharded_set(const std::string& path) {
 
 std::vector<std::string> packed_files(const std::string& path) {
   if (!is_sharded_set(path)) return {path};
-  const Read list = read_list(path);
+  const ListContent list = read_list(path);
   if (!list.whole)
     throw std::invalid_argument(path + " is unfinished; run the same `shoal pack` command again");
   std::vector<std::string> files;

@@ -16,10 +16,10 @@ namespace shoal::data {
 // reason for system errors.
 class ShardList {
  public:
-  // Continues the list of an interrupted run of the same request. Starts a new list if the folder
-  // is empty. With `overwrite`, close() replaces another or a complete set. Until then the new
-  // files are in a hidden folder, and the old set can be read. Throws std::invalid_argument if the
-  // folder contains anything else.
+  // Continues the list of an earlier run of the same request. Starts a new list if the folder is
+  // empty. With `overwrite`, a complete set or a set of another request is replaced by close().
+  // Until then the new files are in a hidden folder, and the old set can be read. Throws
+  // std::invalid_argument if the folder contains anything else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   int64_t finished() const { return static_cast<int64_t>(next_.size()); }

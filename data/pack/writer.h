@@ -24,11 +24,12 @@ struct PackSummary {
 };
 
 // Packs `source` into `path`: a file, or with shard_bytes a folder (shards.h). Each file has the
-// extension .partial until it is complete. After an interruption, the same call continues the work.
-// Calls `progress` now and then with the number of images done, and `warning` for each damaged
-// image, which is left out. Throws std::invalid_argument for mistakes of the user (`path` exists,
-// invalid options, no readable image), std::runtime_error with path and reason for other errors (a
-// full disk; another run that writes to `path`, see FileLock).
+// extension .partial until it is complete. After an interruption, the same call continues the work;
+// if the set is complete, it only returns the counts. Calls `progress` now and then with the number
+// of images done, and `warning` for each damaged image, which is left out. Throws
+// std::invalid_argument for mistakes of the user (`path` contains something else, no readable
+// image), std::runtime_error with path and reason for other errors (a full disk; another run that
+// writes to `path`, see FileLock).
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});

@@ -7,8 +7,8 @@
 
 namespace shoal::data {
 
-// Returns the checksum of earlier bytes, whose checksum is `crc` (0 if there are none), followed by
-// these bytes. Uses the processor's CRC instruction if it has one.
+// Continues a checksum: `crc` is that of the bytes before these (0 if there are none). Uses the
+// processor's CRC instruction if it has one.
 uint32_t crc32c(uint32_t crc, const void* bytes, size_t count);
 
 // Converts a checksum to the form in which TFRecords store it.

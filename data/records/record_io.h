@@ -24,6 +24,7 @@
 
 namespace shoal::data {
 
+// Whether the file begins with a complete record.
 bool is_record_io(const File& file);
 
 // Opens all images, in the order of files and records. Throws std::invalid_argument naming file,
@@ -33,6 +34,7 @@ std::shared_ptr<const Dataset> open_record_io(const std::vector<std::string>& pa
                                               const OpenOptions& options);
 
 // Reads the images of records from front to back. `source` and `labels` must outlive the stream.
+// The last argument is unused; all formats have the same signature (sources/formats.h).
 std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source, const StreamLabels& labels,
                                                     const ExampleKeys&);
 

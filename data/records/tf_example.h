@@ -1,7 +1,6 @@
 #pragma once
 // Finds the image and the label in a tf.Example by reading the protocol buffers wire format.
-// Sources: tensorflow/core/example/{example,feature}.proto; protobuf.dev,
-// "Encoding".
+// Sources: tensorflow/core/example/{example,feature}.proto; protobuf.dev, "Encoding".
 
 #include <cstdint>
 #include <optional>
@@ -32,7 +31,7 @@ struct ExampleKeys {
   bool planar = false;                          // true: C×H×W, false: H×W×C
   double scale = 1;                             // factor that converts its values to 0 … 255
 
-  bool unlabeled = false;  // ignores label and class_name
+  bool unlabeled = false;  // ignores label and class_name, which may be missing
 };
 
 // Parses the value of --tfrecord-keys. Throws std::invalid_argument naming the option.

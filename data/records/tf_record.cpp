@@ -23,7 +23,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kKeptUnpacked = 2;  // unpacked files in memory: the current one and the next
+constexpr size_t kKeptUnpacked = 2;  // decompressed files in memory: the current one and the next
 
 enum class Packing { none, whole_file, no_records };
 
@@ -122,11 +122,11 @@ void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
   }
 }
 
-// Unpacks compressed files and keeps the last kKeptUnpacked in memory. Thread-safe.
+// Decompresses files and keeps the last kKeptUnpacked in memory. Thread-safe.
 class UnpackedFiles {
  public:
   std::shared_ptr<const File> open(uint32_t number, const File& packed) const {
-    const std::lock_guard lock(mutex_);  // held while unpacking: other threads wait for the file
+    const std::lock_guard lock(mutex_);  // while decompressing, too: others wait for the file
     for (const auto& [known, file] : kept_)
       if (known == number) return file;
     if (kept_.size() >= kKeptUnpacked) kept_.pop_front();

@@ -3,9 +3,9 @@
 //
 // Images are read in place. Each read verifies the checksum of the record; if it is wrong, the
 // image counts as damaged. A file may be compressed as a whole by gzip or zlib. Then an image can
-// be reached only by unpacking everything before it. Therefore compressed files are opened only for
-// reading in order (`shoal pack`), and each is unpacked once. An index of starting points would
-// need 32 KiB of history per point and would cost more than decoding the image.
+// be reached only by decompressing everything before it. Therefore compressed files are opened only
+// for reading in order (OpenOptions::in_order), and each is decompressed once. An index of starting
+// points would need 32 KiB of history per point and would cost more than decoding the image.
 //
 // Source: TensorFlow's guide "TFRecord and tf.train.Example".
 
@@ -19,6 +19,7 @@
 
 namespace shoal::data {
 
+// Whether the file, decompressed if necessary, begins with the head of a record.
 bool is_tf_record(const File& file);
 
 // Opens all images, in the order of files and records. Classes are the names under

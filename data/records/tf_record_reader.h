@@ -33,6 +33,7 @@ class TfRecordReader {
   uint64_t data() const { return place_ + kTfRecordHead; }  // position of its data
   uint64_t length() const { return length_; }               // of its data, bytes
   std::string name() const { return "record " + std::to_string(number_); }
+  // Throws std::invalid_argument: "SOURCE:record NUMBER WHAT (at byte POSITION)".
   [[noreturn]] void refuse(const std::string& what) const;
 
  private:

@@ -50,8 +50,8 @@ class TfRecordStream : public RecordStream {
       image.bytes = image_of_tensor(image.bytes, keys_);
   }
 
-  // A stream cannot be searched for a label 0. Therefore labels under ImageNet's key start at 1,
-  // unless --tfrecord-keys sets label-offset.
+  // Unlike files, a stream cannot be searched for a label 0 beforehand. Therefore labels under
+  // ImageNet's key start at 1, unless --tfrecord-keys sets label-offset.
   int32_t label_of(const Example& example) const {
     if (!example.class_name.empty()) {
       try {

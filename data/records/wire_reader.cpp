@@ -5,7 +5,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kMaxTextBytes = 4096;  // bytes
+constexpr uint64_t kMaxTextBytes = 4096;
 enum WireType : uint64_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 [[noreturn]] void no_message() {

@@ -22,15 +22,16 @@ struct WireField {
   bool has_length = false;  // length-delimited: strings, bytes, messages, packed numbers
 };
 
-// Not thread-safe.
+// Not thread-safe. All functions throw std::invalid_argument if the bytes are not what they read.
 class WireReader {
  public:
   explicit WireReader(const Readable& file) : file_(file) {}
 
   // Reads the first field of `rest` and removes it from `rest`. Returns false if `rest` is empty.
-  // Throws std::invalid_argument if the bytes are not a field.
   bool next(Extent& rest, WireField& field);
+  // Reads a variable-length integer at the beginning of `rest` and removes it from `rest`.
   uint64_t varint(Extent& rest);
+  // Reads all bytes of `content`, at most 4096.
   std::string text(Extent content);
 
  private:

@@ -23,10 +23,10 @@ void for_each_entry(const std::vector<Scan>& scans, const Visit& visit) {
     for (uint32_t i = 0; i < scans[file].size(); ++i) visit(file, i, scans[file].entries[i]);
 }
 
-class Labeller {
+class Labeler {
  public:
-  Labeller(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
-           const std::vector<std::string>& known)
+  Labeler(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
+          const std::vector<std::string>& known)
       : files_(files), scans_(scans), known_(known) {
     for (size_t i = 0; i < known.size(); ++i) places_[known[i]] = static_cast<int32_t>(i);
   }
@@ -138,7 +138,7 @@ Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Place
 
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known) {
-  return Labeller(files, scans, known).run();
+  return Labeler(files, scans, known).run();
 }
 
 Catalogue catalogue_unlabeled(const std::vector<Scan>& scans) {

@@ -33,10 +33,10 @@ struct Catalogue {
   std::string_view name(int64_t sample) const;
 };
 
-// Refers to one entry of the scans: file index and entry index. With the image's label.
+// An entry of the scans, with its label.
 struct Placed {
-  uint32_t file = 0, entry = 0;
-  int32_t label = 0;
+  uint32_t file = 0, entry = 0;  // index of the scan, and of the entry in it
+  int32_t label = 0;             // index into the classes
 };
 
 // Returns a catalogue of the images `placed`, in this order. scans[i] belongs to file i.

@@ -14,7 +14,7 @@
 namespace shoal::data {
 
 struct RecordFormat {
-  std::string_view name;  // for messages
+  std::string_view name;  // for messages: "a tar"
   // Functions for files.
   bool (*is_file)(const File&);
   std::shared_ptr<const Dataset> (*open_files)(const std::vector<std::string>& paths,

@@ -18,7 +18,7 @@ struct Location {
   bool is_pipe() const { return kind == Kind::pipe; }
 };
 
-// Determines the kind of `text`. Reads no file.
+// Determines the kind of `text` and whether a path exists. Opens no file.
 Location resolve(const std::string& text);
 
 // Returns the first place in `folder` that contains the split "train" or "val": a folder or file of

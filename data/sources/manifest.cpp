@@ -123,12 +123,13 @@ class ManifestScan {
   // Sets the label from the only attribute that is a label, and the class name from its metadata.
   void label(const json& entry, ScanEntry& image) {
     std::string names;
+    int count = 0;
     std::optional<LabelText> found;
     for (const auto& [key, value] : entry.items()) {
       if (key == "source-ref" || key.ends_with(kMetadata)) continue;
       const auto text = parse_json_label(value.dump());
       if (!text || value.is_object()) continue;
-      names += (names.empty() ? "" : ", ") + key;
+      names += (count++ == 0 ? "" : ", ") + key;
       found = text;
       const auto metadata = entry.find(key + std::string(kMetadata));
       if (metadata == entry.end() || !metadata->is_object()) continue;
@@ -137,7 +138,7 @@ class ManifestScan {
         image.text = scan_.place_of(name->get<std::string>());
     }
     if (!found) refuse("there is no label: a number >= 0 or the name of a class");
-    if (names.find(',') != std::string::npos)
+    if (count > 1)
       refuse("there are several labels (" + names + "); keep only one");
     set_label(*found, scan_, image);
   }

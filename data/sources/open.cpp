@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "data/file.h"
 #include "data/folder/image_files.h"
 #include "data/folder/patterns.h"
@@ -55,11 +56,11 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
                                                     const OpenOptions& options) {
   const RecordFormat* format = nullptr;
   Paths paths;
-  std::string strange;
+  std::vector<std::string> strange;
   for (const std::string& path : files_in(folder)) {
     const RecordFormat* const found = format_of(path);
     if (found == nullptr) {
-      strange = path;
+      strange.push_back(path);
       continue;
     }
     if (format != nullptr && format != found)
@@ -73,15 +74,18 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
     if (!options.labels.empty()) return open_flat_folder(folder, options);
     throw std::invalid_argument(
         folder +
-        (file_is_image(strange)
+        (!strange.empty() && file_is_image(strange.front())
              ? " contains images without class folders; expected " + folder +
                    "/<class>/<images>, or --val-labels FILE for validation images"
              : " contains no class folders; expected " + folder +
                    "/<class>/<images>, or files of a kind that can be read: " + format_names()));
   }
   if (!strange.empty() && options.warning)
-    options.warning(strange + " is left out: it is not " + std::string(format->name) +
-                    " like the files beside it");
+    options.warning(strange.front() +
+                    (strange.size() == 1
+                         ? " is left out: it is"
+                         : strf(" and %zu more are left out: they are", strange.size() - 1)) +
+                    " not " + std::string(format->name) + " like the files beside it");
   return format->open_files(paths, options);
 }
 

@@ -9,8 +9,8 @@
 namespace shoal::data {
 
 // Opens `path`: a file, a pattern (folder/patterns.h), or a folder without class folders. Skips
-// files of unknown format in a folder and calls options.warning. Throws std::invalid_argument if no
-// file can be read or the files have different formats.
+// files of unknown format in a folder and calls options.warning with the name of one of them.
+// Throws std::invalid_argument if no file can be read or the files have different formats.
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options);
 
 // Whether open_records() can read the file: a tar, RecordIO, TFRecords, or a manifest. A manifest

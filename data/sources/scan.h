@@ -19,8 +19,8 @@ struct ScanEntry {
   uint64_t offset = 0, bytes = 0;   // of the image in the file
   uint32_t before = 0, behind = 0;  // bytes of its record before and after the image, see Image
   int32_t text = -1;                // index of its label in Scan::texts; -1: none
-  uint32_t unused = 0;
-  int64_t number = kNoNumber;  // its label as a number; kNoNumber: none
+  uint32_t unused = 0;              // instead of padding, because entries are stored as bytes
+  int64_t number = kNoNumber;       // its label as a number; kNoNumber: none
 };
 
 struct Scan {
@@ -41,18 +41,20 @@ struct Scan {
     name_ends.push_back(names.size());
   }
   // Returns the index of `text` in `texts`, after adding it if it is new. While a file is scanned,
-  // nothing else adds to `texts`.
+  // only this function may add to `texts`.
   int32_t place_of(const std::string& text);
 
-  std::unordered_map<std::string, int32_t> places;  // of place_of()
+  std::unordered_map<std::string, int32_t> places;  // text to index; not cached
 };
 
-// Caches scans on disk between runs. `kind`: the format, and all options that affect the scan.
+// Caches scans on disk between runs. `cache_dir`: empty: no cache. `kind`: the format, and all
+// options that affect the scan. `files` must outlive the cache.
 class ScanCache {
  public:
   ScanCache(const std::string& cache_dir, std::string kind, const std::vector<SourceFile>& files);
 
-  // Loads the scans of files that have not changed. Returns the indices of the other files.
+  // Sets scans[i] to the scan of file i, or to an empty one if the file has changed or is not in
+  // the cache. Returns the indices of these files.
   std::vector<size_t> load(std::vector<Scan>& scans) const;
 
   // Saves the scans of all files. Does nothing without a cache folder, or if a file changed so

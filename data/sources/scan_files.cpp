@@ -10,7 +10,7 @@
 namespace shoal::data {
 namespace {
 
-void tell_left_out(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
+void warn_left_out(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                    const OpenOptions& options) {
   LeftOut left_out;
   for (size_t i = 0; i < scans.size(); ++i) {
@@ -43,7 +43,7 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
     scans[missing[i]] = std::move(found);
     if (options.progress) options.progress(images);
   });
-  tell_left_out(files, scans, options);
+  warn_left_out(files, scans, options);
   if (std::all_of(scans.begin(), scans.end(), [](const Scan& s) { return s.size() == 0; }))
     throw std::invalid_argument(
         (files.empty() ? "the source" : files[0].path) +

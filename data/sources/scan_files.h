@@ -11,8 +11,9 @@
 namespace shoal::data {
 
 // Returns the scan of each file. Calls `scan` for files that the cache for `kind` (scan.h) does not
-// contain, and caches the results. Throws std::invalid_argument if no file contains an image, and
-// what `scan` throws.
+// contain, in several threads, and caches the results. Calls options.warning for files that are
+// left out or a cache that cannot be written. Throws std::invalid_argument if no file contains an
+// image, and what `scan` throws.
 std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFile>& files,
                              const OpenOptions& options,
                              const std::function<Scan(const File&)>& scan);

@@ -53,7 +53,7 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
     }
     while (!coming_.empty() && wanted) wanted = publish(coming_.size() - 1);
   } catch (const Interrupted&) {
-  } catch (const std::invalid_argument& damage) {  // the data is damaged; no option is wrong
+  } catch (const std::invalid_argument& damage) {  // not a user error
     error = std::make_exception_ptr(std::runtime_error(damage.what()));
   } catch (...) {
     error = std::current_exception();
@@ -61,18 +61,20 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
   const std::lock_guard lock(mutex_);
   error_ = error;
   complete_ = complete;
+  if (next_ < request_.first) begin_ = next_;  // the stream is shorter
   ended_ = true;
   changed_.notify_all();
 }
 
-// Adds the next image of the stream. Publishes an image once its spares have been read. Returns
-// false if no more images are wanted.
+// Adds the next image of the stream, and publishes the oldest one if all its spares have been read.
+// Returns false if no more images are wanted.
 bool StreamEpoch::take(std::shared_ptr<const StreamImage> image) {
   coming_.push_back(std::move(image));
   return coming_.size() <= kSpares || publish(kSpares);
 }
 
-// Publishes coming_.front(), with the `ahead` images after it as spares.
+// Makes coming_.front() available to draw(), with the `ahead` images after it as spares. Blocks
+// while enough images are ready. Returns false if no more images are wanted.
 bool StreamEpoch::publish(size_t ahead) {
   Drawn drawn{std::move(coming_.front()), {}};
   coming_.pop_front();

@@ -79,6 +79,7 @@ class StreamEpoch {
   void read_all(const std::function<std::unique_ptr<RecordStream>()>& open);
   bool take(std::shared_ptr<const StreamImage> image);
   bool publish(size_t ahead);
+  // Number of images that are published or before EpochRequest::first.
   int64_t known() const { return begin_ + static_cast<int64_t>(slots_.size()); }
 
   const EpochRequest request_;
@@ -93,10 +94,12 @@ class StreamEpoch {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::optional<Drawn>> slots_;  // numbers begin_ and up; empty: already drawn
-  int64_t begin_ = 0, wanted_ = 0, passed_ = 0;
+  int64_t begin_ = 0;
+  int64_t wanted_ = 0;  // largest `count` of has()
+  int64_t passed_ = 0;  // images that pass_rest() has dropped
   bool ended_ = false, complete_ = false, abandoned_ = false, passing_ = false;
   std::exception_ptr error_;
-  std::jthread reader_;  // last: joined first
+  std::jthread reader_;  // last member, so that it is joined before the others are destroyed
 };
 
 }  // namespace shoal::data

@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint32_t kEnd = UINT32_MAX;
+constexpr uint32_t kEnd = UINT32_MAX;  // Frame::bytes after the last image
 constexpr int kRelayBuffer = 1 << 20;  // bytes, if the system allows this size
 
 // Header of an image in a pipe: the sizes in bytes of the three parts that follow, and the label.

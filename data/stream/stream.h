@@ -11,7 +11,8 @@ namespace shoal::data {
 
 class Stream : public Source {
  public:
-  // Starts the next epoch and returns its images. Call end() of the previous epoch before.
+  // Starts the next epoch and returns its images. Call StreamEpoch::end() of the previous epoch
+  // first.
   virtual std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const = 0;
 };
 

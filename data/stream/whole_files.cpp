@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kFilesAtATime = 16;  // in training
 
-// A range [begin, end) of positions in the list `line` of all samples.
+// A range [begin, end) of positions in the list of all samples by file and offset.
 struct Stretch {
   int64_t begin = 0, end = 0;
 };
@@ -26,12 +26,13 @@ struct Stretch {
 // turn.
 class TurnsStream : public RecordStream {
  public:
-  // `line`: all samples by file and offset. When `*stop` is true, the next read throws Interrupted.
-  TurnsStream(std::shared_ptr<const Dataset> set, std::shared_ptr<const std::vector<int64_t>> line,
-              std::vector<Stretch> stretches, size_t at_a_time,
-              std::shared_ptr<const std::atomic<bool>> stop)
+  // `samples`: all samples by file and offset. When `*stop` is true, the next read throws
+  // Interrupted.
+  TurnsStream(std::shared_ptr<const Dataset> set,
+              std::shared_ptr<const std::vector<int64_t>> samples, std::vector<Stretch> stretches,
+              size_t at_a_time, std::shared_ptr<const std::atomic<bool>> stop)
       : set_(std::move(set)),
-        line_(std::move(line)),
+        samples_(std::move(samples)),
         stretches_(std::move(stretches)),
         stop_(std::move(stop)) {
     while (open_.size() < at_a_time && begun_ < stretches_.size())
@@ -43,7 +44,7 @@ class TurnsStream : public RecordStream {
     if (open_.empty()) return false;
     if (turn_ >= open_.size()) turn_ = 0;
     Stretch& stretch = open_[turn_];
-    const int64_t sample = (*line_)[static_cast<size_t>(stretch.begin++)];
+    const int64_t sample = (*samples_)[static_cast<size_t>(stretch.begin++)];
     if (stretch.begin < stretch.end) {
       ++turn_;
     } else if (begun_ < stretches_.size()) {
@@ -68,7 +69,7 @@ class TurnsStream : public RecordStream {
   }
 
   std::shared_ptr<const Dataset> set_;
-  std::shared_ptr<const std::vector<int64_t>> line_;
+  std::shared_ptr<const std::vector<int64_t>> samples_;
   std::vector<Stretch> stretches_, open_;
   size_t begun_ = 0, turn_ = 0;
   std::shared_ptr<const std::atomic<bool>> stop_;
@@ -78,19 +79,19 @@ class WholeFiles : public Stream {
  public:
   WholeFiles(std::shared_ptr<const Dataset> set, const WholeFilesShare& share)
       : set_(std::move(set)), share_(share) {
-    std::vector<int64_t> line(static_cast<size_t>(set_->size()));
-    std::iota(line.begin(), line.end(), 0);
-    std::sort(line.begin(), line.end(), [this](int64_t a, int64_t b) {
+    std::vector<int64_t> samples(static_cast<size_t>(set_->size()));
+    std::iota(samples.begin(), samples.end(), 0);
+    std::sort(samples.begin(), samples.end(), [this](int64_t a, int64_t b) {
       const FilePlace x = *set_->file_place(a), y = *set_->file_place(b);
       return std::pair(x.file, x.offset) < std::pair(y.file, y.offset);
     });
-    for (size_t i = 0; i < line.size(); ++i) {
+    for (size_t i = 0; i < samples.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
-      if (i == 0 || set_->file_place(line[i])->file != set_->file_place(line[i - 1])->file)
+      if (i == 0 || set_->file_place(samples[i])->file != set_->file_place(samples[i - 1])->file)
         files_.push_back({at, at});
       files_.back().end = at + 1;
     }
-    line_ = std::make_shared<const std::vector<int64_t>>(std::move(line));
+    samples_ = std::make_shared<const std::vector<int64_t>>(std::move(samples));
   }
 
   Access access() const override { return Access::sequential; }
@@ -100,7 +101,7 @@ class WholeFiles : public Stream {
   std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const override {
     const auto stop = std::make_shared<std::atomic<bool>>(false);
     auto stream = std::make_shared<std::unique_ptr<RecordStream>>(std::make_unique<ShuffledStream>(
-        std::make_unique<TurnsStream>(set_, line_, own_stretches(request),
+        std::make_unique<TurnsStream>(set_, samples_, own_stretches(request),
                                       request.shuffled ? kFilesAtATime : 1, stop),
         request.shuffled ? share_.shuffle_buffer : 0, request.seed, request.epoch));
     set_->start_over();
@@ -129,8 +130,8 @@ class WholeFiles : public Stream {
 
   std::shared_ptr<const Dataset> set_;
   WholeFilesShare share_;
-  std::shared_ptr<const std::vector<int64_t>> line_;  // all samples by file and offset
-  std::vector<Stretch> files_;                        // the range of each file in line_
+  std::shared_ptr<const std::vector<int64_t>> samples_;  // all samples by file and offset
+  std::vector<Stretch> files_;                           // the range of each file in samples_
 };
 
 }  // namespace

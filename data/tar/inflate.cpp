@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxInflated = uint64_t{1} << 32;
 constexpr size_t kPiece = size_t{1} << 18;  // bytes
-constexpr size_t kMaxOfOne = 1032;          // maximum compression ratio of deflate
+constexpr size_t kMaxRatio = 1032;          // maximum compression ratio of deflate
 
 class Inflater {
  public:
@@ -44,7 +44,7 @@ bool is_compressed(std::span<const uint8_t> head) {
 }
 
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
-  bytes = std::min(bytes, kMaxOfOne * head.size());
+  bytes = std::min(bytes, kMaxRatio * head.size());
   std::vector<uint8_t> out(bytes);
   Inflater stream;
   stream->next_in = const_cast<uint8_t*>(head.data());

@@ -9,7 +9,8 @@
 
 namespace shoal::data {
 
-// `source` and `labels` must outlive the stream.
+// `source` and `labels` must outlive the stream. The last argument is unused; all formats have the
+// same signature (sources/formats.h).
 std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels,
                                               const ExampleKeys&);
 

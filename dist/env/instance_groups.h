@@ -1,6 +1,6 @@
 #pragma once
 // Heterogeneous clusters: a SageMaker job may have several groups of hosts with different instance
-// types, of which often only one trains. Pure functions; no torch.
+// types. Often only one of them trains. Pure functions; no torch.
 
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@ namespace shoal::dist {
 using InstanceGroups = std::map<std::string, std::vector<std::string>>;
 InstanceGroups instance_groups(const Variables&);
 
-// All hosts in SM_RESOURCE_CONFIG, sorted; empty if there are none.
+// Returns all hosts in SM_RESOURCE_CONFIG, sorted; empty if there are none.
 std::vector<std::string> listed_hosts(const Variables&);
 
 // Returns the groups selected by SM_DISTRIBUTION_INSTANCE_GROUPS, which SageMaker's toolkits set;

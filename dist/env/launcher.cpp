@@ -53,6 +53,7 @@ bool is_pmi(const Variables& variables) {
   return any_of(variables, {"PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) && !is_slurm(variables);
 }
 
+// PET_NNODES=1 without a node rank describes a job on this host alone.
 bool is_pet(const Variables& variables) {
   const std::string* nodes = find(variables, "PET_NNODES");
   const bool one = nodes && (*nodes == "1" || *nodes == "1:1");
@@ -64,6 +65,8 @@ bool is_alone(const Variables& variables) {  // set by shoal's launcher for a si
   return world && *world == "1" && all_of(variables, {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
 }
 
+// Recognizes an incomplete set of torchrun's variables, so that read_torchrun() names the missing
+// one.
 bool is_ranked(const Variables& variables) {
   return any_of(variables, {"LOCAL_RANK", "LOCAL_WORLD_SIZE"});
 }

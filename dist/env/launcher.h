@@ -15,8 +15,8 @@
 //   simple-sagemaker
 //               SSM_NUM_NODES, SSM_HOST_RANK, if SM_HOSTS is not set
 //
-// The last three count hosts, not processes. If no launcher is found, the hosts of a SageMaker job
-// are used (env.h).
+// torchrun's variables need no MASTER_ADDR if WORLD_SIZE is 1. The last three launchers count
+// hosts, not processes. If no launcher is found, the hosts of a SageMaker job are used (env.h).
 //
 // Without MASTER_ADDR, the master is loopback if all processes run on one host, otherwise Slurm's
 // first host or the host of mpirun or horovodrun; for other launchers it is an error. Without

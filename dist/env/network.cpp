@@ -157,8 +157,7 @@ std::string loopback_address() {
     if (address_towards(address, 1) == address) return address;
   throw std::runtime_error(
       "the loopback interface, over which the processes of this host connect, is not up; enable "
-      "it: "
-      "ip link set lo up");
+      "it: ip link set lo up");
 }
 
 std::string own_address(const Env& env) {

@@ -8,11 +8,8 @@
 
 namespace shoal::dist {
 
-enum class HealthCheck {
-  off,
-  quick,
-  full
-};  // quick: 2 MiB per link, in milliseconds; full: 16 times as much data
+// quick: sends 2 MiB over each link, which takes milliseconds. full: 16 times as much.
+enum class HealthCheck { off, quick, full };
 
 struct HealthReport {
   double slowest_bytes_per_second = 0;  // slowest link between hosts; 0 if there is only one host

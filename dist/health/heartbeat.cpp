@@ -111,8 +111,8 @@ void Heartbeat::Shared::exchange(c10d::Store& store, int64_t beat) {
   ++answers;
 }
 
-// Reports that the store does not answer. Counts intervals instead of comparing times, so that this
-// process may be stopped for a while.
+// Reports that the store does not answer. Counts intervals instead of comparing times, so that the
+// time during which this process itself is suspended does not count.
 void Heartbeat::Shared::watch_store() {
   int64_t seen = -1;
   for (Milliseconds silent{0}; wait(); silent += interval()) {
@@ -127,7 +127,7 @@ void Heartbeat::Shared::watch_store() {
   }
 }
 
-// Returns "rank 0 (algo-1)", or the name of another store's place.
+// Returns "rank 0 (algo-1)", or "the launcher's store at HOST:PORT".
 std::string Heartbeat::Shared::server() const {
   if (!env.agent_store) return "rank " + rank_with_host(0, env);
   return "the launcher's store at " + env.master_addr + ":" + std::to_string(env.master_port);

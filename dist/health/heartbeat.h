@@ -1,8 +1,8 @@
 #pragma once
 // Heartbeats of all ranks. A separate thread sends them over its own connection to the store, so a
 // rank that hangs in a collective still sends them. When rank 0 makes no progress, it reports which
-// ranks are late. A rank or host that has disappeared is reported as lost. In a world of one, only
-// reports that there is no progress.
+// ranks are late. A rank or host that has disappeared is reported as lost. In a world of one, the
+// only report is that there is no progress.
 
 #include <chrono>
 #include <memory>
@@ -17,9 +17,9 @@ struct HeartbeatOptions {
   // When rank 0 makes no progress for `patience`, it calls `notify`, and again each time that the
   // wait has doubled. 0: never.
   std::chrono::milliseconds patience = std::chrono::seconds(60);
-  // Rank 0 calls `lost` if another rank sends no heartbeat for this time while rank 0 makes no
-  // progress. The other ranks call it if the store has not answered for this time or has closed the
-  // connection. 0: never.
+  // Rank 0 calls `lost` within this time if it makes no progress and another rank sends no
+  // heartbeat. The other ranks call it if the store has not answered for this time or has closed
+  // the connection. 0: never.
   std::chrono::milliseconds lost_after = std::chrono::seconds(120);
   // Called from the heartbeat's threads, with one sentence.
   Notify notify = [](const std::string&) {};

@@ -2,7 +2,7 @@
 // EfficientNet B0 to B7 (Tan and Le, 2019, arXiv:1905.11946), identical to torchvision's, and
 // EfficientNet-Lite 0 to 4 (TensorFlow's TPU repository, 2020): without squeeze-excite, with ReLU6,
 // and with a stem and a head of the same size in all of them. Lite pads like TensorFlow, so that
-// weights trained there give the same logits; its modules have the names of the others.
+// weights trained there give the same logits. Its modules are named as in B0 to B7.
 
 #include <string>
 #include <vector>

@@ -1,8 +1,7 @@
 #pragma once
-// Interface between batch_norm.cpp and gate.cpp, which choose a loop and split its rows over
-// threads, and the loops over activations, which are compiled once per instruction set. A loop
-// processes consecutive rows of `channels` values; `channels` is a multiple of 8. Loops that sum
-// add to double accumulators.
+// The loops over activations. They are compiled once per instruction set; batch_norm.cpp and
+// gate.cpp choose a loop and split its rows over threads. A loop processes consecutive rows of
+// `channels` values; `channels` is a multiple of 8. Loops that sum add to double accumulators.
 
 #include <cstdint>
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the container image, pushes it to ECR and prints its address (setting `image` of launch.py).
+# Builds the container image, pushes it to ECR and prints its address (setting `image` of
+# launch.py).
 #
 #   scripts/sagemaker/build_and_push.sh [--dry-run] [--repository NAME] [--tag TAG] [--region REGION]
 #                                       [--account ID] [-- ARGUMENTS OF docker build]
@@ -9,7 +10,7 @@
 #   --tag          tag of the image [default: the commit, as git describe prints it]
 #   --region, --account   AWS region and account [default: those of the AWS command line]
 #
-# Example: build_and_push.sh -- --build-arg SETUP=--cuda --build-arg EFA=1.47.0 --build-arg EFA_SHA256=…
+# Example: build_and_push.sh -- --build-arg SETUP=--cuda
 # Environment: DOCKER is the program that builds and pushes: docker (default), podman or buildah.
 #
 # Exit status: 0; 1 a command failed; 2 usage; 3 docker or the AWS command line is missing.
@@ -17,7 +18,7 @@ set -euo pipefail
 . "$(dirname "$0")/../setup/common.sh"
 
 dry=no repository=shoal tag='' region='' account='' docker=${DOCKER:-docker}
-usage() { sed -n '4,15s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '5,16s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
   case $1 in
     --dry-run) dry=yes ;;

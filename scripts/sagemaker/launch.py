@@ -52,7 +52,7 @@ def given_options(arguments, job):
 
 
 def take_settings(arguments, settings):
-    """Copies the settings that are not part of the request to `arguments`."""
+    """Stores the settings that are not part of the request in `arguments`."""
     arguments.region = settings.get("region")
     arguments.hidden = settings.get("upload_hidden", False)
 

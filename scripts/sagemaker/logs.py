@@ -44,7 +44,7 @@ class Reader:
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
-        if found:  # late events: other hosts' may arrive up to a minute late
+        if found:  # reads the last minute again, because events of other hosts may arrive late
             self.since = max(self.since, max(event[0] for event in found) - 60000)
         return sorted(found, key=lambda event: event[0])
 

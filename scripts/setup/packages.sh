@@ -1,5 +1,5 @@
-# Sourced by scripts/build: installs system packages with apt (Debian, Ubuntu). On other systems, only
-# checks for the programs.
+# Sourced by scripts/build: installs system packages with apt (Debian, Ubuntu). On other systems,
+# only checks for the programs.
 
 # Each entry of `tools`, `comforts` and `linters` is PROGRAM:PACKAGE.
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils protoc:protobuf-compiler)
@@ -18,8 +18,8 @@ find_python() {
   return 1
 }
 
-# missing_packages yes|no: sets `required` and `wanted` (optional) to the packages not yet installed.
-# yes: Python is required.
+# missing_packages yes|no: sets `required` and `wanted` (optional) to the packages not yet
+# installed. yes: Python is required.
 missing_packages() {
   local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev
   required=() wanted=()

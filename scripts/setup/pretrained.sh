@@ -1,7 +1,7 @@
 # Sourced by scripts/demo, after common.sh, packages.sh and libtorch.sh.
 
-# pretrained_lite0: prints the path of EfficientNet-Lite0's weights, which it downloads once into the per-user store of
-# LibTorch. Returns 1 if that fails, with the reason on stderr.
+# pretrained_lite0: prints the path of EfficientNet-Lite0's weights, which it downloads once into
+# the per-user store of LibTorch. Returns 1 if that fails, with the reason on stderr.
 pretrained_lite0() {
   local store python
   store=$(store_dir)/pretrained

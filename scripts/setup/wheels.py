@@ -20,7 +20,8 @@ from pathlib import Path
 from pip._internal.commands import create_command
 from pip._internal.models.target_python import TargetPython
 
-# Increase this number when NEEDED, UNNEEDED or link_names change, so that wheels are unpacked again.
+# Increase this number when NEEDED, UNNEEDED or link_names change, so that wheels are unpacked
+# again.
 UNPACK_RULES = 1
 CHUNK = 1 << 20
 ATTEMPTS = 5
@@ -106,7 +107,7 @@ class Progress:
 
 
 def receive(index, url, part, title):
-    """Makes one attempt to complete `part`. Raises OSError if the connection ends too early."""
+    """Makes one attempt to complete the file `part`. Raises OSError if the connection breaks."""
     start = part.stat().st_size if part.exists() else 0
     with index.open(url, start) as response:
         if response.status_code == 416:  # the file is already complete

@@ -1,4 +1,4 @@
-// Tests how runs end: by signals, with which exit codes, and beside a second run.
+// Tests how runs end: signals, exit codes, and a second run in the same folder.
 
 #include <signal.h>
 
@@ -41,13 +41,13 @@ struct Place {
   test::TemporaryDirectory directory;
 };
 
-// Whether no signal to the process waits for its handler.
+// Returns whether the process has handled all signals that were sent to it.
 bool all_signals_handled(pid_t process) {
   const std::string status = test::read_text("/proc/" + std::to_string(process) + "/status");
   return status.find("ShdPnd:\t0000000000000000") != status.npos;
 }
 
-// Runs shoal and sends it the signals after its first step, each after the one before was handled.
+// Runs shoal. After its first step, sends it the signals, each after the previous one was handled.
 test::Outcome run_and_signal(const Place& place, const std::vector<std::string>& more,
                              std::vector<int> signals) {
   size_t sent = 0;

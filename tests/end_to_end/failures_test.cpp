@@ -207,28 +207,6 @@ TEST_CASE("incomplete or contradictory settings for several processes are an err
   REQUIRE(both.err.find("--nproc") != std::string::npos);
 }
 
-namespace {
-
-// Returns the process id of the child of `parent` with this rank, or 0.
-pid_t worker_of(pid_t parent, int rank) {
-  const std::string wanted = "RANK=" + std::to_string(rank);
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const pid_t pid = std::atoi(entry.path().filename().c_str());
-    if (pid <= 0) continue;
-    const std::string stat = test::read_text(entry.path() / "stat");
-    const size_t name_end = stat.rfind(')');  // "PID (NAME) STATE PARENT …"
-    if (name_end == stat.npos || name_end + 4 >= stat.size()) continue;
-    if (std::atoi(stat.c_str() + name_end + 4) != parent) continue;
-    std::istringstream variables(test::read_text(entry.path() / "environ"));
-    for (std::string variable; std::getline(variables, variable, '\0');)
-      if (variable == wanted) return pid;
-  }
-  return 0;
-}
-
-}  // namespace
-
 TEST_CASE("a rank that hangs is named, and the run ends with the name of the wait that timed out") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
@@ -240,7 +218,7 @@ TEST_CASE("a rank that hangs is named, and the run ends with the name of the wai
                       {}, [&](pid_t shoal) {
                         if (stopped || test::read_text(root / "run" / "history.jsonl").empty())
                           return false;
-                        const pid_t hanging = worker_of(shoal, 1);
+                        const pid_t hanging = test::worker_of(shoal, 1);
                         stopped = hanging > 0 && ::kill(hanging, SIGSTOP) == 0;
                         return false;
                       });

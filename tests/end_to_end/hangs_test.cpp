@@ -1,5 +1,5 @@
-// Runs that wait for ever: for an image in hanging storage, for a stopped or killed process. Each
-// is stopped, saves within --stop-timeout, and is resumed.
+// Tests runs that would wait for ever: for an image on hanging storage, or for a stopped or killed
+// process. Each run is stopped, saves within --stop-timeout, and is resumed.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -80,18 +80,6 @@ bool says(pid_t shoal, const std::string& text) {
   return test::stderr_of(shoal).find(text) != std::string::npos;
 }
 
-// Returns the process id of the child of `parent` with this rank, or 0.
-pid_t worker_of(pid_t parent, int rank) {
-  std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
-                     "/children");
-  for (pid_t pid; list >> pid;) {
-    std::istringstream variables(test::read_text("/proc/" + std::to_string(pid) + "/environ"));
-    for (std::string variable; std::getline(variables, variable, '\0');)
-      if (variable == "RANK=" + std::to_string(rank)) return pid;
-  }
-  return 0;
-}
-
 // Makes an image of `split` hang once the run has trained, and calls `then` once the stall is
 // named.
 test::Outcome run_with_hanging_image(const fs::path& root, int nproc, HangingImage& image,
@@ -137,7 +125,7 @@ TEST_CASE("if another process is killed, rank 0 saves the state") {
   const fs::path root = with_images(directory);
   HangingImage image(root / "data" / "train");
   const auto failed = run_with_hanging_image(
-      root, 2, image, [](pid_t shoal) { ::kill(worker_of(shoal, 1), SIGKILL); });
+      root, 2, image, [](pid_t shoal) { ::kill(test::worker_of(shoal, 1), SIGKILL); });
   INFO(failed.err);
   REQUIRE(failed.exit_code == 128 + SIGKILL);
   REQUIRE_THAT(failed.err, Contains("rank 1 on"));
@@ -151,7 +139,7 @@ TEST_CASE("SIGTERM also stops a process that SIGSTOP has stopped") {
   const auto words = command(root, "run", 2, /*resume=*/false, "1000");
   const auto stopped = test::run_shoal(words, {}, [&](pid_t shoal) {
     if (sent || !has_trained(root)) return false;
-    sent = ::kill(worker_of(shoal, 1), SIGSTOP) == 0 && ::kill(shoal, SIGTERM) == 0;
+    sent = ::kill(test::worker_of(shoal, 1), SIGSTOP) == 0 && ::kill(shoal, SIGTERM) == 0;
     return false;
   });
   INFO(stopped.err);

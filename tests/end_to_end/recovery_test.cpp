@@ -153,7 +153,7 @@ TEST_CASE(
     const int64_t spike = require_spike(root / reaction);
     if (reaction == "checkpoint") {
       const auto saved = train::CheckpointStore(root / reaction / "checkpoints", 1).entries();
-      REQUIRE(saved.size() == 2);  // the newer one is of the end of the run
+      REQUIRE(saved.size() == 2);  // the newer one was saved at the end
       REQUIRE(saved.back().step >= spike);
       REQUIRE(saved.back().step <= spike + 2);
     } else {

@@ -1,4 +1,4 @@
-// No file that a run writes, and no line that it prints, contains a secret.
+// Tests that no file that a run writes, and no line that it prints, contains a secret.
 
 #include <catch2/catch.hpp>
 #include <filesystem>

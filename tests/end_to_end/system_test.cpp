@@ -59,7 +59,7 @@ size_t count(const std::string& text, const std::string& part) {
   return n;
 }
 
-// Returns the line of /proc/PID/status that begins with `key`, without it.
+// Returns the value of `key` in /proc/PID/status.
 std::string status_of(pid_t pid, const std::string& key) {
   for (const auto& line :
        test::lines_of(test::read_text("/proc/" + std::to_string(pid) + "/status")))
@@ -67,8 +67,9 @@ std::string status_of(pid_t pid, const std::string& key) {
   return "";
 }
 
-// Returns a `watch` for run_shoal(): sends a signal `times` times. Begins when main of `shoal` has
-// begun, which ignores SIGPIPE, and before it becomes or starts a worker.
+// Returns a `watch` for run_shoal() that sends a signal `times` times. It waits until shoal's
+// main(), which ignores SIGPIPE, has begun. The first signal arrives before shoal becomes or starts
+// a worker.
 std::function<bool(pid_t)> sending(int signal, int times, int& sent) {
   ::signal(SIGPIPE, SIG_DFL);
   return [=, &sent](pid_t pid) {
@@ -124,8 +125,8 @@ TEST_CASE("with `stty tostop`, several processes write to the terminal and finis
 
 TEST_CASE("Ctrl-Z stops all processes of a run, and fg continues them", "[terminal]") {
   const Run run(80);
-  // Bash starts the run as a foreground job. `fg` runs when the job has stopped; Before, `ps`
-  // lists the states of the processes on this terminal.
+  // Bash starts the run as a foreground job. When the job has stopped, `ps` lists the states of the
+  // processes on this terminal, and `fg` continues the job.
   const std::string line = "set -m; " + quoted(run.words({"--nproc", "2"})) +
                            "; echo code $? stopped; ps -o stat=,comm= | grep shoal-worker | sed "
                            "'s/^/state /'; fg; echo code $? at the end";

@@ -92,7 +92,7 @@ int64_t Faults::perform(Call call, const std::function<int64_t(size_t)>& real) {
   }
   if (call.kind == "close") open_.erase(call.descriptor);
   if (!action.empty() && action != "short") {
-    if (call.kind == "close") real(0);  // a close that fails closes
+    if (call.kind == "close") real(0);  // a failed close() also closes the descriptor
     record(call, -1, action);
     errno = std::atoi(action.c_str());
     return -1;
@@ -118,8 +118,8 @@ std::string Faults::due(const Call& call) {
   return trigger_.action;
 }
 
-// A line: role, process, kind, path, descriptor, place, old path, result, error or action, and the
-// number of bytes that follow it.
+// Writes a line: role, process, kind, path, descriptor, place, old path, result, error or action,
+// and the number of bytes that follow the line.
 void Faults::record(const Call& call, int64_t result, const std::string& error) const {
   if (journal_ < 0) return;
   const bool opens = call.kind == "open", wrote = call.kind == "write" && result > 0;

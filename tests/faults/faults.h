@@ -4,7 +4,7 @@
 //
 //   SHOAL_FAULTS_UNDER    the directory; calls elsewhere are not touched
 //   SHOAL_FAULTS_JOURNAL  a file that gets one line per call (see record())
-//   SHOAL_FAULTS_CONTENT  set: the journal also has the bytes that were written
+//   SHOAL_FAULTS_CONTENT  if set, the journal also contains the bytes that were written
 //   SHOAL_FAULTS_AT       ROLE KIND PATH N ACTION, separated by tabs: what to do at the N-th call,
 //                         from 1, of this kind by this process to a path that matches. ROLE, KIND
 //                         and PATH are patterns of fnmatch(3). ROLE is `launcher` or `rankN`. PATH
@@ -48,8 +48,8 @@ class Faults {
   std::optional<std::string> below(int folder, const char* path) const;
   std::optional<std::string> path_of(int descriptor);
 
-  // Makes the call with real(size), unless a fault is due instead. The journal is written under
-  // the same lock, so it has the order of the calls.
+  // Makes the call with real(size), or injects a fault instead. Thread-safe. Calls are serialized
+  // and recorded under one lock, so the journal has their order. Returns the result and sets errno.
   int64_t perform(Call call, const std::function<int64_t(size_t)>& real);
 
  private:
@@ -59,7 +59,7 @@ class Faults {
   };
 
   Faults();
-  std::string due(const Call& call);  // the action; empty: none
+  std::string due(const Call& call);  // the action for this call; empty: none
   void record(const Call& call, int64_t result, const std::string& error) const;
   [[noreturn]] static void die(bool with_first_process);
 
@@ -67,7 +67,7 @@ class Faults {
   std::string role_;
   Trigger trigger_;
   int64_t seen_ = 0;   // calls that match the trigger
-  bool full_ = false;  // no space is left
+  bool full_ = false;  // calls that need space fail
   int journal_ = -1;
   bool content_ = false;
   std::mutex mutex_;

@@ -18,11 +18,11 @@ ERRORS = {
     "mkdir": ("ENOSPC", "EACCES"),
     "truncate": ("EIO",),
 }
-WRITES = 4  # of many writes to one file, about so many are broken, and the first two and the last
+WRITES = 4  # of many writes to one file, about this many fail, plus the first two and the last
 
 
 def sites(calls):
-    """The calls to break: all, but only some of many writes to one file."""
+    """Returns the calls to break: all, but only some of many writes to one file."""
     writes = {}
     for call in calls:
         if call.kind == "write":
@@ -34,7 +34,7 @@ def sites(calls):
 
 
 def faults_of(calls, world):
-    """Every fault to inject into a run that makes these calls."""
+    """Yields every fault to inject into a run that makes these calls."""
     for call in sites(calls):
         actions = ["kill"] if world == 1 else ["kill", "killall"]
         for name in ERRORS[call.kind] + ("ENOSPC",) * call.creates:
@@ -47,7 +47,7 @@ def faults_of(calls, world):
 
 
 def part_of(faults, count):
-    """Returns `count` faults, or all: as many kinds of calls and actions as possible come first."""
+    """Returns `count` faults (None: all). Every kind of call and action comes once, then again."""
     faults = sorted(faults, key=str)
     random.Random(1).shuffle(faults)
     groups = {}
@@ -58,7 +58,7 @@ def part_of(faults, count):
 
 
 def must_go_on(fault):
-    """Whether the run may not even end."""
+    """Returns whether the run must continue in spite of this fault."""
     return (fault.kind, fault.action) in (
         ("write", "short"),
         ("write", str(errno.EINTR)),

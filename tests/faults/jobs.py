@@ -1,4 +1,4 @@
-"""The small jobs that are disturbed: training, packing, preparing; and what they must leave."""
+"""The small jobs that are disturbed (training, packing, preparing), and their expected results."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from trial import ROOT, Tools, Trial
 IMAGES = ROOT / "tests/golden/images"
 JPEGS = ("baseline_420", "baseline_444", "grey", "progressive", "restart")
 
-# Files of somebody else, which no run may touch.
+# Files of other programs, which no run may touch.
 STRANGERS = ("notes.txt", "checkpoints/notes.txt", "checkpoints/epoch-best.pt", "model/notes.part")
 
 KEEP = 2  # newest checkpoints that stay, in addition to the best one
@@ -91,7 +91,7 @@ class Training(Trial):
         return found
 
     def names(self):
-        """The checkpoints with a marker."""
+        """Returns the names of the checkpoints with a marker."""
         return {marker.stem for marker in self.checkpoints.glob("epoch-*.json")}
 
     def newest(self):
@@ -101,14 +101,14 @@ class Training(Trial):
         return json.loads((self.checkpoints / "manifest.json").read_text())
 
     def between_rename_and_marker(self):
-        """Whether a checkpoint is in place but its marker is not."""
+        """Returns whether a checkpoint is in place but its marker is not."""
         return any(
             not path.with_suffix(".json").exists()
             for path in self.checkpoints.glob("epoch-*-step-*.pt")
         )
 
     def durable(self):
-        """What a power loss after the end may not change. The history is not flushed."""
+        """Returns what a power loss after the end must not change. The history is not flushed."""
         last = self.manifest()["last"]
         return {
             "outcome": json.loads((self.output / "summary.json").read_text())["outcome"],
@@ -118,7 +118,7 @@ class Training(Trial):
         }
 
     def result(self):
-        """What must be equal in every run to the end."""
+        """Returns what must be equal in every completed run."""
         history = []
         for line in (self.output / "history.jsonl").read_text().splitlines():
             entry = json.loads(line)
@@ -161,14 +161,14 @@ class Writing(Trial):
         }
 
     def durable(self):
-        """What a power loss after the end may not change."""
+        """Returns what a power loss after the end must not change."""
         return self.result()
 
 
 def with_checkpoints(result, best, more):
-    """The result of a run that has also saved the checkpoints `more`: the newest ones stay.
+    """Returns the expected result of a run that also saved the checkpoints `more`.
 
-    Rank 0 saves its state when it loses another process. `best`: the file that stays in any case.
+    Rank 0 saves its state when it loses another process. The newest checkpoints stay, and `best`.
     """
     files = set(result["files"])
     names = {Path(file).stem for file in files if re.fullmatch(r"checkpoints/epoch-.*\d\.pt", file)}
@@ -180,12 +180,12 @@ def with_checkpoints(result, best, more):
 
 
 def step_of(name):
-    """Steps in the name of a checkpoint, epoch-0001-step-00000002."""
+    """Returns the step in the name of a checkpoint, epoch-0001-step-00000002."""
     return int(name.rsplit("-", 1)[1])
 
 
 def damage_of_checkpoint(marker):
-    """Returns what is wrong with a checkpoint that has a marker, or nothing."""
+    """Returns what is wrong with a checkpoint that has a marker; "" if it is whole."""
     if not is_json(marker):
         return "has a marker that is not whole"
     try:
@@ -220,7 +220,7 @@ def is_safetensors(path):
 
 
 def tensors(path):
-    """Checksums of the tensors in a checkpoint."""
+    """Returns the checksums of the tensors in a checkpoint by name."""
     with zipfile.ZipFile(path) as archive:
         return {
             info.filename.split("/", 1)[-1]: info.CRC
@@ -234,7 +234,7 @@ def digest(path):
 
 
 def differences(expected, result_of):
-    """How the result of a trial, which `result_of` reads, differs from the expected one."""
+    """Returns how a result, which `result_of` reads, differs from the expected one."""
     try:
         result = result_of()
     except (OSError, ValueError, LookupError) as error:
@@ -258,7 +258,7 @@ def differences(expected, result_of):
 
 
 def make_tools(options, folder):
-    """Makes the images in `folder`."""
+    """Makes the images in `folder`. Returns the Tools for trials."""
     make_images(folder / "images")
     program = options.program.resolve()
     preload = options.preload or program.parent / "tests/libshoal_faults.so"

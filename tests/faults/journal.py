@@ -22,9 +22,9 @@ class Call:
     place: int  # flags of open, offset of write, length of truncate, 1 for syncfs
     source: str  # the old name of a rename
     result: int
-    error: str  # errno or what was injected
+    error: str  # errno, or the injected action
     content: bytes
-    pattern: str  # of fnmatch: the path, with any process and time in its name
+    pattern: str  # fnmatch pattern of the path, for any process and time in a temporary name
     number: int  # from 1: among the calls of this role and kind to paths of this pattern
     is_folder: bool  # whether the path is one
 
@@ -217,7 +217,7 @@ def content_after_loss(file, keep):
 
 
 def losses(calls, start):
-    """Yields (number of the call, variant, what is left) for every disk after a power loss.
+    """Yields (number of the call, variant, what is left) for every possible power loss.
 
     `start` is the folder before the first call. Several writes in a row to one file count as one.
     """
@@ -240,7 +240,7 @@ def losses(calls, start):
 
 
 def left_at_end(calls, start):
-    """Yields (variant, what is left) for every disk after a power loss after the last call."""
+    """Yields (variant, what is left) for a power loss after the last call."""
     disk = Disk(start)
     for call in calls:
         disk.apply(call)
@@ -249,7 +249,7 @@ def left_at_end(calls, start):
 
 
 def restore(left, folder):
-    """Makes `folder` what the power loss left."""
+    """Replaces `folder` by what the power loss left."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in sorted(left):
@@ -261,7 +261,7 @@ def restore(left, folder):
 
 
 def saved_step(calls):
-    """Steps of the newest checkpoint whose marker was renamed and flushed before the calls end."""
+    """Returns the step of the newest checkpoint whose marker was renamed and flushed; 0: none."""
     renamed = saved = 0
     for call in calls:
         folder, name = os.path.split(call.path)

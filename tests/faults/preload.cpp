@@ -22,7 +22,7 @@ namespace {
 using shoal::faults::Call;
 using shoal::faults::Faults;
 
-// Also in programs that make no call: the first process of a job must be known.
+// Creates the instance even in programs that make no call: it records the job's first process.
 [[gnu::constructor]] void load() {
   Faults::instance();
 }

@@ -43,7 +43,7 @@ class Fault:
 
     @classmethod
     def at(cls, site, action):
-        """The fault at a call of an undisturbed run; `site`: as in journal.Call."""
+        """Returns the fault at a call of an undisturbed run. `site`: as in journal.Call."""
         return cls(*site, action)
 
     def __str__(self):
@@ -114,16 +114,16 @@ class Trial:
         return self.run(more=self.resume)
 
     def damage(self):
-        """What is not whole. Holds after every call of a run."""
+        """Returns what is not whole. Must be empty after every call of a run."""
         return []
 
     def newest(self):
-        """Steps of the newest checkpoint with a marker; 0 without one."""
+        """Returns the step of the newest checkpoint with a marker; 0 without one."""
         return 0
 
 
 def problems_of_end(outcome, killed):
-    """How a disturbed run ended badly."""
+    """Returns what was wrong with the end of a disturbed run."""
     if outcome.hung:
         return [f"not over after {LIMIT_SECONDS} s"]
     found = []
@@ -139,7 +139,10 @@ def problems_of_end(outcome, killed):
 
 
 def in_lanes(lanes, act, items):
-    """Calls act(lane, item) for all items, with one thread per lane. Returns the results."""
+    """Calls act(lane, item) for all items. Returns the results.
+
+    Each lane is used by one thread. It is usually a Trial, which repeats runs in its own folder.
+    """
     items, lock, results = iter(items), threading.Lock(), []
 
     def work(lane):

@@ -1,6 +1,6 @@
-// Fuzzes the caches of listings and scans. The input is a list of changes to a valid cache, whose
-// hash is then corrected: 4 bytes each for the place, what to do, and the new byte. The first byte
-// chooses the cache.
+// Fuzzes the caches of listings and scans. The first byte of the input chooses the cache. The rest
+// is a list of changes to a valid cache file, whose hash is then corrected. A change has 4 bytes:
+// place (2 bytes), operation and new byte.
 #include <cstdint>
 #include <cstring>
 #include <fstream>

@@ -12,8 +12,8 @@ using namespace shoal::data;
 
 namespace {
 
-constexpr int64_t kMaxPixels =
-    1 << 12;  // room for several segments and rows of MCUs, but small for speed
+// Room for several segments and rows of MCUs, but small for speed.
+constexpr int64_t kMaxPixels = 1 << 12;
 
 bool pixels_of(jpeg::BaselineDecoder& decoder, const Box& box, jpeg::SeekIndex* index,
                std::vector<uint8_t>& pixels) {

@@ -1,4 +1,4 @@
-// Fuzzes packed sets: opens and reads them. The first byte says whether to correct the header's
+// Fuzzes packed sets: opens and reads them. The first byte decides whether to correct the header's
 // checksum, so that the code after that check is reached.
 #include <sys/mman.h>
 #include <unistd.h>

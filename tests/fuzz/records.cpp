@@ -1,5 +1,5 @@
-// Fuzzes RecordIO and TFRecord files. The first byte chooses the format and says whether to correct
-// a TFRecord's checksums, so that the code after that check is reached.
+// Fuzzes RecordIO and TFRecord files. The first byte chooses the format and whether to correct a
+// TFRecord's checksums, so that the code after that check is reached.
 #include <sys/mman.h>
 #include <unistd.h>
 

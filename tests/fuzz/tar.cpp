@@ -1,4 +1,4 @@
-// Fuzzes tars: lists them and reads them as WebDataset shards. The first byte says whether to
+// Fuzzes tars: lists them and reads them as WebDataset shards. The first byte decides whether to
 // correct the headers' checksums, so that the code after that check is reached.
 #include <sys/mman.h>
 #include <unistd.h>

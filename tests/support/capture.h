@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "tests/support/files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace shoal::test {
@@ -35,8 +36,5 @@ class Folder {
  private:
   TemporaryDirectory directory_;
 };
-
-void write_text(const std::filesystem::path& path, const std::string& text);
-std::string read_text(const std::filesystem::path& path);
 
 }  // namespace shoal::test

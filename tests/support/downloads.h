@@ -14,7 +14,7 @@
 
 namespace shoal::test {
 
-// Random-looking bytes.
+// Returns pseudo-random bytes.
 inline std::string content_of(size_t size, unsigned seed = 1) {
   std::string text(size, ' ');
   for (char& c : text) c = static_cast<char>((seed = seed * 1664525 + 1013904223) >> 24);
@@ -43,8 +43,8 @@ struct Target {
   bool is_tidy() const { return !std::filesystem::exists(part) && !std::filesystem::exists(etag); }
 };
 
-// Answers for HttpServer: a file; a file, of which each connection delivers at most `cut` bytes;
-// the same answer to everything.
+// Answerers for HttpServer: a file; a file of which each connection delivers at most `cut` bytes;
+// the same answer to every request.
 inline Answerer serving(const std::string& content, const std::string& etag) {
   return [=](const HttpRequest& request) { return file_answer(request, content, etag); };
 }

@@ -11,7 +11,7 @@ namespace shoal::test {
 struct EventValue {
   std::string tag;
   int64_t step = 0;
-  double time = 0;
+  double time = 0;    // seconds since 1970
   double number = 0;  // of a scalar; of a histogram: the number of values
   // "scalar", "image", "histogram", "tensor"
   std::string kind = {};

@@ -10,8 +10,9 @@
 
 namespace shoal::test {
 
-// While it lives, calls of `function` fail with `error` if `matches` is true for their path: of the
-// open file, or "FROM TO" of rename. At most `times` calls. One object at a time.
+// While this object exists, the first `times` calls of `function` whose path matches fail with the
+// errno `error`. The path is that of the open file, for rename "FROM TO". Only one object may exist
+// at a time.
 class FailingCalls {
  public:
   FailingCalls(std::string function, std::function<bool(const std::string& path)> matches,
@@ -21,7 +22,8 @@ class FailingCalls {
   FailingCalls& operator=(const FailingCalls&) = delete;
 
   int count() const { return count_; }  // calls that failed
-  int seen() const { return seen_; }    // calls that match
+  int seen() const { return seen_; }    // calls that matched
+  // Called by the replaced functions. Counts the call, and sets errno if it fails.
   bool fails(const std::string& function, const std::string& path);
 
  private:

@@ -1,4 +1,5 @@
-// A library with the functions of NVML that shoal uses, and two GPUs. Their second reading fails.
+// A library with the functions of NVML that shoal uses. Reports two GPUs. After both were read
+// once, all further readings fail.
 
 extern "C" {
 

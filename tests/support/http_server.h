@@ -14,30 +14,32 @@ namespace shoal::test {
 struct HttpRequest {
   std::string target;  // "/model.pth", or a whole URL if the client uses the server as its proxy
   std::string head;    // request line and headers
-  std::string header(const std::string& name) const;  // empty: missing. `name`: lower case
+  // Returns the value of a header, "" if it is missing. `name`: lower case.
+  std::string header(const std::string& name) const;
 };
 
 struct HttpAnswer {
   int status = 200;
   std::vector<std::string> headers = {};  // "ETag: \"a\"". Content-Length is added
   std::string body = {};
-  size_t cut = std::string::npos;  // closes the connection after so many bytes of the body
-  bool stalls = false;             // sends no more of the body, and waits for the client to leave
+  size_t cut = std::string::npos;  // closes the connection after this many bytes of the body
+  bool stalls = false;             // keeps the connection open until the client closes it
 };
 
 using Answerer = std::function<HttpAnswer(const HttpRequest&)>;
 
-// Answers each connection in a thread of its own, which calls the function.
+// Answers each connection in its own thread, which calls the Answerer. The destructor waits for
+// open connections.
 class HttpServer {
  public:
   explicit HttpServer(Answerer answer);
   ~HttpServer();
 
-  void answer_with(Answerer answer);  // from the next request on
+  void answer_with(Answerer answer);  // thread-safe; from the next request on
 
   std::string url(const std::string& path = "") const;  // "http://127.0.0.1:PORT" + path
   int port() const { return port_; }
-  std::vector<HttpRequest> requests() const;  // so far
+  std::vector<HttpRequest> requests() const;  // thread-safe; all requests so far
 
  private:
   void accept_connections();

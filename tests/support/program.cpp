@@ -19,13 +19,6 @@ extern char** environ;
 namespace shoal::test {
 namespace fs = std::filesystem;
 
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 int count_of(const std::string& text, const std::string& part) {
   int count = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
@@ -125,6 +118,17 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
   }
   REQUIRE_FALSE(late);
   return outcomes;
+}
+
+pid_t worker_of(pid_t parent, int rank) {
+  std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
+                     "/children");
+  for (pid_t pid; list >> pid;) {
+    std::istringstream variables(read_text("/proc/" + std::to_string(pid) + "/environ"));
+    for (std::string variable; std::getline(variables, variable, '\0');)
+      if (variable == "RANK=" + std::to_string(rank)) return pid;
+  }
+  return 0;
 }
 
 std::string stderr_of(pid_t process) {

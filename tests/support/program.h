@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace shoal::test {
@@ -44,14 +45,16 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
                                   const std::function<bool(const std::vector<pid_t>&)>& watch = {},
                                   double limit_seconds = 120);
 
-// Returns what a program under `watch` has written to stderr so far.
+// Returns the process id of the child of `parent` with this rank, or 0.
+pid_t worker_of(pid_t parent, int rank);
+
+// Returns what the process has written to stderr so far. For use in `watch`.
 std::string stderr_of(pid_t process);
 
 // Returns `words` followed by `more`.
 std::vector<std::string> joined(std::vector<std::string> words,
                                 const std::vector<std::string>& more);
 
-std::string read_text(const std::filesystem::path& path);
 int count_of(const std::string& text, const std::string& part);
 std::vector<std::string> lines_of(const std::string& text);
 

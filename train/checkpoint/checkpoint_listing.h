@@ -22,16 +22,18 @@ struct CheckpointEntry {
   Marker marker = Marker::good;
 };
 
-// The name of a checkpoint without extension, "epoch-0003-step-00001234", and back: an entry
-// without a marker, or nothing for other names.
+// Returns the name of a checkpoint without extension, such as "epoch-0003-step-00001234".
 std::string checkpoint_name(int64_t epoch, int64_t step);
+// Parses such a name. Returns an entry with Marker::missing; nothing for other names.
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 
-// The entry of the highest accuracy; if equal, the earlier one. `list`: newest first.
+// Returns the entry with the highest accuracy; of equal ones the earliest. Nothing if no entry was
+// evaluated. `list`: newest first.
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
 
+// Return the contents of a marker and of manifest.json. `list`: newest first.
 std::string marker_text(const CheckpointEntry& entry);
-std::string manifest_text(const std::vector<CheckpointEntry>& list);  // newest first
+std::string manifest_text(const std::vector<CheckpointEntry>& list);
 // Returns the contents of a marker; nothing if the file does not exist or is damaged. Throws
 // std::system_error if it cannot be read.
 std::optional<CheckpointEntry> read_marker(const std::filesystem::path& path);

@@ -56,8 +56,8 @@ void CheckpointStore::open_for_writing(const Warn& warn) {
   if (!entries().empty()) write_manifest();
 }
 
-// The folder beside the directory, or .tmp in it. The lock is taken before anything is tried there:
-// another run may be using the folder.
+// Chooses the folder beside the directory or, if files cannot be renamed from there, .tmp in it.
+// Takes the lock before it tries to rename, because another run may be using the folder.
 void CheckpointStore::choose_temporary() {
   const auto lock = [&](const fs::path& folder) {
     std::error_code error;
@@ -69,7 +69,8 @@ void CheckpointStore::choose_temporary() {
   const fs::path inside = directory_ / ".tmp";
   if (lock_.held()) return;
   if (lock(temporary_)) {
-    // Removes the folder of an earlier run, which may still be running, that had to write inside.
+    // An earlier run may have had to use .tmp. Locks it before removing it, because that run may
+    // still be active.
     std::error_code none;
     if (fs::exists(inside / kLock, none)) {
       FileLock(inside / kLock, directory_.string(), kChoice).remove_file();
@@ -96,7 +97,7 @@ void CheckpointStore::complete_unmarked(const Warn& warn) {
     try {
       write_file(entry.name + ".json", marker_text(read_unmarked(entry).first));
     } catch (const std::system_error&) {
-      throw;  // of the file system: whether the checkpoint is whole stays unknown
+      throw;  // the file system failed, so whether the checkpoint is whole stays unknown
     } catch (const std::runtime_error& error) {
       const std::string name = "unknown-" + entry.name + ".pt";
       rename_or_throw(path(entry), in_directory(name));
@@ -123,8 +124,9 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step, const Warn& w
     flush_folder(directory_);  // also after a power loss, markers go first
   }
   write_manifest();
-  warn("this run continues before " + names + "; those checkpoints are kept as superseded-… in " +
-       directory_.string() + " and may be deleted");
+  warn("this run does not continue from " + names +
+       "; those checkpoints are kept as superseded-… in " + directory_.string() +
+       " and may be deleted");
 }
 
 void CheckpointStore::write_file(const std::string& name, const std::string& text) {
@@ -138,7 +140,8 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
     return write(entry, produce);
   } catch (const std::system_error& error) {
     std::error_code none;
-    const bool counts = fs::exists(in_directory(entry.name + ".json"), none);  // among the newest
+    // Whether the failed entry is already one of the newest that prune_to() counts.
+    const bool counts = fs::exists(in_directory(entry.name + ".json"), none);
     if (is_full_disk(error)) prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
   }
   return write(entry, produce);

@@ -75,13 +75,14 @@ class CheckpointStore {
   // Writes another file into the directory. Throws std::runtime_error with path and reason.
   void write_file(const std::string& name, const std::string& text);
 
-  // Makes pruning also keep the newest entry before `step`; and this file, if it is in the
-  // directory.
+  // Makes pruning also keep the newest entry with fewer than `step` steps.
   void protect_before(int64_t step) { protected_before_ = step; }
+  // Makes pruning also keep this file, if it is in the directory.
   void protect(const std::filesystem::path& file);
 
-  std::vector<CheckpointEntry> entries() const;  // all that have a marker, newest first
-  // All names without extension, newest first; also those whose marker is missing or damaged.
+  std::vector<CheckpointEntry> entries() const;  // all with a good marker, newest first
+  // Returns all names without extension, newest first. Includes checkpoints whose marker is missing
+  // or damaged.
   std::vector<std::string> names() const;
   std::optional<CheckpointEntry> best() const;  // highest accuracy; among equal ones the earliest
   std::filesystem::path path(const CheckpointEntry& entry) const;

@@ -187,15 +187,17 @@ CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
 }
 
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path) {
+  Start start;
   Located checkpoint, weights;
   on_rank_0(group, [&] {
-    checkpoint = look(job, checkpoint_store(checkpoint_directory(job), job.keep));
+    const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
+    start.seen = store.names();
+    checkpoint = look(job, store);
     if (checkpoint.bytes.empty() && !job.weights.empty())
       weights = locate_weights(path_of(job.weights, local_path), "--weights");
   });
   broadcast(group, checkpoint);
   broadcast(group, weights);
-  Start start;
   start.origin = checkpoint.file;
   if (!weights.bytes.empty()) {
     OpenedCheckpoint opened = read_weights(weights.bytes, weights.file, job.weights_entry);
@@ -209,6 +211,7 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
                    : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
   if (checkpoint.bytes.empty()) return start;
   start.data = read_state(checkpoint.bytes, checkpoint.file);
+  start.file = checkpoint.file;
   start.origin += strf(", epoch %lld", static_cast<long long>(start.data->integer("epoch")));
   if (!is_imagenet_example(*start.data))
     start.origin += strf(", step %lld", static_cast<long long>(start.data->integer("step")));

@@ -27,6 +27,8 @@ void write_position(const Position& position, CheckpointData& data) {
   data.integers["rollbacks"] = position.rollbacks;
   data.integers["trouble_start"] = position.trouble_start;
   data.integers["skip_until"] = position.skip_until;
+  if (position.rollback_due > 0) data.integers["rollback_due"] = position.rollback_due;
+  if (position.unreadable > 0) data.integers["unreadable"] = position.unreadable;
   data.integers["history_lines"] = position.history_lines;
   data.integers["evaluation_pending"] = position.evaluation_pending;
   data.integers["epoch_over"] = position.epoch_over;
@@ -60,6 +62,8 @@ Position read_position(const CheckpointData& data) {
   position.rollbacks = data.integer("rollbacks");
   position.trouble_start = data.integer("trouble_start");
   position.skip_until = data.integer("skip_until");
+  if (data.integers.count("rollback_due")) position.rollback_due = data.integer("rollback_due");
+  if (data.integers.count("unreadable")) position.unreadable = data.integer("unreadable");
   position.epoch_over = data.integer("epoch_over") != 0;
   if (data.numbers.count("lr")) position.lr = data.number("lr");
   if (data.numbers.count("trained_seconds")) {  // only with --time-budget

@@ -28,22 +28,25 @@ struct Position {
   int64_t non_finite = 0;     // total number of steps with a non-finite loss or gradient
   int64_t non_finite_in_a_row = 0;
   int64_t history_lines = 0;  // lines of history.jsonl at this position
-  // Whether the epoch or the run has made its last step, but Run::end_epoch() did not follow yet.
+  // Whether the epoch or the run has made its last step, but Run::end_epoch() has not finished it.
   bool evaluation_pending = false;
   bool epoch_over = false;          // the epoch has ended because a stream ran out of data
   double lr = 0;                    // learning rate of the last step; 0: no step yet, or unknown
   Meter epoch_sum;                  // metrics of the epoch so far, over all ranks
   std::optional<double> best_top1;  // percent
   std::optional<int64_t> best_step, best_epoch;  // of that evaluation; unset in old checkpoints
-  // Only with --time-budget: seconds that the run has trained for, by the clock of rank 0;
-  // TimeBudget::step_seconds(); and the --time-budget that was used up by the last step, 0: none.
+  // Only with --time-budget. trained_seconds: seconds that the run has trained for, by rank 0's
+  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: the --time-budget that the last
+  // step used up; 0: none.
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
-  int64_t evaluations_since_best = 0;  // those that were not better; for --patience
+  int64_t evaluations_since_best = 0;  // evaluations after the best one; for --patience
   std::string losses;                  // LossWatch::state()
   Meter pending;                       // metrics in the pending control message, over all ranks
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series
   int64_t skip_until = 0;     // steps up to this one skip their images
+  int64_t rollback_due = 0;   // the spike of a rollback that is not finished; 0: none
+  int64_t unreadable = 0;     // unreadable training images of the epoch, over all ranks
 };
 
 // Writes the position to the data of a checkpoint, and reads it, also from older checkpoints.

@@ -37,8 +37,8 @@ std::vector<std::string> missing(const std::vector<std::string>& from,
   return names;
 }
 
-// Describes how the data's classes, `ours`, differ from `theirs`. Empty if they are equal. `there`
-// says where `theirs` come from: "in the checkpoint".
+// Describes how the data's classes, `ours`, differ from `theirs`. Empty if they are equal. `there`:
+// where `theirs` come from, such as "in the checkpoint".
 std::string class_difference(const std::vector<std::string>& theirs, const std::string& there,
                              const std::vector<std::string>& ours) {
   if (theirs == ours) return "";

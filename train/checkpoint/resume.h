@@ -20,7 +20,7 @@ namespace shoal::train {
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes);
 
-// The store of a run's checkpoints, which also accepts whole ones without a marker.
+// Returns the store of a run's checkpoints. It also accepts whole checkpoints without a marker.
 CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
 
 // What a run starts from: a checkpoint, other weights, or random weights (both empty).
@@ -29,13 +29,16 @@ struct Start {
   std::optional<CheckpointData> weights;  // --weights, for a fresh start
   // Description for the log: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
   std::string origin;
+  std::string file;               // of `data`
+  std::vector<std::string> seen;  // on rank 0: the run's checkpoints, by name, before reading it
 };
 
 // Turns --weights into the path of a file or folder, for example by downloading it.
 using LocalPath = std::function<std::string(const std::string& weights)>;
 
 // Finds what a run starts from. Rank 0 searches, reads the file and broadcasts its bytes, so the
-// other hosts need no files. Collective.
+// other hosts need no files. Throws std::runtime_error if checkpoints exist, but all are damaged.
+// Errors are thrown on all ranks. Collective.
 //
 //   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
 //                   logs that and starts fresh
@@ -77,8 +80,9 @@ OpenedCheckpoint open_checkpoint(const std::string& path, const dist::Group& gro
 OpenedCheckpoint open_weights(const std::string& weights, const std::string& entry,
                               const dist::Group& group = {}, const LocalPath& local_path = {});
 
-// Returns the newest intact checkpoint in `store` from before step `step`. Rank 0 reads it and
-// broadcasts it. Collective.
+// Returns the newest intact checkpoint in `store` with fewer than `step` steps; nullopt if there is
+// none. Rank 0 reads it and broadcasts it. If all such checkpoints are damaged, throws
+// std::runtime_error on all ranks. Collective.
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group);
 

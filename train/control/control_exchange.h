@@ -16,25 +16,29 @@ class ControlExchange {
  public:
   explicit ControlExchange(const dist::Group& group) : channel_(group) {}  // Communicator::control
 
-  // Posts this rank's message with the metrics of its step. Collect the previous message first.
-  void post(dist::ControlMessage message, const Meter& step = {}) {
-    message.images = static_cast<int64_t>(step.images);
-    message.loss_sum = step.loss;
-    message.top1 = static_cast<int64_t>(step.top1);
-    message.top5 = static_cast<int64_t>(step.top5);
-    message.skipped = static_cast<int64_t>(step.skipped);
-    pending_ = step;
+  // Posts this rank's message, with its metrics of step `step` (from 1) if it has any. Collect the
+  // previous message first.
+  void post(dist::ControlMessage message, const Meter& metrics = {}, int64_t step = 0) {
+    message.images = static_cast<int64_t>(metrics.images);
+    message.loss_sum = metrics.loss;
+    message.top1 = static_cast<int64_t>(metrics.top1);
+    message.top5 = static_cast<int64_t>(metrics.top5);
+    message.skipped = static_cast<int64_t>(metrics.skipped);
+    pending_ = metrics;
+    pending_step_ = step;
     channel_.post(message);
   }
 
   // Returns the pending message, combined over all ranks; an empty one if nothing is pending. Waits
-  // for the slowest rank.
+  // for the slowest rank. If that fails, the message's metrics stay pending().
   dist::ControlMessage collect() {
+    const dist::ControlMessage message = channel_.collect();
     pending_ = {};
-    return channel_.collect();
+    return message;
   }
 
-  // Collects the pending message and ignores it, but keeps pending(). Call before a run ends early.
+  // Collects the pending message and ignores it, but keeps pending(). Call it before a run ends
+  // early. Waits for the slowest rank.
   void discard() { channel_.collect(); }
 
   // Returns the metrics in the pending messages of all ranks, if these have arrived. Does not wait.
@@ -50,10 +54,12 @@ class ControlExchange {
 
   // This rank's metrics in the pending message.
   const Meter& pending() const { return pending_; }
+  int64_t pending_step() const { return pending_step_; }  // the step of these metrics
 
  private:
   dist::ControlChannel channel_;
   Meter pending_;
+  int64_t pending_step_ = 0;
 };
 
 }  // namespace shoal::train

@@ -61,6 +61,14 @@ bool EpochAgreement::agree(bool has_data) {
   return message.out_of_data == 0;
 }
 
+void EpochAgreement::require_images(const std::exception_ptr& failure,
+                                    const std::function<void()>& save) {
+  if (agree(!failure)) return;
+  if (save) save();
+  if (failure) std::rethrow_exception(failure);
+  throw std::runtime_error("another rank cannot read its training images; its error says why");
+}
+
 void EpochAgreement::report_end(data::Loader& loader, int64_t epoch, int64_t steps) {
   const data::StreamCounts counts = loader.count_rest(kCountingTime, stop_requested);
   const StreamRest mine = {counts.read - steps * images_per_step(job_), counts.complete};

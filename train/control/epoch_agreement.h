@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class EpochAgreement {
   // Returns true if every rank passes true. A rank that passes false also sends its stop signal to
   // the others, see stop_signal(). Collective.
   bool agree(bool has_data);
+
+  // Throws on every rank if a rank could not read its images: `failure`, if this rank has one, else
+  // std::runtime_error. Before that, calls `save` on every rank. Collective.
+  void require_images(const std::exception_ptr& failure, const std::function<void()>& save = {});
 
   // Returns the signal that ended the last wait on any rank: SIGINT, SIGTERM, or 0 if none did. The
   // same on all ranks.

@@ -8,7 +8,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr int64_t kSoon = 64;  // a spike within so many steps after a rollback continues its series
+constexpr int64_t kSoon = 64;  // a spike within this many steps of a rollback continues its series
 constexpr int64_t kMaxRollbacks = 12;  // in one series of spikes
 
 }  // namespace
@@ -46,10 +46,20 @@ void Recovery::add_step_time(double seconds) {
 }
 
 void Recovery::roll_back(int64_t spike) {
-  count_rollback(spike);
+  position_.rollback_due = spike;  // if this fails, the resumed run rolls back
+  const bool again = position_.rollbacks > 0 && spike - position_.skip_until <= kSoon;
+  const int64_t rollbacks = again ? position_.rollbacks + 1 : 1;
+  const int64_t trouble_start = again ? position_.trouble_start : spike;
+  store_.protect_before(trouble_start - 1);
+  if (rollbacks > kMaxRollbacks) fail(spike);
   // The checkpoint must be from before the step that precedes the spike, because that step may
   // already have damaged the weights.
-  const auto found = checkpoint_before(position_.trouble_start - 1, store_, communicator_.main);
+  const auto found = checkpoint_before(trouble_start - 1, store_, communicator_.main);
+  if (found) trainer_.load(found->data);
+  losses_.rearm();
+  position_.rollbacks = rollbacks;
+  position_.trouble_start = trouble_start;
+  position_.rollback_due = 0;
   if (!found) {
     if (communicator_.rank() == 0)
       log::warning(
@@ -58,10 +68,8 @@ void Recovery::roll_back(int64_t spike) {
                static_cast<long long>(spike)));
     return;
   }
-  trainer_.load(found->data);
   const int64_t from = found->data.integer("step");
-  const bool again = position_.rollbacks > 1;
-  position_.skip_until = position_.step + (again ? int64_t{1} << (position_.rollbacks - 1) : 0);
+  position_.skip_until = position_.step + (again ? int64_t{1} << (rollbacks - 1) : 0);
   reporter_.event({"rollback",
                    position_.step,
                    {{"to_step", static_cast<double>(from)},
@@ -75,19 +83,12 @@ void Recovery::roll_back(int64_t spike) {
         static_cast<long long>(position_.skip_until)));
 }
 
-void Recovery::count_rollback(int64_t spike) {
-  losses_.rearm();
-  const bool again = position_.rollbacks > 0 && spike - position_.skip_until <= kSoon;
-  if (!again) {
-    position_.rollbacks = 0;
-    position_.trouble_start = spike;
-    store_.protect_before(spike - 1);
-  }
-  if (++position_.rollbacks > kMaxRollbacks)
-    throw RollbacksFailed(strf(
-        "the loss spiked again after each of %lld rollbacks, up to step %lld: the cause is not "
-        "a few bad images. Lower --lr, set --clip, or leave out --on-spike rollback",
-        static_cast<long long>(kMaxRollbacks), static_cast<long long>(spike)));
+void Recovery::fail(int64_t spike) {
+  position_.rollback_due = 0;  // the resumed run continues
+  throw RollbacksFailed(
+      strf("the loss spiked again after each of %lld rollbacks, up to step %lld: the cause is not "
+           "a few bad images. Lower --lr, set --clip, or leave out --on-spike rollback",
+           static_cast<long long>(kMaxRollbacks), static_cast<long long>(spike)));
 }
 
 }  // namespace shoal::train

@@ -22,7 +22,7 @@
 
 namespace shoal::train {
 
-// The loss spikes after each of many rollbacks. All ranks throw it at the same step.
+// Thrown if the loss spikes again after each of many rollbacks, on all ranks at the same step.
 struct RollbacksFailed : std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -34,17 +34,20 @@ class Recovery {
            dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
   // Handles the loss of step `step`, which `message` contains as a sum over all ranks. Returns true
-  // if a checkpoint should be saved. Throws RollbacksFailed. Collective.
+  // if a checkpoint should be saved. Throws RollbacksFailed; std::runtime_error if a rollback finds
+  // only damaged checkpoints. Collective.
   bool add_loss(const dist::ControlMessage& message, int64_t step);
   // Adds the duration of a step. Reports an event if the steps of this rank become slower or
   // faster.
   void add_step_time(double seconds);
 
+  // Rolls back because of the spike in this step. Collective.
+  void roll_back(int64_t spike);
+
   std::string losses() const { return losses_.state(); }  // for position.losses
 
  private:
-  void roll_back(int64_t spike);
-  void count_rollback(int64_t spike);
+  [[noreturn]] void fail(int64_t spike);
 
   const ResolvedJob& job_;
   Trainer& trainer_;

@@ -33,15 +33,15 @@ class TimeBudget {
   // of a step.
   void begin_epoch() { previous_.reset(); }
 
-  // Returns the share of the budget, 0 … 1, that has passed when `steps` steps are made. The same
-  // on all ranks.
+  // Returns the fraction of the budget, 0 to 1, that is used after `steps` steps. The same on all
+  // ranks.
   double progress(int64_t steps) const;
-  // Whether the budget is used up when `steps` steps are made. The same on all ranks.
+  // Whether the budget is used up after `steps` steps. The same on all ranks.
   bool used_up(int64_t steps) const { return budget_ > 0 && progress(steps) >= 1; }
 
  private:
   double budget_, start_, step_seconds_;
-  int64_t known_step_;              // the last step that arrived
+  int64_t known_step_;              // the step of the last arrived()
   double known_;                    // seconds after that step
   std::optional<double> previous_;  // `known_`, if that step was made in the current epoch
 };

@@ -14,6 +14,7 @@ int64_t UnreadableImages::take_new(int64_t in_epoch) {
 
 std::string UnreadableImages::add(int64_t count, int64_t step_in_epoch) {
   in_epoch_ += count;
+  if (count == 0) return "";
   // The length of a stream is unknown, so the limit is 1 % of the images so far. It is at least 100
   // images, so that a few at the start do not stop the run.
   const int64_t seen = step_in_epoch * job_.global_batch_size;

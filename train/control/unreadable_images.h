@@ -11,21 +11,27 @@ namespace shoal::train {
 
 class UnreadableImages {
  public:
-  explicit UnreadableImages(const ResolvedJob& job)
-      : job_(job) {}  // `job` must outlive this object
+  // `in_epoch`: the number in this epoch over all ranks, which add() updates. Both references must
+  // outlive this object.
+  UnreadableImages(const ResolvedJob& job, int64_t& in_epoch) : job_(job), in_epoch_(in_epoch) {}
 
-  void begin_epoch() { seen_here_ = in_epoch_ = 0; }
+  // Call when the rank's loader starts an epoch. `first_step`: finished steps of that epoch.
+  void begin_epoch(int64_t first_step) {
+    seen_here_ = 0;
+    if (first_step == 0) in_epoch_ = 0;
+  }
   // Returns the number of unreadable images of this rank since the last call. `in_epoch`: number
-  // since the epoch began, from the rank's loader.
+  // that the rank's loader has counted.
   int64_t take_new(int64_t in_epoch);
   // Adds `count` unreadable images of all ranks, after `step_in_epoch` steps of the epoch. Returns
-  // the reason to stop if more than 1 % of the images are unreadable, otherwise an empty string.
+  // the reason to stop if there are new ones and more than 1 % of the images are unreadable,
+  // otherwise an empty string. So a run continues once the images are repaired.
   std::string add(int64_t count, int64_t step_in_epoch);
 
  private:
   const ResolvedJob& job_;
-  int64_t seen_here_ = 0;  // in this epoch on this rank, up to the last take_new()
-  int64_t in_epoch_ = 0;   // in this epoch, over all ranks
+  int64_t& in_epoch_;
+  int64_t seen_here_ = 0;  // counted by the loader up to the last take_new()
 };
 
 }  // namespace shoal::train

@@ -109,7 +109,7 @@ void Watchdog::Shared::end_without_saving(Ending ending) {
   }
   if (unsaved)
     ending.text += ", but the state is not saved, because this process has been " + activity +
-                   "; continue from the checkpoint before with --resume";
+                   "; continue from the previous checkpoint with --resume";
   end(ending);
 }
 

@@ -2,9 +2,9 @@
 // Ends a process whose main thread does not react to a stop signal, because it waits for storage or
 // for another process. Also ends the run if another host is lost.
 //
-// Rank 0 is the leader. After half of the time that a stop may take, or at once if a host is lost,
-// a thread freezes the main thread (dist::Progress::freeze()) and saves the state. The other ranks
-// have nothing to save. A process that has not ended when the time is over is ended in any case.
+// Rank 0 is the leader. After half of `stop_timeout`, or at once if a host is lost, a thread of the
+// leader freezes the main thread (dist::Progress::freeze()) and saves the state. The other ranks
+// have nothing to save. After the whole `stop_timeout`, the process is ended in any case.
 
 #include <functional>
 #include <memory>
@@ -15,10 +15,14 @@
 namespace shoal::train {
 
 struct Ending {
-  enum class Cause { stopped, not_saved, lost_peer };
-  Cause cause = Cause::stopped;  // not_saved: of a stop; lost_peer: saved or not
-  int signal = 0;                // that stops the run: SIGINT or SIGTERM; 0: none
-  std::string text;              // one sentence
+  enum class Cause {
+    stopped,    // by a signal; the state is saved, or there was nothing to save
+    not_saved,  // by a signal; the state could not be saved
+    lost_peer,  // another process was lost; rank 0's `text` states whether the state is saved
+  };
+  Cause cause = Cause::stopped;
+  int signal = 0;    // SIGINT or SIGTERM, if it stopped the run; 0: none
+  std::string text;  // one sentence
 };
 
 struct WatchdogOptions {
@@ -38,7 +42,7 @@ class Watchdog {
 
   // Starts a thread, which polls stop_signal().
   explicit Watchdog(WatchdogOptions options);
-  ~Watchdog();  // no effect if a thread is ending the process
+  ~Watchdog();  // stops the thread; blocks while a thread ends the process
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 

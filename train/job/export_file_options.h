@@ -1,5 +1,5 @@
 #pragma once
-// Options of a model that is exported as one file (train/checkpoint/export_file.h). Torch-free.
+// Options of a model that is exported as one file (train/checkpoint/export.h). Torch-free.
 
 #include <optional>
 

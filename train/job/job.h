@@ -100,7 +100,8 @@ struct RunOptions {
   // Length and batch.
   double epochs = 90;
   int64_t eval_every = 1;  // epochs between evaluations; 0: only at the end of the run
-  int64_t patience = 0;  // ends the run after so many evaluations without a better top-1; 0: never
+  // Ends the run after this many consecutive evaluations without a better top-1; 0: never.
+  int64_t patience = 0;
   // Seconds that the run trains for, evaluations included; the schedule spans them. 0: no limit.
   // `epochs` is then only the unit of the schedule's options.
   double time_budget = 0;
@@ -128,7 +129,7 @@ struct RunOptions {
   double collective_timeout = 1800;    // seconds; must exceed the longest pause of any process
   std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
-  double lost_host_timeout = 120;      // seconds; a process silent for so long is lost; 0: never
+  double lost_host_timeout = 120;      // seconds of silence after which a process is lost; 0: never
   double stop_timeout = 60;            // seconds from a stop signal to the end of the process
 
   // Output.
@@ -169,7 +170,8 @@ struct Job : RunOptions {
   // Images or steps per epoch of streamed training data, over all processes. With neither, an epoch
   // ends when one process has no more images.
   std::optional<int64_t> train_samples, epoch_steps;
-  std::optional<int64_t> size;  // pixels, training crop; default: the model's own
+  // Pixels, training crop. Default: the last of size_schedule, else the model's own.
+  std::optional<int64_t> size;
   std::optional<int64_t>
       val_size;  // pixels, evaluation crop; default: `size`, else the model's own
   // Pixels, short side before the evaluation crop. Default: val_size / crop_pct, rounded down;
@@ -219,11 +221,11 @@ struct ResolvedJob : RunOptions {
   int64_t batch_size = 0, global_batch_size = 0;
   int64_t train_images = 0, val_images = 0;
   int64_t train_samples = 0, epoch_steps = 0;  // as in Job; 0: not given
-  int64_t steps_per_epoch = 0;                 // if streamed, the maximum; but see open_ended
+  int64_t steps_per_epoch = 0;                 // streamed: the maximum; but see open_ended
   bool train_streamed = false, train_whole_files = false;
-  // The length of an epoch is unknown, because neither train_samples nor epoch_steps is given. An
-  // epoch ends when the first rank's stream ends. The schedule assumes that --max-steps are
-  // --epochs epochs.
+  // Whether the length of an epoch is unknown, because neither train_samples nor epoch_steps is
+  // given. An epoch then ends when the first rank's stream ends. The schedule divides --max-steps
+  // by --epochs to get steps_per_epoch.
   bool open_ended = false;
   // Whether each host has its own images, which are divided among its ranks.
   bool train_sharded = false, val_sharded = false;

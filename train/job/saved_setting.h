@@ -9,7 +9,7 @@ namespace shoal::train {
 enum class MayDiffer {
   always,          // it may; a warning names the change
   between_epochs,  // not within an epoch, because it decides which images the epoch has left
-  never            // no, because the run would not be continued exactly
+  never            // no, because the run would not continue exactly
 };
 
 // A setting that changes results. It is printed, saved in checkpoints and summary.json, and

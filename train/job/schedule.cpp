@@ -53,7 +53,7 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
   }
 }
 
-// A run of many steps per epoch has the same schedule as a shorter one.
+// Uses an imaginary run with so many steps per epoch that rounding to a step does not matter.
 double learning_rate_at(const ScheduleOptions& options, double progress, double epochs) {
   constexpr int64_t kPerEpoch = 1 << 20;
   const double total = std::max(1.0, epochs * kPerEpoch);

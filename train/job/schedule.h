@@ -42,8 +42,8 @@ struct ScheduleOptions {
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps_per_epoch,
                      int64_t total_steps);
 
-// The same when the share `progress` (0 … 1) of a run of `epochs` epochs is over: for runs whose
-// length is a time.
+// Returns the learning rate after the fraction `progress` (0 to 1) of a run of `epochs` epochs. For
+// runs whose length is a time (--time-budget).
 double learning_rate_at(const ScheduleOptions& options, double progress, double epochs);
 
 }  // namespace shoal::train

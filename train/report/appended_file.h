@@ -1,5 +1,5 @@
 #pragma once
-// A file to which a run appends, and which a full disk or somebody's rm must not damage.
+// A file that a run appends to. It survives a full disk and its own removal. Not thread-safe.
 // Torch-free.
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace shoal::train {
 
 class AppendedFile {
  public:
-  // Replaces the file by `content` as a whole, because an interruption must not lose earlier bytes,
-  // and opens it. Creates its folder. Throws std::system_error with path and reason.
+  // Replaces the file's content with `content` and opens it. An interruption leaves either the old
+  // or the new content. Creates the folder. Throws std::system_error with path and reason.
   AppendedFile(std::filesystem::path path, const std::string& content);
 
   // Appends bytes with one write(2). Bytes that cannot be written stay in memory, a warning is

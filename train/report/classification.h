@@ -73,8 +73,8 @@ struct Classification {
   double precision = 0, recall = 0, f1 = 0;
 };
 
-// Returns the figures of the readable images. `classes`: number of outputs of the model. A pure
-// function of the order of `images`.
+// Returns the figures of the readable images. `classes`: number of outputs of the model. The order
+// of `images` changes only the last bits.
 Classification classification_of(const std::vector<ImageResult>& images, int64_t classes);
 
 // Returns the positions in `images` of at most `count` readable images with the highest losses,

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/net/host.h"
 #include "train/report/history_file.h"

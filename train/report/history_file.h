@@ -39,8 +39,8 @@ class HistoryFile final : public ReportSink {
 
   void end(const RunEnd&) override { file_.flush(); }
 
-  // All rows and their number, also of those that could not be written. Throws std::system_error if
-  // the file cannot be read.
+  // All rows, and their number, including rows that could not be written yet. text() throws
+  // std::system_error if the file cannot be read.
   std::string text() const { return file_.bytes(); }
   int64_t lines() const { return lines_; }
 

@@ -2,9 +2,9 @@
 // The reports of rank 0 about a run, and the interface of the sinks that write them. Torch-free.
 //
 // A sink (terminal bar, log lines, history.jsonl, …) overrides the functions for the reports that
-// it writes. They are called only on rank 0, from the thread of the training loop. If a sink cannot
-// write, start() and end() throw std::runtime_error with the path and the reason. The others log a
-// warning instead, because training continues.
+// it writes. They are called only on rank 0, from the thread of the training loop or, while that is
+// frozen, of the watchdog. If a sink cannot write, start() and end() throw std::runtime_error with
+// the path and the reason. The others log a warning instead, because training continues.
 
 #include <cstdint>
 #include <optional>
@@ -55,15 +55,15 @@ struct StepReport {
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
   double gradient_norm = 0;      // before clipping; not printed if not finite
-  NamedValues utilization = {};  // since the last one (utilization.h); mostly empty
+  NamedValues utilization = {};  // since the last report with one (utilization.h); mostly empty
 };
 
 // A batch of an evaluation whose metrics are printed.
 struct EvaluationProgress {
-  int64_t epoch = 0, step = 0;     // as in EvaluationReport
-  int64_t batch = 0, batches = 0;  // batch: from 1
-  double seconds = 0, seconds_average = 0;
-  Meter last, sum;  // over all ranks: this batch, the evaluation so far
+  int64_t epoch = 0, step = 0;              // as in EvaluationReport
+  int64_t batch = 0, batches = 0;           // batch: from 1
+  double seconds = 0, seconds_average = 0;  // of this batch; mean of the batches so far
+  Meter last, sum;                          // over all ranks: this batch, the evaluation so far
 };
 
 // An image with a high loss.
@@ -108,7 +108,7 @@ struct ImageGrid {
 struct Histogram {
   std::string tag;  // "weights/features.0.0.weight"
   double min = 0, max = 0, sum = 0, sum_of_squares = 0;
-  std::vector<int64_t> counts;  // of equal parts of the range from min to max
+  std::vector<int64_t> counts;  // values in each of the equal parts of the range from min to max
 };
 
 // How long this process has waited for images and for other processes.
@@ -133,10 +133,10 @@ struct Exported {
 };
 
 struct RunEnd {
-  std::string outcome;  // complete | stopped | failed | evaluated
-  std::string reason;   // for "failed", one sentence; otherwise empty
-  int64_t epoch = 0, step = 0;
-  double seconds = 0;
+  std::string outcome;          // complete | stopped | failed | evaluated
+  std::string reason;           // for "failed", one sentence; otherwise empty
+  int64_t epoch = 0, step = 0;  // Position::epoch and step
+  double seconds = 0;           // since this process began the run
   LoaderWait wait;
   std::optional<Evaluated> best;
   std::optional<Exported> exported;

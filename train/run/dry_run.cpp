@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "data/loader/loader.h"
+#include "train/control/epoch_agreement.h"
 #include "train/job/rank_loader_options.h"
 #include "train/report/sinks.h"
 #include "train/run/evaluate.h"
@@ -54,7 +55,9 @@ void check_writable(const std::string& folder, const char* option) {
 
 // Checks the folders and the disk on rank 0, and makes the first step. Collective.
 void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Source>& train,
-                  const Position& position, Trainer& trainer, int rank, DryRun& result) {
+                  const Position& position, Trainer& trainer, dist::Communicator& communicator,
+                  DryRun& result) {
+  const int rank = communicator.rank();
   const CheckpointStore store(job.checkpoint_dir, job.keep);
   result.disk = disk_need(store, trainer.state_bytes(), job.keep);
   if (rank == 0) {
@@ -74,6 +77,7 @@ void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Sour
       trainer.step(loader, position.step, lr, job.progression.strength(position.epoch));
   result.step_seconds = now() - start;
   result.step = step.meter;
+  EpochAgreement(job, communicator).require_images(step.loader_failure);
   if (!step.finite)
     throw std::runtime_error(
         strf("the loss or gradient of the first step is not finite (gradient norm %g); lower --lr, "
@@ -95,7 +99,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();
   const Position position = load_start(trainer, start, job, val->classes(), rank == 0);
-  if (train) try_training(job, train, position, trainer, rank, result);
+  if (train) try_training(job, train, position, trainer, communicator, result);
   data::Loader val_loader(val, rank_loader_options(job, rank, false), log::warning,
                           batch_memory(job));
   val_loader.start_epoch(0);

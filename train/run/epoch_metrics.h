@@ -12,18 +12,20 @@ namespace shoal::train {
 class EpochMetrics {
  public:
   // `epoch_sum`: sum over the epoch and all ranks, which reduce() updates. It includes the first
-  // `step` steps of the run. Both references must outlive this object.
-  EpochMetrics(dist::Group& group, Meter& epoch_sum, int64_t step = 0)
-      : group_(group), epoch_sum_(epoch_sum), steps_(step), arrived_(step) {}
+  // `step` steps of the run. `last_step`: metrics of all ranks at the last of them, if known. Both
+  // references must outlive this object.
+  EpochMetrics(dist::Group& group, Meter& epoch_sum, int64_t step = 0,
+               std::optional<Meter> last_step = {})
+      : group_(group), epoch_sum_(epoch_sum), steps_(step), arrived_(step), last_step_(last_step) {}
 
   // Adds the next step of this rank.
   void add(const Meter& step) {
     here_.add(step);
     ++steps_;
-    last_step_.reset();
+    last_step_ = group_.size() == 1 ? std::optional(step) : std::nullopt;
   }
   // Adds the metrics of all ranks at step `step` (from 1), which came with the control message.
-  // They are used only if reduce() becomes impossible.
+  // Only reduce_alone() and last_step() use them.
   void add_arrived(const Meter& all, int64_t step) {
     if (step == steps_) last_step_ = all;
     if (step <= arrived_) return;
@@ -40,7 +42,8 @@ class EpochMetrics {
     return complete;
   }
 
-  // The metrics of all ranks at the last step, if add_arrived() or reduce() was given them.
+  // The metrics of all ranks at the last step. Not set if neither add_arrived() nor reduce() was
+  // given them.
   const std::optional<Meter>& last_step() const { return last_step_; }
 
   // Brings epoch_sum up to date, and sums `step` over all ranks in place. `step`: this rank's last

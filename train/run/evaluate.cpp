@@ -71,8 +71,8 @@ void add_images(const data::Batch& batch, BatchResult& result) {
   });
 }
 
-// Returns the results of all ranks. They are in the order of the images, unless each host has its
-// own: then by rank. Collective.
+// Returns the results of all ranks, in the order of the images. With `uneven`, positions of
+// different ranks cannot be compared, so the results are in rank order. Collective.
 std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResult>& mine,
                                 bool uneven) {
   for (ImageResult& one : mine) one.rank = group.rank();

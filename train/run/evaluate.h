@@ -49,8 +49,8 @@ struct EvaluationHooks {
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks = {});
 
-// Returns the images at these positions of `images`, an evaluation's EvaluationReport::images, with
-// their names. Each rank names its own. Collective.
+// Returns the images at the positions `places` of `images` (EvaluationReport::images) with their
+// names. Each rank looks up the names of the images that it evaluated. Collective.
 std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageResult>& images,
                               const std::vector<size_t>& places, const data::Loader& loader);
 

@@ -46,7 +46,7 @@ class Run {
   void report_failure(const std::string& reason) noexcept { reports_.fail(reason); }
 
  private:
-  // The parts of an epoch. The next three return false if the run was stopped and saved.
+  // The parts of an epoch. The first three return false if the run was stopped and saved.
   bool train_epoch();
   bool train_step(double start);
   bool evaluate();
@@ -78,7 +78,8 @@ Run::Run(const RunContext& run, const Images& train, const Images& val)
       job_(run.job),
       position_(run.position),
       control_(run.communicator.control),
-      metrics_(run.communicator.main, run.position.epoch_sum, run.position.step),
+      metrics_(run.communicator.main, run.position.epoch_sum, run.position.step,
+               run.position.pending),
       recovery_(run.job, run.trainer, run.store, run.communicator, run.reporter, run.position),
       checkpoints_(run, control_, metrics_, recovery_),
       step_control_(run, control_, metrics_, recovery_, checkpoints_),
@@ -94,7 +95,9 @@ Run::Run(const RunContext& run, const Images& train, const Images& val)
 RunResult Run::train() {
   if (run_.steps_over() || run_.patience_over()) reports_.nothing_left();
   // Posts the message that was pending when the checkpoint was saved.
-  if (!position_.pending.empty()) control_.post({}, run_.leader() ? position_.pending : Meter{});
+  if (!position_.pending.empty())
+    control_.post({}, run_.leader() ? position_.pending : Meter{}, position_.step);
+  if (position_.rollback_due > 0) recovery_.roll_back(position_.rollback_due);
   // A run that was stopped between an epoch's last step and its evaluation starts with the
   // evaluation.
   while (position_.evaluation_pending || !(run_.steps_over() || run_.patience_over())) {
@@ -171,13 +174,10 @@ bool Run::train_step(double start) {
   return continue_unless_stopped(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
-// Ends the run if a rank could not read its images; saves the state after the step before.
+// Ends the run if a rank could not read its images, and saves the state after the previous step.
 // `failure`: of this rank, or null. Collective.
 void Run::require_images(const std::exception_ptr& failure) {
-  if (agreement_.agree(!failure)) return;
-  checkpoints_.save_before_failure();
-  if (failure) std::rethrow_exception(failure);
-  throw std::runtime_error("another rank cannot read its training images; its error says why");
+  agreement_.require_images(failure, [this] { checkpoints_.save_before_failure(); });
 }
 
 void Run::check_finite(const StepResult& step) {
@@ -257,7 +257,7 @@ std::string Run::rescue(const Ending& ending) {
               static_cast<long long>(position_.step));
 }
 
-// After an error that other ranks may not know of. Only rank 0 saves.
+// Saves the state on rank 0 after an error that other ranks may not know of.
 void Run::save_alone() noexcept {
   run_.communicator.main.enter(dist::Phase::updating);  // the watchdog must not save too
   if (run_.leader()) checkpoints_.save_alone(history_before_evaluation_);
@@ -281,11 +281,12 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   CheckpointStore store = checkpoint_store(job.checkpoint_dir, job.keep);
   Trainer trainer(job, communicator);
   Position position = load_start(trainer, start, job, classes, leader);
-  const std::string origin = std::exchange(start, {}).origin;  // frees the tensors
+  start.data.reset();  // frees the tensors
+  start.weights.reset();
   // Checks this before anything on the disk changes.
   if (leader && trains)
     check_disk(disk_need(store, trainer.state_bytes(), job.keep), store.directory(), log::warning);
-  if (leader && trains) open_checkpoints(job, position, store);
+  if (leader && trains) open_checkpoints(job, start, position, store);
   Reporter reporter(job, communicator.rank(), position.history_lines);
   TimeBudget time(job.time_budget, position.trained_seconds, position.step_seconds, position.step,
                   now());
@@ -294,7 +295,7 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };
   const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);
   try {
-    reporter.start({origin, classes, position.epoch, position.step, communicator.env.hosts,
+    reporter.start({start.origin, classes, position.epoch, position.step, communicator.env.hosts,
                     rate_groups(trainer.parameters())});
     return trains ? run.train() : run.evaluate_only();
   } catch (const std::exception& error) {

@@ -1,7 +1,6 @@
 #pragma once
 // Measures how long the steps of this process take and how much of that time it waits for images
-// and for other processes.
-// Torch-free.
+// and for other processes. Torch-free.
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,12 @@
 #include "train/run/run_checkpoints.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
 #include "base/log.h"
 #include "train/checkpoint/export.h"
-#include "train/checkpoint/resume.h"
 #include "train/report/history_file.h"
 #include "train/run/pace.h"
 
@@ -15,12 +16,26 @@ RunCheckpoints::RunCheckpoints(const RunContext& run, ControlExchange& control,
                                EpochMetrics& metrics, const Recovery& recovery)
     : run_(run), control_(control), metrics_(metrics), recovery_(recovery), saved_at_(now()) {}
 
-void open_checkpoints(const ResolvedJob& job, const Position& position, CheckpointStore& store) {
+void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
+                      CheckpointStore& store) {
   store.open_for_writing(log::warning);
+  for (const std::string& name : store.names())
+    if (std::find(start.seen.begin(), start.seen.end(), name) == start.seen.end())
+      throw std::runtime_error("another run saved " + name + " in " + store.directory().string() +
+                               " while this one started; start it again with --resume");
   if (!job.resume_path.empty()) store.protect(job.resume_path);
   if (position.rollbacks > 0) store.protect_before(position.trouble_start - 1);
-  store.set_aside_after(position.epoch, position.step, log::warning);
-  store.prune();  // its last save may have been interrupted
+  // Checkpoints of another run are not part of this one, even if they have fewer steps.
+  std::error_code error;
+  const bool from_elsewhere =
+      !start.file.empty() &&
+      !std::filesystem::equivalent(std::filesystem::absolute(start.file).parent_path(),
+                                   store.directory(), error);
+  if (from_elsewhere)
+    store.set_aside_after(-1, -1, log::warning);
+  else
+    store.set_aside_after(position.epoch, position.step, log::warning);
+  store.prune();  // because the last save may have been interrupted before it pruned
   if (!job.export_dir.empty()) open_export_folder(job.export_dir);
 }
 
@@ -35,8 +50,10 @@ bool RunCheckpoints::due_by_time() const {
 }
 
 void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> history_lines) {
+  top1_ = top1;  // for save_alone(), if another rank is lost while this one waits
   prepare_to_save(history_lines);
-  if (write_or_warn(top1) || run_.job.on_save_error == OnSaveError::go_on) return;
+  const bool saved = write_or_warn(std::exchange(top1_, std::nullopt));
+  if (saved || run_.job.on_save_error == OnSaveError::go_on) return;
   ended_ = true;
   throw std::runtime_error(failure_);
 }
@@ -54,14 +71,17 @@ std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noe
   Ema* const ema = run_.trainer.ema();
   if (ema && ema->swapped()) ema->swap();  // an evaluation did not end
   note_position(history_lines);
-  if (const auto arrived = control_.arrived()) metrics_.add_arrived(*arrived, run_.position.step);
+  if (const auto arrived = control_.arrived())
+    metrics_.add_arrived(*arrived, control_.pending_step());
+  // The resumed run posts the metrics of the last step. If its message was not posted yet, those of
+  // the step before are missing there.
   Meter& pending = run_.position.pending;
-  const bool knows_last_step =
-      pending.empty() || metrics_.last_step() || run_.communicator.size() == 1;
+  const bool complete =
+      pending.empty() || (metrics_.last_step() && control_.pending_step() == run_.position.step);
   if (!pending.empty()) pending = metrics_.last_step().value_or(pending);
-  if (!metrics_.reduce_alone() || !knows_last_step)
+  if (!metrics_.reduce_alone() || !complete)
     log::warning("the saved metrics of this epoch lack the other ranks' last steps");
-  write_or_warn(std::nullopt);
+  write_or_warn(top1_);
   return failure_;
 } catch (const std::exception& error) {
   log::warning(std::string("the state is not saved: ") + error.what());
@@ -85,7 +105,7 @@ void RunCheckpoints::prepare_to_save(std::optional<int64_t> history_lines) {
   metrics_.reduce(run_.position.pending);
 }
 
-// The metrics are those of this rank.
+// Sets only this rank's part of position.pending.
 void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   saved_at_ = now();
   Position& position = run_.position;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "train/checkpoint/resume.h"
 #include "train/control/control_exchange.h"
 #include "train/control/recovery.h"
 #include "train/run/epoch_metrics.h"
@@ -11,10 +12,13 @@
 
 namespace shoal::train {
 
-// Rank 0 calls it before it changes other files: completes what an interrupted run left, sets aside
-// checkpoints later than the position, and makes the export folder. Throws std::runtime_error if a
-// folder cannot be written or another run uses it.
-void open_checkpoints(const ResolvedJob& job, const Position& position, CheckpointStore& store);
+// Prepares the checkpoint directory for a run that starts at `position`: completes what an
+// interrupted run left, sets aside later checkpoints, and creates the export folder. Rank 0 calls
+// it before it changes other files. Throws std::runtime_error if a folder cannot be written or
+// another run uses it.
+// `start`: what find_start() returned, of which the tensors are not needed.
+void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
+                      CheckpointStore& store);
 
 class RunCheckpoints {
  public:
@@ -30,30 +34,30 @@ class RunCheckpoints {
 
   // Updates the position and saves a checkpoint on rank 0. `top1`: accuracy in percent, if this
   // state was evaluated. `history_lines`: number of lines of history.jsonl to keep at --resume;
-  // default: all. If the checkpoint cannot be written, logs a warning and reports an event; with
-  // --on-save-error stop, throws std::runtime_error. Collective.
+  // default: all. If the checkpoint cannot be written, logs a warning and reports an event. With
+  // --on-save-error stop, it then throws std::runtime_error on rank 0. Collective.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
-  // Saves a run that is about to end with an error, once. If that fails, only logs a warning and
-  // reports the event. Collective.
+  // Saves the state of a run that is about to end with an error. Does nothing if the last save of
+  // the run was already made. If it fails, only logs a warning and reports the event. Collective.
   void save_before_failure(std::optional<int64_t> history_lines = {});
 
-  // The same, then throws std::runtime_error(reason). Every rank must call it at the same
-  // step. Collective.
+  // Calls save_before_failure(), then throws std::runtime_error(reason). Every rank must call it at
+  // the same step. Collective.
   [[noreturn]] void save_and_fail(const std::string& reason,
                                   std::optional<int64_t> history_lines = {});
 
-  // The same on rank 0, without the other ranks. Warns if the epoch's metrics lack their last
-  // steps. Weights and position are exact. Another thread may call it after Progress::freeze().
-  // Returns the error, empty if the state is saved.
+  // Like save_before_failure(), but rank 0 calls it alone. Weights and position are exact. Warns if
+  // the epoch's metrics lack the last steps of other ranks. Another thread may call it after
+  // Progress::freeze(). Returns the error; empty if the state is saved.
   std::string save_alone(std::optional<int64_t> history_lines = {}) noexcept;
 
   // Call at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.
   void require_saved();
 
   // Exports the model to --export-dir on rank 0, also after a stop. Call it after the run's last
-  // save(). Returns nullopt on other ranks,
-  // if the option is not set, or if there is nothing to export because nothing was trained.
+  // save(). Returns nullopt on other ranks, if the option is not set, or if there is nothing to
+  // export because nothing was trained. Throws like export_run().
   std::optional<Exported> export_weights();
 
  private:
@@ -67,10 +71,11 @@ class RunCheckpoints {
   ControlExchange& control_;
   EpochMetrics& metrics_;
   const Recovery& recovery_;
-  double saved_at_;      // seconds, now()
-  std::string failure_;  // of the last save; empty if it worked
-  int failures_ = 0;     // saves that failed in a row
-  bool ended_ = false;   // the last save has been made
+  double saved_at_;             // seconds, now()
+  std::optional<double> top1_;  // the state's accuracy while save() is under way
+  std::string failure_;         // of the last save; empty if it worked
+  int failures_ = 0;            // saves that failed in a row
+  bool ended_ = false;          // the last save has been made
 };
 
 }  // namespace shoal::train

@@ -24,7 +24,8 @@ struct RunContext {
   Reporter& reporter;
   TimeBudget& time;
 
-  // From now on, heartbeats name the image that `loader` waits for.
+  // From now on, heartbeats name the image that `loader` waits for. `loader` must stay alive until
+  // Progress::name_reads() is called again.
   void name_reads(const data::Loader& loader) const {
     communicator.progress->name_reads([&loader] { return loader.slowest_read(); });
   }

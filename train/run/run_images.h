@@ -12,7 +12,7 @@
 
 namespace shoal::train {
 
-// Returns the first images (16 at most) of a prepared batch, N×C×H×W, without the normalization.
+// Returns the first images (16 at most) of a prepared batch, N×C×H×W, and undoes the normalization.
 ImageGrid first_images(const at::Tensor& images, const Normalization& normalization,
                        const std::string& tag, int64_t step);
 

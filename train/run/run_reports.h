@@ -20,7 +20,7 @@ class RunReports {
   // metrics every --print-freq steps and after the first and last step of an epoch. `seconds`:
   // duration of the step. Collective.
   void step(const StepResult& step, double seconds);
-  // Logs why a run that was resumed has nothing left to train.
+  // Logs why a resumed run has nothing left to train.
   void nothing_left() const;
   // Reports that --patience ends the run.
   void early_stop() const;

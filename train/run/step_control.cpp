@@ -20,11 +20,13 @@ int StepControl::exchange(const Meter& step, int64_t unreadable) {
   const dist::ControlMessage previous = control_.collect();
   dist::ControlMessage message;
   message.stop_signal = stop_signal();
-  message.checkpoint_requested = take_checkpoint_request() || checkpoints_.due_by_time();
+  // If the previous message requests a checkpoint, apply() saves it below.
+  message.checkpoint_requested =
+      take_checkpoint_request() || (!previous.checkpoint_requested && checkpoints_.due_by_time());
   message.unreadable_images = unreadable_.take_new(unreadable);
   if (run_.leader() && run_.job.time_budget > 0)
     message.trained_ms = std::llround(1e3 * run_.time.trained(now()));
-  control_.post(message, step);
+  control_.post(message, step, run_.position.step);
   return apply(previous, run_.position.step - 1);
 }
 

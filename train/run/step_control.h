@@ -1,6 +1,6 @@
 #pragma once
-// Runs between two steps: the ranks exchange a control message and act on it together. They stop,
-// save, roll back or fail.
+// The decisions between two steps. The ranks exchange a control message and act on it together:
+// they continue, stop, save, roll back or fail.
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ class StepControl {
               Recovery& recovery, RunCheckpoints& checkpoints);
 
   void begin_epoch() {
-    unreadable_.begin_epoch();
+    unreadable_.begin_epoch(run_.position.step_in_epoch);
     run_.time.begin_epoch();
   }
 
@@ -31,7 +31,7 @@ class StepControl {
   int exchange(const Meter& step, int64_t unreadable);
 
   // Acts on the message of the epoch's last step, but posts none. `stop_signal`: a signal that came
-  // while the ranks waited for images, or 0.
+  // while the ranks waited for images, or 0. Returns and throws like exchange(). Collective.
   int apply_last(int stop_signal = 0);
 
  private:
@@ -42,7 +42,7 @@ class StepControl {
   EpochMetrics& metrics_;
   Recovery& recovery_;
   RunCheckpoints& checkpoints_;
-  UnreadableImages unreadable_{run_.job};
+  UnreadableImages unreadable_{run_.job, run_.position.unreadable};
 };
 
 }  // namespace shoal::train

@@ -2,8 +2,8 @@
 // Allocates LibTorch's CPU tensors from a cache of blocks on huge pages.
 //
 // Without it, glibc returns the memory of every large activation to the kernel, and about half of a
-// training step is spent on page faults for new memory. train/step/block_cache.h describes
-// the cache and its overhead. Affects only speed.
+// training step is spent on page faults for new memory. train/step/block_cache.h describes the
+// cache and its overhead. Affects only speed.
 
 #include "train/step/block_cache.h"
 

@@ -35,7 +35,8 @@ class FlatStatistics {
   // Layers whose entry is true keep their running statistics: training uses them as constants, and
   // commit() leaves them alone. At first, none does.
   void fix(const std::vector<bool>& fixed);
-  const std::vector<int>& stages() const { return stages_; }  // of each layer; see Statistics
+  // The stage of each layer (models::Statistics).
+  const std::vector<int>& stages() const { return stages_; }
 
   // Sets running = (1 - momentum)^k * running + pending and num_batches_tracked += k, where k is
   // `micro_batches`, the number of training forwards since the last call. Changes nothing if

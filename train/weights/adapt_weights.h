@@ -1,5 +1,6 @@
 #pragma once
-// Converts the weights in a file to a model's: names, batch norm, and what may be missing.
+// Converts the weights in a file to those of a model: renames tensors, adjusts batch norm, and
+// checks what is missing.
 
 #include <functional>
 #include <optional>

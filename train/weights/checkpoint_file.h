@@ -36,6 +36,7 @@ struct CheckpointData {
   const std::string& string(const std::string& name) const;
 };
 
+// Writes a checkpoint. Passes the bytes to `sink` in order, and passes on its exceptions.
 void write_checkpoint(const CheckpointData& data,
                       const std::function<void(const void*, size_t)>& sink);
 

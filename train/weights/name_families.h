@@ -41,7 +41,7 @@ struct NameFamily {
   bool same_padding;
 };
 
-// Torchvision's first.
+// Returns all families; torchvision's is the first.
 const std::vector<NameFamily>& name_families();
 
 // timm's networks tf_* have timm's names and these properties.

@@ -21,8 +21,8 @@ struct OpenedCheckpoint {
   std::string origin() const;  // "weights of FILE (CONTENTS)"
 };
 
-// Key in CheckpointData::text of what the file of another program says about its network: the entry
-// `arch`, else the file's name or that of a folder around it.
+// Key in CheckpointData::text for the network's name in a file of another program. The value is the
+// file's entry `arch`, else the name of the file or of a folder that contains it.
 inline constexpr const char* kTheirModel = "their_model";
 
 // Whether a tensor of this name is a buffer (batch norm statistics), not a parameter.

@@ -11,9 +11,9 @@
 
 namespace shoal::app {
 
-// Parses class weights, in the order of `classes`. `text`: lines `CLASS WEIGHT`, or JSON that is an
-// object of them or a list in the order of the classes. Throws UserError naming `path` unless each
-// class has exactly one weight of 0 or more, and no other class has one.
+// Parses class weights, in the order of `classes`. `text`: lines `CLASS WEIGHT`, a JSON object
+// {CLASS: WEIGHT}, or a JSON list in the order of the classes. Throws UserError naming `path`
+// unless each class has exactly one weight of 0 or more, and no other class has one.
 std::vector<double> parse_class_weights(const std::string& path, const std::string& text,
                                         const std::vector<std::string>& classes);
 

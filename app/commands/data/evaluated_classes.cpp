@@ -54,7 +54,7 @@ std::set<int32_t> labels_of_file(const std::string& path, const Classes& classes
     if (found == classes.end()) {
       const std::string near = nearest(line, classes);
       throw UserError("--subset " + path + " line " + std::to_string(number) + ": '" + line +
-                      "' is no class of the model" +
+                      "' is not a class of the model" +
                       (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
     labels.insert(static_cast<int32_t>(found - classes.begin()));

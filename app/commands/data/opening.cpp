@@ -71,7 +71,7 @@ auto opened(const OpenRequest& request, const Open& open) {
 std::shared_ptr<const data::Stream> open_pipe(const OpenRequest& request, const Classes& known) {
   const train::Job& job = request.job;
   const PipeShare share = pipe_share(
-      request.source(), {request.option(), request.split.name == "train", request.sharded()},
+      request.source(), {request.split.option, request.split.name == "train", request.sharded()},
       request.communicator.env);
   data::OpenOptions options = open_options(request, known);
   options.tfrecord_keys = job.tfrecord_keys;
@@ -92,7 +92,7 @@ std::shared_ptr<const data::Dataset> open_listed(const OpenRequest& request, con
     return data::open_dataset(location, options);
   });
   if (request.sharded()) return with_all_classes(dataset, request.communicator);
-  check_same_listing(*dataset, request.option(), request.source(), request.communicator);
+  check_same_listing(*dataset, request.split.option, request.source(), request.communicator);
   return dataset;
 }
 

@@ -15,14 +15,13 @@ namespace shoal::app {
 
 using Classes = std::vector<std::string>;
 
-// What to open: one split, for one job.
+// What to open: one split, for one job. Refers to the three objects, which must outlive it.
 struct OpenRequest {
   const train::Job& job;
   const Split& split;
   const dist::Communicator& communicator;
   bool quiet = false;  // the split was opened before, so do not repeat warnings
 
-  std::string option() const { return "--" + split.name; }
   const std::string& source() const { return split.location.text; }
   bool sharded() const { return train::is_sharded(job, split.name); }
   bool piped() const { return split.location.is_pipe(); }

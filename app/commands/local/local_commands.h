@@ -12,13 +12,13 @@ namespace shoal::app {
 
 struct Call {
   const Arguments& arguments;
-  const std::vector<std::string>&
-      words;  // the command line without the program's name, for workers
+  const std::vector<std::string>& words;  // command line without the program's name, for workers
   const dist::Variables& environment;
 };
 
-// start_ranks: starts and watches one worker per rank of this host (train, eval).
-// start_worker: starts a single worker, which replaces this process (predict, pack, …).
+// start_ranks: starts and watches one worker per rank of this host (train, eval, predict). A single
+// worker replaces this process, except as PID 1 and on SageMaker.
+// start_worker: the same for a single worker (export, pack, …).
 // The other functions do the work of their command in this process.
 #define COMMAND(name, constant, paths, run_in_shoal, ...) int run_in_shoal(const Call& call);
 #include "app/options/commands.def"

@@ -139,7 +139,7 @@ void search(const fs::path& folder, const std::string& name, int level, std::vec
 
 std::vector<RunRow> find_runs(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) throw UserError(folder.string() + " is no folder");
+  if (!fs::is_directory(folder, error)) throw UserError(folder.string() + " is not a folder");
   std::vector<RunRow> rows;
   search(folder, folder.string(), 0, rows);
   std::sort(rows.begin(), rows.end(),

@@ -24,7 +24,7 @@ struct RunRow {
 };
 
 // Returns the runs in `folder`: itself, or the folders below it, at most four levels deep. Sorted
-// by name. Throws UserError if it is no folder.
+// by name. Throws UserError if it is not a folder.
 std::vector<RunRow> find_runs(const std::filesystem::path& folder);
 
 }  // namespace shoal::app

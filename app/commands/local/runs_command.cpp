@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Sorts by name and state upwards, by numbers and time downwards. Runs without the value come last.
+// Sorts by name, model or state in ascending order, by a number or the time in descending order.
+// Runs without the number or time come last.
 void sort_by(const std::string& column, std::vector<RunRow>& rows) {
   const auto by = [&](auto less) { std::stable_sort(rows.begin(), rows.end(), less); };
   const auto by_number = [&](std::optional<double> RunRow::*number) {

@@ -8,10 +8,9 @@
 
 namespace shoal::app {
 
-inline constexpr unsigned kAll = kImagenet | kNvidiaPyTorch | kNvidiaTensorFlow,
-                          kPyTorch = kImagenet | kNvidiaPyTorch;
+inline constexpr unsigned kPyTorch = kImagenet | kNvidiaPyTorch;
 
-// Their name for one of our options, with the same values.
+// Another program's name for one of our options, with the same values.
 inline ForeignOption same(const char* name, unsigned programs, const char* ours) {
   return {name, programs, Kind::value, ours, "", nullptr};
 }

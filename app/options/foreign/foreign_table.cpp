@@ -66,7 +66,7 @@ constexpr const char* kDevice = "the process's local rank determines the device"
 std::vector<ForeignOption> foreign_rows() {
   return {
       // PyTorch's imagenet example. NVIDIA's PyTorch program shares some of these options.
-      same("arch", kAll, "model"),
+      same("arch", kPyTorch | kNvidiaTensorFlow, "model"),
       same("a", kPyTorch, "model"),
       same("j", kPyTorch, "workers"),
       same("b", kPyTorch, "batch-size"),

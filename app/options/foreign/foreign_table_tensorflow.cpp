@@ -47,7 +47,7 @@ constexpr char kAmp[] = "amp", kBf16[] = "bf16";
 
 constexpr const char* kPolicyText =
     "give the whole policy to --auto-augment, for example rand-m10-n2";
-constexpr const char* kTimmShare =
+constexpr const char* kTimmStrength =
     "use --random-erase for cutout; translations are at most 45 % of the width or height";
 constexpr const char* kTensorFlow = "shoal does not use TensorFlow";
 constexpr const char* kCounted = "shoal counts the images";
@@ -128,8 +128,8 @@ std::vector<ForeignOption> tensorflow_rows() {
       idle("magnitude", kNvidiaTensorFlow, kPolicyText),
       idle("raug-num-layers", kNvidiaTensorFlow, kPolicyText),
       idle("raug-magnitude", kNvidiaTensorFlow, kPolicyText),
-      idle("cutout-const", kNvidiaTensorFlow, kTimmShare),
-      idle("translate-const", kNvidiaTensorFlow, kTimmShare),
+      idle("cutout-const", kNvidiaTensorFlow, kTimmStrength),
+      idle("translate-const", kNvidiaTensorFlow, kTimmStrength),
       idle("n-stages", kNvidiaTensorFlow, kStages),
       idle("base-img-size", kNvidiaTensorFlow, kStages),
       idle("base-mixup", kNvidiaTensorFlow, kStageStrength),

@@ -58,7 +58,7 @@ std::string case_of(const CommandRow& row) {
   std::map<std::string, std::vector<std::string>> options_of;  // assignments → options
   for (const Option* option : completed_options(row.command)) {
     names.push_back("--" + option->name);
-    if (can_be_off(*option)) names.push_back("--no-" + option->name);
+    if (option->can_be_off()) names.push_back("--no-" + option->name);
     if (option->kind == Kind::flag) continue;
     auto& options = options_of[assignments(values_of_option(*option))];
     options.push_back("--" + option->name);

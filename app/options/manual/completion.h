@@ -27,11 +27,6 @@ Values values_of_words(const CommandRow& row);
 // Returns the options of a command. For `config`: those of `train`.
 std::vector<const Option*> completed_options(Command command);
 
-// Whether --no-NAME is accepted.
-inline bool can_be_off(const Option& option) {
-  return option.kind == Kind::flag || !option.off.empty();
-}
-
 // Return the script that completes the command line of shoal.
 std::string bash_completion();
 std::string zsh_completion();

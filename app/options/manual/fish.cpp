@@ -42,7 +42,7 @@ std::string fish_completion() {
       if (option->kind == Kind::value) text += " -r";
       if (option->kind != Kind::flag) text += flags_of(values_of_option(*option));
       text += " -d " + quoted_for_fish(option->help) + "\n";
-      if (can_be_off(*option)) text += begin + " -l no-" + option->name + "\n";
+      if (option->can_be_off()) text += begin + " -l no-" + option->name + "\n";
     }
     const Values words = values_of_words(row);
     if (!words.words.empty() || words.paths != Values::Paths::none)

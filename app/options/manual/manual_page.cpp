@@ -1,5 +1,4 @@
 // Manual pages in roff, with the macros of man(7).
-#include <cctype>
 
 #include "app/options/manual/completion.h"
 #include "app/options/manual/help_entries.h"
@@ -21,11 +20,6 @@ std::string roff(const std::string& text) {
       result += c;
   }
   return result;
-}
-
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
 }
 
 std::string title(const std::string& name, const std::string& version) {

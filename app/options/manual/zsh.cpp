@@ -49,7 +49,7 @@ void add_option(const Option& option, std::string& text) {
   } else {
     add("--" + option.name + help);
   }
-  if (can_be_off(option)) add("--no-" + option.name + "[off\\: --" + option.name + "]");
+  if (option.can_be_off()) add("--no-" + option.name + "[off\\: --" + option.name + "]");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct ConfigEntry {
 using IsMapping = std::function<bool(const std::string& name)>;
 
 // Parse `text` as TOML or YAML. `path`: the file, for messages. Throw UserError with path and line
-// if the text is not valid, or a value is neither a text, a number, true, false, nor a list or
+// if the text is not valid, or if a value is not a string, a number, true, false, or a list or
 // mapping of these.
 std::vector<ConfigEntry> parse_toml(const std::string& path, const std::string& text,
                                     const IsMapping& is_mapping);

@@ -33,7 +33,7 @@ class YamlReader {
   static int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
 
   std::string name_of(const YAML::Node& key) const {
-    if (!key.IsScalar()) fail(key, "a name must be a text");
+    if (!key.IsScalar()) fail(key, "a name must be a string");
     return key.Scalar();
   }
 

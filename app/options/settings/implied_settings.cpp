@@ -7,7 +7,7 @@
 namespace shoal::app {
 namespace {
 
-// Sets --model if the name of the weights says it. Throws UserError if --model differs.
+// Sets --model to the network `implied` by the weights' name. Throws UserError if --model differs.
 void imply_model(Arguments& arguments, const std::string& implied) {
   const std::string& weights = arguments.job.weights;
   const auto origin = arguments.origins.find("model");

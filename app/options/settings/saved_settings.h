@@ -14,10 +14,11 @@ namespace shoal::app {
 // including those without effect in this run.
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
 
-// Restores the settings of a checkpoint, `saved`, except options that already have an origin.
-// Restores --classes only if it differs from `data_classes`, the number of class names in the
-// checkpoint. With --eval-only, restores only options that affect evaluation. Throws UserError if
-// this version does not accept a saved value.
+// Restores the settings of a checkpoint, `saved`, except options that already have an origin or are
+// replaced by one that has (Saving::replaced_by). Overrides a --forward-reads that SageMaker's
+// configuration set. Restores --classes only if it differs from `data_classes`, the number of class
+// names in the checkpoint. With --eval-only, restores only options that affect evaluation. Throws
+// UserError if this version does not accept a saved value.
 void take_saved_settings(Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& saved,
                          size_t data_classes);

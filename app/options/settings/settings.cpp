@@ -158,7 +158,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   if (words.empty()) throw UserError("no command given; see `shoal help`");
   const Command command = require_command(words[0]);
   std::vector<std::string> rest(words.begin() + 1, words.end());
-  // The other words of `config` are another command's.
+  // The other words of `config` belong to another command. config_command() parses them.
   if (command == Command::config && !rest.empty() && !is_help(rest[0])) rest.clear();
   Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
                                                   : with_config(command, rest, {}, files);

@@ -1,8 +1,9 @@
 #pragma once
 // Collects the settings of a command. Sources, highest precedence first: the command line,
-// hyperparameters (hyperparameters.h), the file of --config (config_file.h), the recipe, paths from
-// the environment and the platform's files (app/platform/paths.h), defaults. `shoal` and each
-// `shoal-worker` collect the settings independently, with the same result. Torch-free.
+// hyperparameters (hyperparameters.h), the file of --config (config_file.h), the recipe, the name
+// of the weights (implied_settings.h), paths from the environment and the platform's files
+// (app/platform/paths.h), defaults. `shoal` and each `shoal-worker` collect the settings
+// independently, with the same result. Torch-free.
 
 #include <string>
 #include <vector>

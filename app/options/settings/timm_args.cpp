@@ -52,7 +52,7 @@ std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
                                         std::vector<std::string>& ignored) {
   std::vector<ConfigEntry> kept;
   const ConfigEntry* const policy = entry_named(entries, "aa");
-  // In timm, a policy turns the jitter of colours off.
+  // In timm, an augmentation policy turns color jitter off, unless it is a 3-Augment policy.
   const bool jitters = !policy || is_unset(*policy) || policy->value.starts_with("3a");
   for (const ConfigEntry& entry : entries) {
     const std::string name = with_dashes(entry.name);

@@ -9,7 +9,7 @@
 
 namespace shoal::app {
 
-// Whether the entries are all arguments of timm's train.py.
+// Whether the entries come from timm's train.py, recognized by five of its arguments.
 bool is_timm_args(const std::vector<ConfigEntry>& entries);
 
 // Keeps the entries that shoal or the table of other programs' options knows, and adds the defaults

@@ -62,7 +62,7 @@ function nearest(series, x) {
   return series.y[low];
 }
 
-// At rest the legend has the last values, under the pointer those at x.
+// Shows the values at position x, or the last values if x is null.
 function showLegend(chart, x) {
   const at = x == null ? "" : X_AXES[state.x].title + " " + number(x);
   chart.at.textContent = at;
@@ -167,8 +167,8 @@ function drawCharts() {
   for (const chart of charts.values()) if (chart.box.isConnected) chart.draw();
 }
 
-// Looks: one run has a color per kind of series; of several runs, each has its color, and kinds
-// differ by line.
+// Returns the style of a series. With one run, the color shows the kind of series. With several
+// runs, the color shows the run, and dashes and points show the kind.
 function look(run, kind) {
   const one = report.runs.length === 1;
   const name = one ? kind.name : run.name + (kind.plain ? "" : " " + kind.name);
@@ -206,7 +206,8 @@ function chartSection() {
     utilization());
 }
 
-// One chart per measured quantity. Its lines are the devices, "0" and "1" of gpu.0.busy and gpu.1.busy.
+// One chart per measured quantity. Its lines are the devices, "0" and "1" of gpu.0.busy and
+// gpu.1.busy.
 function utilization() {
   const groups = new Map();
   for (const run of report.runs)

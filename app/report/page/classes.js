@@ -1,4 +1,5 @@
-// The evaluation of a run by class: confusion, accuracy per class, calibration, the most wrong images.
+// The evaluation of a run by class: confusion, accuracy per class, calibration, images with the
+// highest losses.
 
 const evaluated = () => report.runs.filter((run) => run.evaluation);
 const chosen = () => evaluated().find((run) => run.name === state.run) || evaluated()[0];
@@ -20,7 +21,7 @@ function pairTable(evaluation) {
   if (!pairs.length) return el("p", { class: "note" }, "No image was confused.");
   return table([
     { title: "Class", text: (pair) => names[pair.truth], class: "name" },
-    { title: "Taken for", text: (pair) => names[pair.predicted], class: "name" },
+    { title: "Predicted", text: (pair) => names[pair.predicted], class: "name" },
     { title: "Images", number: true, text: (pair) => number(pair.count) },
     { title: "of class", number: true, text: (pair) => percent(100 * pair.share, 1), bar: (pair) => pair.share },
   ], pairs, { keep: "pairs" });
@@ -105,5 +106,5 @@ function evaluationSection() {
       el("div", {}, el("h3", {}, "Accuracy per class"), classTable(run)),
       evaluation.calibration ? calibration(evaluation) : null),
     evaluation.worst && evaluation.worst.length ? [el("h3", {}, "Most wrong images"),
-      el("p", { class: "note" }, "The class, what it was taken for, and the loss."), worstImages(evaluation)] : null);
+      el("p", { class: "note" }, "True class, predicted class with its probability, and loss."), worstImages(evaluation)] : null);
 }

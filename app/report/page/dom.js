@@ -1,5 +1,6 @@
 "use strict";
-// Elements, and texts of numbers. Text from a run becomes a text node or an attribute, never HTML.
+// Creates elements and formats numbers. Text from a run becomes a text node or an attribute, never
+// HTML.
 
 // Returns an element. `attributes`: strings are attributes, functions are listeners ("onclick").
 function el(tag, attributes, ...children) {
@@ -65,8 +66,9 @@ function section(id, title, ...children) {
   return el("section", { id }, el("h2", {}, title), children);
 }
 
-// Returns a table. Each column: {title, value(row), text(row), number, bar(row)}; a click on a title
-// sorts if `sort` has the state {column, down} and `redraw` is given.
+// Returns a table. Each column: {title, value(row), text(row) or node(row), number, best(row),
+// bar(row), class}. If `sort`, the state {column, down}, and `redraw` are given, a click on a title
+// sorts by its column.
 function table(columns, rows, { sort, redraw, keep } = {}) {
   let ordered = rows;
   if (sort && sort.column != null) {

@@ -1,7 +1,7 @@
-// The confusion matrix as a canvas: rows are classes, columns what their images were taken for.
-// Up to some thousands of classes: the view shows a square part of the matrix.
+// The confusion matrix as a canvas: rows are true classes, columns predicted classes. Supports
+// thousands of classes, because the view shows a square part of the matrix.
 
-const NAMED_CELLS = 24; // up to so many cells per side, names and counts are written
+const NAMED_CELLS = 24; // cells per side up to which names and counts are written
 
 function heatMap(run) {
   const { classes: names, confusion: flat, per_class: columns } = run.evaluation;
@@ -87,7 +87,7 @@ function heatMap(run) {
     all > NAMED_CELLS ? el("span", { class: "buttons" },
       button("−", "zoom out", () => show(view.cells * 2.5, ...middle())), button("+", "zoom in", () => show(view.cells / 2.5, ...middle())),
       button("all", "show all classes", () => show(all, 0, 0))) : null),
-  canvas, tip, el("p", { class: "note" }, "Rows: classes. Columns: what their images were taken for. Color: share of the class." +
+  canvas, tip, el("p", { class: "note" }, "Rows: true classes. Columns: predicted classes. Color: share of the true class." +
     (all > NAMED_CELLS ? " Click to zoom in, Shift-click to zoom out, arrow keys to move." : "")));
 }
 

@@ -1,4 +1,4 @@
-// The state of the page, and what puts it together.
+// The state of the page, and its rendering.
 
 let report = JSON.parse(document.getElementById("data").textContent);
 
@@ -7,13 +7,13 @@ const state = {
   sort: { column: null, down: false }, folds: new Map(), views: new Map(),
 };
 
-// Returns buttons of which one is on.
+// Returns a group of buttons, one of which is pressed.
 function choice(name, options, value, change) {
   return el("span", { class: "choice", role: "group", "aria-label": name }, options.map(([key, title]) =>
     el("button", { type: "button", "aria-pressed": String(key === value), onclick: () => change(key) }, title)));
 }
 
-// Returns a part that opens and closes, and stays so.
+// Returns a collapsible part. `state` remembers whether it is open, also after render().
 function fold(id, title, make) {
   const content = el("div");
   const box = el("details", { open: state.folds.get(id) || false }, el("summary", {}, title), content);
@@ -45,7 +45,7 @@ function footer() {
   return el("footer", {}, `Written ${utc(report.written)} UTC by shoal ${report.version} · charts: dygraphs (MIT)`);
 }
 
-// Draws everything anew. Charts keep their zoom, scrolled parts their position, a control its focus.
+// Redraws everything. Charts keep their zoom, scrolled parts their position, a control its focus.
 function render() {
   const page = document.getElementById("page"), scrolled = new Map(), focused = document.activeElement;
   const label = focused && focused.getAttribute && focused.getAttribute("aria-label");
@@ -61,16 +61,21 @@ function render() {
   document.title = report.runs.map((run) => run.name).join(", ") + " – shoal report";
 }
 
-// While a control is dragged, only the charts are drawn anew, so that it stays.
+// Changes the state and redraws. With "charts", redraws only the charts: replacing a control while
+// the user drags it would end the drag.
 function update(changes, part) {
   Object.assign(state, changes);
   if (part !== "charts") return render();
-  chartSection();
+  const shown = document.getElementById("charts");
+  const redrawn = (part) => !part.matches("h2, .controls");
+  const fresh = [...chartSection().children].filter(redrawn);
+  [...shown.children].filter(redrawn).forEach((part) => part.remove());
+  shown.append(...fresh);
   drawCharts();
   document.querySelector(".controls output").textContent = state.smooth.toFixed(2);
 }
 
-// With `shoal report --serve`: fetches the numbers again whenever the server says that they changed.
+// With `shoal report --serve`: fetches the numbers again whenever the server reports a change.
 function follow() {
   const source = new EventSource("events" + location.search);
   const show = (text) => { const mark = document.getElementById("live"); if (mark) mark.textContent = text; };

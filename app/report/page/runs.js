@@ -1,4 +1,4 @@
-// What is known about the runs besides their curves: results, epochs, time, settings, events.
+// Everything about the runs except charts and classes: results, epochs, time, settings, events.
 
 const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
 const runColor = (run) => color(PALETTE[report.runs.indexOf(run) % PALETTE.length]);
@@ -16,7 +16,7 @@ const mean = (values) => {
 const outcomeOf = (run) => run.summary.outcome || "running";
 const phaseSum = (run) => Object.values(run.history.phases).reduce((a, b) => a + (b || 0), 0);
 
-// The best evaluation that the history has; a run that has ended states it itself.
+// Returns the best evaluation: from the summary if the run has ended, else from the history.
 function bestOf(run) {
   const best = run.summary.best;
   if (best && isNumber(best.acc1)) return { acc1: best.acc1, epoch: best.epoch };

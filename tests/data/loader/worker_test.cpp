@@ -5,7 +5,7 @@
 #include <set>
 
 #include "data/errors.h"
-#include "data/loader/stage_clock.h"
+#include "data/stage_clock.h"
 #include "data/random.h"
 #include "tests/data/support.h"
 

@@ -23,7 +23,7 @@ class SmallRun {
   // `checkpoints`, equals that of the reference run: every tensor, the position and the settings.
   void require_same(const std::string& name) const;
   void require_same_checkpoints(const std::filesystem::path& checkpoints) const;
-  // The same for the weights alone.
+  // Likewise, but compares only the weights.
   void require_same_weights(const std::filesystem::path& checkpoints) const;
 
  private:

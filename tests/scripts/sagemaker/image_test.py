@@ -171,6 +171,12 @@ class Context(unittest.TestCase):
                 included = line.startswith("!")
         return included
 
+    def test_it_has_every_file_that_is_installed(self):
+        for place in (*ROOT.glob("*/CMakeLists.txt"), *ROOT.glob("cmake/*.cmake")):
+            for name in re.findall(r"\$\{PROJECT_SOURCE_DIR\}/([\w./-]+)", place.read_text()):
+                if (ROOT / name).is_file() and not place.parent.name in ("tests", "bench"):
+                    self.assertTrue(self.contains(name, self.lines), f"{name}, in {place}")
+
     def test_it_is_an_allow_list(self):
         self.assertEqual(self.lines[0], "*")
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "dist/connect.h"
+#include "tests/support/spawn_ranks.h"
 
 using namespace shoal;
 using train::ControlExchange;
@@ -16,8 +17,9 @@ TEST_CASE("a message is collected once, with the metrics of its step") {
   REQUIRE(control.collect() == dist::ControlMessage{});
   dist::ControlMessage message;
   message.stop_signal = SIGINT;
-  control.post(message, Meter{2.5, 1, 2, 4, 0});
+  control.post(message, Meter{2.5, 1, 2, 4, 0}, 7);
   REQUIRE(control.pending().images == 4);
+  REQUIRE(control.pending_step() == 7);
   const dist::ControlMessage collected = control.collect();
   REQUIRE(collected.stop_signal == SIGINT);
   REQUIRE(collected.images == 4);
@@ -33,4 +35,15 @@ TEST_CASE("discard() drops the message, but keeps its metrics pending for the ch
   control.discard();
   REQUIRE(control.pending().loss == 2.5);
   REQUIRE(control.collect() == dist::ControlMessage{});
+}
+
+TEST_CASE("metrics stay pending if the other rank is lost") {
+  test::run_ranks(2, "lost", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    if (env.rank == 1) return;  // closes its connections
+    ControlExchange control(world.control);
+    control.post({}, Meter{2.5, 1, 2, 4, 0}, 7);
+    REQUIRE_THROWS(control.collect());
+    REQUIRE(control.pending().loss == 2.5);
+  });
 }

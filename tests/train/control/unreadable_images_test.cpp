@@ -8,24 +8,40 @@ TEST_CASE("up to 1 % of the training images may be unreadable") {
   ResolvedJob job;
   job.train_images = 400;
   job.global_batch_size = 8;
-  UnreadableImages unreadable(job);
-  unreadable.begin_epoch();
+  int64_t in_epoch = 0;
+  UnreadableImages unreadable(job, in_epoch);
+  unreadable.begin_epoch(0);
   CHECK(unreadable.take_new(3) == 3);
   CHECK(unreadable.take_new(5) == 2);
   CHECK(unreadable.add(3, 1).empty());
   CHECK(unreadable.add(1, 2).empty());
   CHECK_THAT(unreadable.add(1, 3), Catch::Contains("5 of 400 training images"));
-  unreadable.begin_epoch();
+  unreadable.begin_epoch(0);
   CHECK(unreadable.take_new(1) == 1);
   CHECK(unreadable.add(4, 1).empty());
+}
+
+TEST_CASE("a resumed epoch counts on, but an epoch whose images are repaired continues") {
+  ResolvedJob job;
+  job.train_images = 400;
+  job.global_batch_size = 8;
+  int64_t in_epoch = 3;  // from the checkpoint
+  UnreadableImages unreadable(job, in_epoch);
+  unreadable.begin_epoch(2);
+  CHECK(unreadable.add(1, 3).empty());
+  CHECK_THAT(unreadable.add(1, 4), Catch::Contains("5 of 400 training images"));
+  unreadable.begin_epoch(4);
+  CHECK(unreadable.add(0, 5).empty());
+  CHECK(in_epoch == 5);
 }
 
 TEST_CASE("a stream may have 100 unreadable images, then 1 % of those seen") {
   ResolvedJob job;
   job.open_ended = true;
   job.global_batch_size = 8;
-  UnreadableImages unreadable(job);
-  unreadable.begin_epoch();
+  int64_t in_epoch = 0;
+  UnreadableImages unreadable(job, in_epoch);
+  unreadable.begin_epoch(0);
   CHECK(unreadable.add(100, 1).empty());
   CHECK(unreadable.add(60, 2000).empty());
   CHECK_THAT(unreadable.add(1, 2000), Catch::Contains("161 of 16000 training images"));

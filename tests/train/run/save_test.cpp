@@ -117,6 +117,50 @@ TEST_CASE("--checkpoint-minutes saves within an epoch") {
   REQUIRE(steps_of(job).size() > 2);  // without, only at the end of the two epochs
 }
 
+TEST_CASE("a checkpoint that --checkpoint-minutes requests is saved once") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) {
+    j.global_batch_size = 2;  // six steps
+    j.epochs = 1;
+    j.checkpoint_minutes = 1e-6;
+  });
+  run_alone(job);
+  REQUIRE(steps_of(job) == Steps{6, 4, 2});  // requested at one step, saved at the next
+}
+
+TEST_CASE("a checkpoint that another run saves in the meantime is not set aside") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  run_alone(job);
+  Job asked;
+  static_cast<RunOptions&>(asked) = job;
+  asked.checkpoint_dir = job.checkpoint_dir;
+  asked.resume_path = job.checkpoint_dir + "/" + checkpoint_name(1, 3) + ".pt";
+  dist::Communicator alone = dist::connect(dist::single_process());
+  Start start = find_start(asked, alone.main);
+  std::erase(start.seen, checkpoint_name(2, 6));  // as if it was saved after that
+  const ResolvedJob resumed =
+      job_in(folder.path(), [&](Job& j) { j.resume_path = asked.resume_path; });
+  const auto describe = [](const std::exception& error) { return std::string(error.what()); };
+  CHECK_THROWS_WITH(
+      run(resumed, std::move(start), synthetic_images(12), synthetic_images(5), alone, describe),
+      Contains("another run saved " + checkpoint_name(2, 6)));
+  REQUIRE(steps_of(job) == Steps{6, 3});
+}
+
+TEST_CASE("a run that continues from another folder sets that folder's checkpoints aside") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob source = job_in(folder.path() / "source");
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.max_steps = 1; });
+  run_alone(source);
+  run_alone(job);
+  REQUIRE(steps_of(job) == Steps{1});
+  run_alone(job_in(folder.path(), [&](Job& j) { j.resume_path = source.checkpoint_dir; }));
+  REQUIRE(steps_of(job) == Steps{});  // nothing was left to train
+  REQUIRE(fs::exists(fs::path(job.checkpoint_dir) / "superseded-epoch-0000-step-00000001.pt"));
+  REQUIRE(steps_of(source) == Steps{6, 3});
+}
+
 TEST_CASE("the history is copied once the checkpoint is saved if it cannot be copied before") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.max_steps = 1; });

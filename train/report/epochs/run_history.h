@@ -27,8 +27,8 @@ struct RunHistory {
   int64_t unreadable = 0;           // number of other lines that were left out
 };
 
-// Reads the rows that it knows and ignores all others, so that histories of other versions are
-// read, too. A later row of the same epoch replaces an earlier one.
+// Parses history.jsonl. Ignores unknown rows, so that it can read histories of other versions. A
+// later row of the same epoch replaces an earlier one.
 RunHistory read_history(const std::string& text);
 
 // Returns the index of the epoch with the highest deciding accuracy, the first one if several are

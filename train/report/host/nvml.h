@@ -31,7 +31,7 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Returns nothing if the driver cannot tell.
+  // Returns nothing if a reading fails.
   std::optional<GpuUse> read() const;
 
  private:

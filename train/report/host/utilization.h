@@ -1,8 +1,9 @@
 #pragma once
 // How much of rank 0's host a run uses, from /proc and from NVIDIA's driver. Torch-free.
 //
-// The values are means over the time since the previous ones, except memory and GPUs. The processes
-// of the run are this one and those that the same launcher has started from the same program.
+// Values are means over the time since the previous ones. Memory is the current value, and values
+// of GPUs are means of readings. The processes of the run are this one and those that the same
+// launcher has started from the same program.
 
 #include <array>
 #include <chrono>
@@ -24,9 +25,9 @@ inline constexpr std::array kUtilizationNames = {
     "memory_gb",           // resident memory of the processes of the run
     "memory_percent",      // of the host's memory that is used
     "disk_read_mb_s",      // by the processes of the run, not from the page cache
-    "disk_write_mb_s",     //
+    "disk_write_mb_s",     // likewise
     "network_in_mb_s",     // of the host, without loopback
-    "network_out_mb_s",    //
+    "network_out_mb_s",    // likewise
     "gpu_percent",         // of the time that the host's GPUs compute, mean over the GPUs
     "gpu_memory_percent",  // of the GPUs' memory that is used
 };
@@ -58,7 +59,7 @@ class UtilizationMeter {
   // Returns the utilization since the last call that returned values, or nothing if that was less
   // than a period ago. In the order of kUtilizationNames.
   NamedValues take(SteadyClock::time_point now);
-  // Returns the utilization since the construction.
+  // Returns the utilization since construction.
   NamedValues of_run(SteadyClock::time_point now) const;
 
  private:

@@ -15,7 +15,8 @@ namespace shoal::train {
 // Returns the time in seconds since 1970.
 double wall_time();
 
-// Each returns records. `time`: in seconds since 1970; of the others, the current time.
+// Each function below returns records. `time`: seconds since 1970. Functions without it use the
+// current time.
 //
 // The start of a file. Readers that have read an earlier file of the run drop its points.
 std::string first_records();

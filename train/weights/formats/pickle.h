@@ -17,7 +17,7 @@ struct PickleValue {
     other,       // None, bytes, large integers
     integer,     // also booleans
     real,        // floats
-    text,        //
+    text,        // strings
     name,        // class or function: "module name"
     sequence,    // list, tuple, set
     dict,        // items: key, value, key, value, …; also OrderedDict
@@ -34,8 +34,8 @@ struct PickleValue {
   const PickleValue* find(const std::string& key) const;
 };
 
-// A pickle of a checkpoint or of weights needs less than 1 MB.
-constexpr size_t kPickleMemory = size_t{256} << 20;  // bytes of values
+// Limit on the memory of a pickle's values, in bytes. Checkpoints and weights need less than 1 MB.
+constexpr size_t kPickleMemory = size_t{256} << 20;
 
 // Supports dicts, lists, tensors and plain objects in pickle protocols 2 to 5. Attributes of
 // objects are ignored.

@@ -32,8 +32,9 @@ class TorchArchive {
   StoredTensor tensor(const PickleValue& call, const std::string& name);
 
   // Call before copying something out of the pickle. All tensors and texts of an archive share a
-  // budget of four times the file's size and 64 MiB: entries may share a storage or a text, so a
-  // small file could ask for any amount. Throws std::runtime_error when it is used up.
+  // budget of four times the file's size plus 64 MiB. Without it, a small file could ask for any
+  // amount, because entries may share a storage or a text. Throws std::runtime_error when the
+  // budget is used up.
   void spend(size_t bytes) { budget_.spend(bytes); }
 
  private:

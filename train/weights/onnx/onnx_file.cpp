@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<int64_t>;
 
-// Adds the nodes of one operation after another. Each returns its output.
+// Adds the nodes of one operation after another. Each operator() returns the name of its output.
 class Writer {
  public:
   Writer(OnnxGraph& graph, const models::Network& network, const FindTensor& find)

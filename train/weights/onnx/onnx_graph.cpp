@@ -10,8 +10,8 @@
 namespace shoal::train {
 namespace {
 
-// The first set of operators with an antialiased Resize. The schema's copy may be older than the
-// operators, which it does not list.
+// The first opset with an antialiased Resize. The copy of the schema may be older than this opset,
+// because it does not list the operators.
 constexpr int64_t kOperators = 18;
 
 static_assert(static_cast<int>(OnnxType::f32) == onnx::TensorProto::FLOAT);

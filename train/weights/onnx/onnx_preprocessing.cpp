@@ -55,7 +55,8 @@ class Preprocessing {
     return graph_.node("Clip", {rounded, graph_.scalar(0.0F), graph_.scalar(255.0F)});
   }
 
-  // Adds black borders where the image is smaller than the crop, a single one right and below.
+  // Adds black borders where the image is smaller than the crop. If the number of missing rows or
+  // columns is odd, the additional one is below or on the right.
   std::string padded(const std::string& x, const std::string& size) {
     const std::string crop = graph_.integers({options_.eval_size});
     const std::string missing =
@@ -80,7 +81,7 @@ class Preprocessing {
     const std::string last = graph_.node("Add", {first, side});
     const std::string crop =
         graph_.node("Slice", {x, first, last, graph_.integers({kRows, kColumns})});
-    // Tells runtimes the shape. 0: as in `crop`.
+    // Makes the shape known to runtimes. 0: the size is that of `crop`.
     return graph_.node(
         "Reshape",
         {crop, graph_.integers({0, options_.channels, options_.eval_size, options_.eval_size})});

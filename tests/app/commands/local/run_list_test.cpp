@@ -61,7 +61,7 @@ TEST_CASE("runs are found with model, best accuracy, epochs, speed, state and ti
   CHECK(rows[1].state == "unfinished");
   CHECK(rows[1].time == "2026-01-01T00:02:00Z");
   CHECK(app::find_runs(folder.path() / "a").at(0).name == (folder.path() / "a").string());
-  CHECK_THROWS_WITH(app::find_runs(folder.path() / "gone"), Contains("is no folder"));
+  CHECK_THROWS_WITH(app::find_runs(folder.path() / "gone"), Contains("is not a folder"));
 }
 
 TEST_CASE("a run whose lock is held is running, also with an old summary") {

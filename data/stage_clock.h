@@ -55,6 +55,7 @@ class StageClock {
 inline void lap(Stage stage) {
   if (StageClock* clock = StageClock::here) clock->lap(stage);
 }
+// Counts one image whose encoded size is `bytes`, and updates the CPU time of the calling thread.
 inline void image_done(int64_t bytes) {
   if (StageClock* clock = StageClock::here) clock->image_done(bytes);
 }

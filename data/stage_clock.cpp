@@ -1,4 +1,4 @@
-#include "data/loader/stage_clock.h"
+#include "data/stage_clock.h"
 
 #include <time.h>
 

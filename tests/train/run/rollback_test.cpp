@@ -1,0 +1,64 @@
+// A rollback that cannot be finished.
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "run_support.h"
+#include "train/checkpoint/resume.h"
+#include "train/control/recovery.h"
+#include "train/report/reporter.h"
+
+using namespace shoal;
+using namespace shoal::train;
+namespace fs = std::filesystem;
+
+namespace {
+
+dist::ControlMessage with_loss(double loss) {
+  dist::ControlMessage message;
+  message.images = 1;
+  message.loss_sum = loss;
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("a rollback that finds only a damaged checkpoint is due in the resumed run") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job =
+      test::job_in(folder.path(), [](Job& j) { j.on_spike = OnSpike::rollback; });
+  dist::Communicator alone = dist::connect(dist::single_process());
+  Trainer trainer(job, alone);
+  fs::create_directories(job.output);
+  CheckpointStore store = checkpoint_store(job.checkpoint_dir, 20);
+  store.open_for_writing();
+  Position position;
+  position.step = 1;
+  const auto entry = store.save(0, 1, std::nullopt, [&](const CheckpointStore::Sink& sink) {
+    write_checkpoint(snapshot(trainer, position, job, {"a", "b", "c", "d"}), sink);
+  });
+  const auto good = store.read(entry);
+  const auto contents = [&](const std::string& bytes) {
+    std::ofstream(store.path(entry), std::ios::binary | std::ios::trunc) << bytes;
+  };
+  contents("damaged");
+
+  Reporter reporter(job, 0, 0);
+  Recovery recovery(job, trainer, store, alone, reporter, position);
+  constexpr int64_t kSpike = 30;
+  for (int64_t step = 1; step < kSpike; ++step) recovery.add_loss(with_loss(1), step);
+  position.step = kSpike + 1;
+  REQUIRE_THROWS_AS(recovery.add_loss(with_loss(100), kSpike), std::runtime_error);
+  CHECK(position.rollback_due == kSpike);
+  CHECK(position.rollbacks == 0);
+  CHECK(position.skip_until == 0);
+
+  position.losses = recovery.losses();
+  contents({good.begin(), good.end()});
+  Recovery resumed(job, trainer, store, alone, reporter, position);
+  resumed.roll_back(position.rollback_due);
+  CHECK(position.rollback_due == 0);
+  CHECK(position.rollbacks == 1);
+  CHECK(position.trouble_start == kSpike);
+  CHECK(position.skip_until == kSpike + 1);
+}
