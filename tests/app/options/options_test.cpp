@@ -192,7 +192,7 @@ TEST_CASE(
   CHECK_THAT(message("sync-bn", "perhaps"), Contains("true or false"));
   CHECK_THAT(message("amp", "tf32"), Contains("off or bf16"));
   CHECK_THAT(message("optimizer", "SGD"), Contains("sgd, rmsprop or adamw"));
-  CHECK_THAT(message("output", ""), Contains("non-empty"));
+  CHECK_THAT(message("output", ""), Contains("not empty"));
   CHECK(message("beta1", "1") ==
         "--beta1 is '1' (hyperparameter); it must be a number from 0 to below 1");
   CHECK_THAT(message("label-smoothing", "1.5"), Contains("from 0 to below 1"));

@@ -45,7 +45,7 @@ TEST_CASE("the hosts of a training job are found without a toolkit's variables")
   environment.erase("SM_CURRENT_HOST");
   for (const auto& [text, part] :
        {std::pair(R"({"hosts": [], "current_host": "a"})", "a list `hosts`"),
-        {R"({"hosts": ["a"]})", "a text `current_host`"},
+        {R"({"hosts": ["a"]})", "`current_host`"},
         {R"({"hosts": ["a", "b"], "current_host": "c"})",
          "current_host is c, which is not in hosts"}}) {
     test::write_text(config, text);
