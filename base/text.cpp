@@ -31,6 +31,13 @@ std::string number(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
+std::optional<int64_t> parse_whole_number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
 std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
   std::string all;
   for (size_t i = 0; i < texts.size(); ++i) all.append(i == 0 ? "" : separator).append(texts[i]);

@@ -2,6 +2,7 @@
 // Text: formatting, wrapping and UTF-8.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ std::string hex(uint64_t value);
 
 // Returns the shortest text that reads back as the same number.
 std::string number(double value);
+
+// Returns the number >= 0 whose decimal digits are `text`; nothing for other text.
+std::optional<int64_t> parse_whole_number(std::string_view text);
 
 // Returns the texts with `separator` between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");

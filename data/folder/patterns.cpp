@@ -3,10 +3,11 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+
+#include "base/text.h"
 
 namespace shoal::data {
 namespace {
@@ -16,19 +17,12 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxNames = 1'000'000;
 constexpr size_t kMaxSearches = 10'000;  // each reads the whole folder
 
-std::optional<int64_t> whole_number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
 // Returns the texts that can replace one pair of braces. `inside`: the text between the braces.
 std::vector<std::string> alternatives(const std::string& inside, const std::string& pattern) {
   std::vector<std::string> words;
   if (const size_t dots = inside.find(".."); dots != std::string::npos) {
     const std::string first = inside.substr(0, dots);
-    const auto from = whole_number(first), to = whole_number(inside.substr(dots + 2));
+    const auto from = parse_whole_number(first), to = parse_whole_number(inside.substr(dots + 2));
     if (!from || !to || *to < *from)
       throw std::invalid_argument("'{" + inside + "}' in " + pattern +
                                   " is malformed; write {FIRST..LAST}, such as {000000..000012}");

@@ -7,9 +7,6 @@
 
 namespace shoal::data {
 
-// Returns the value of a text that is a whole number of 0 or more.
-std::optional<int64_t> number_of(std::string_view text);
-
 // Returns a name without folder and extension.
 std::string_view stem_of(std::string_view name);
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/text.h"
 #include "data/labels/devkit.h"
 #include "data/labels/image_key.h"
 #include "data/labels/mat_file.h"
@@ -69,8 +70,9 @@ LabelFile::LabelFile(const std::string& path, const std::string& synsets,
       std::filesystem::is_regular_file(path) ? open_devkit(path) : std::nullopt;
   std::istringstream truth(kit ? kit->ground_truth : "");
   const std::vector<std::string> lines = kit ? lines_of(truth, path) : lines_of(path);
-  numbered_ = std::all_of(lines.begin(), lines.end(),
-                          [](const std::string& line) { return number_of(line).has_value(); });
+  numbered_ = std::all_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return parse_whole_number(line).has_value();
+  });
   if (!numbered_ && !synsets.empty())
     throw std::invalid_argument("--val-synsets cannot be used here: " + path +
                                 " names the classes itself");
@@ -93,7 +95,7 @@ LabelFile::LabelFile(const std::string& path, const std::string& synsets,
 void LabelFile::read_numbers(const std::vector<std::string>& lines,
                              const std::map<int64_t, std::string>& names) {
   for (size_t i = 0; i < lines.size(); ++i) {
-    const auto found = names.find(*number_of(lines[i]));
+    const auto found = names.find(*parse_whole_number(lines[i]));
     if (found == names.end()) refuse_line(path_, i, "no class has the number " + lines[i]);
     by_number_[static_cast<int64_t>(i) + 1] = found->second;
   }
@@ -110,11 +112,11 @@ void LabelFile::read_pairs(const std::vector<std::string>& lines,
     const auto [found, fresh] = by_name_.emplace(stem_of(words[0]), words[1]);
     if (!fresh && found->second != words[1])
       refuse_line(path_, i, "another line gives " + words[0] + " another class");
-    numbers = numbers && number_of(words[1]) && !names.contains(words[1]);
+    numbers = numbers && parse_whole_number(words[1]) && !names.contains(words[1]);
   }
   if (!numbers) return;
   for (auto& [image, name] : by_name_) {
-    const int64_t number = *number_of(name);
+    const int64_t number = *parse_whole_number(name);
     if (number >= static_cast<int64_t>(known.size()))
       throw std::invalid_argument(path_ + ": the class " + name + " of " + image +
                                   " is not below " + std::to_string(known.size()) +
@@ -147,7 +149,7 @@ std::map<int64_t, std::string> read_synsets(const std::string& path) {
   const std::vector<std::string> lines = lines_of(path);
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<std::string> words = words_of(lines[i]);
-    const auto number = words.size() < 2 ? std::nullopt : number_of(words[1]);
+    const auto number = words.size() < 2 ? std::nullopt : parse_whole_number(words[1]);
     if (!number)
       refuse_line(path, i, "expected a class and its number in the devkit, as in `n02119789 1`");
     if (!names.emplace(*number, words[0]).second)

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/error.h"
 #include "data/image/transform.h"
 #include "data/loader/bad_image_log.h"
 #include "data/loader/block_signals.h"
@@ -50,36 +51,35 @@ BatchPlan make_plan(const Source& source, const LoaderOptions& options) {
 }
 
 LoaderOptions checked(LoaderOptions options, const Source& source) {
-  const auto require = [](bool good, const std::string& message) {
-    if (!good) throw std::invalid_argument(message);
-  };
   check_transform(options.transform);
   check_mix(options.mix);
-  require(options.batch_size >= 1, "the batch size must be at least 1");
-  require(options.world_size >= 1 && options.rank >= 0 && options.rank < options.world_size,
-          "the rank must be between 0 and the world size");
-  require(!options.train || !options.mix.mixes() || options.batch_size % 2 == 0,
-          "mixup and cutmix mix images in pairs: the batch size must be even, not " +
-              std::to_string(options.batch_size));
-  require(options.repeats >= 1 && options.repeats <= 64,
-          "an epoch can repeat each image 1 to 64 times, not " + std::to_string(options.repeats));
+  require_valid(options.batch_size >= 1, "the batch size must be at least 1");
+  require_valid(options.world_size >= 1 && options.rank >= 0 && options.rank < options.world_size,
+                "the rank must be between 0 and the world size");
+  require_valid(!options.train || !options.mix.mixes() || options.batch_size % 2 == 0,
+                "mixup and cutmix mix images in pairs: the batch size must be even, not " +
+                    std::to_string(options.batch_size));
+  require_valid(
+      options.repeats >= 1 && options.repeats <= 64,
+      "an epoch can repeat each image 1 to 64 times, not " + std::to_string(options.repeats));
   const Progression& sides = options.progression;
-  require(
+  require_valid(
       sides.smallest == 0 || sides.images_per_step % (options.batch_size * options.world_size) == 0,
       "with a size schedule, a step must consist of whole batches");
-  require(sides.smallest == 0 ||
-              (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
-          "the smallest size must be a multiple of 32 pixels, and at most the largest");
-  require(source.access() == Access::random || options.repeats == 1,
-          "images of a stream cannot be repeated within an epoch");
-  require(options.balance >= 0 && options.balance <= 1, "the balance must be from 0 to 1");
-  require(options.balance == 0 || (source.access() == Access::random &&
-                                   options.order == Order::random && options.repeats == 1),
-          "class-balanced sampling needs a dataset, the random order, and no repeats");
-  require(!options.train || make_plan(source, options).batches() > 0,
-          "there are " + std::to_string(source.size()) +
-              " training images, fewer than one batch over all processes (" +
-              std::to_string(options.batch_size * options.world_size) + "): lower the batch size");
+  require_valid(sides.smallest == 0 ||
+                    (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
+                "the smallest size must be a multiple of 32 pixels, and at most the largest");
+  require_valid(source.access() == Access::random || options.repeats == 1,
+                "images of a stream cannot be repeated within an epoch");
+  require_valid(options.balance >= 0 && options.balance <= 1, "the balance must be from 0 to 1");
+  require_valid(options.balance == 0 || (source.access() == Access::random &&
+                                         options.order == Order::random && options.repeats == 1),
+                "class-balanced sampling needs a dataset, the random order, and no repeats");
+  require_valid(!options.train || make_plan(source, options).batches() > 0,
+                "there are " + std::to_string(source.size()) +
+                    " training images, fewer than one batch over all processes (" +
+                    std::to_string(options.batch_size * options.world_size) +
+                    "): lower the batch size");
   options.threads = std::max(options.threads, 1);
   options.batches_ahead = std::max(options.batches_ahead, 1);
   return options;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "data/random.h"
 
 namespace shoal::data {
@@ -93,27 +94,24 @@ void mix_row(const MixOptions& options, const MixRequest& request, Row& row) {
 }
 
 void check_mix(const MixOptions& options) {
-  const auto require = [](bool good, const char* message) {
-    if (!good) throw std::invalid_argument(message);
-  };
-  require(std::isfinite(options.mixup) && options.mixup >= 0,
-          "mixup must be 0 (off) or a positive number");
-  require(std::isfinite(options.cutmix) && options.cutmix >= 0,
-          "cutmix must be 0 (off) or a positive number");
-  require(
+  require_valid(std::isfinite(options.mixup) && options.mixup >= 0,
+                "mixup must be 0 (off) or a positive number");
+  require_valid(std::isfinite(options.cutmix) && options.cutmix >= 0,
+                "cutmix must be 0 (off) or a positive number");
+  require_valid(
       options.mix >= 0 && options.mix <= 1 && options.switch_mix >= 0 && options.switch_mix <= 1,
       "the probabilities of mixing and of cutmix must be between 0 and 1");
-  require(options.mode != MixMode::batch || !options.mixes() || options.group > 0,
-          "mixing per step needs the number of images in a step");
-  require(options.erase >= 0 && options.erase <= 1,
-          "the probability of erasing must be between 0 and 1");
-  require(options.erase_count >= 1 && options.erase_count <= kMaxErasures,
-          "the number of erased rectangles must be between 1 and 4");
-  require(options.erase_area_min > 0 && options.erase_area_min <= options.erase_area_max &&
-              options.erase_area_max <= 1,
-          "the erased fraction of the area must be a range within (0, 1]");
-  require(options.erase_ratio > 0 && options.erase_ratio <= 1,
-          "the smallest aspect ratio of an erased rectangle must be in (0, 1]");
+  require_valid(options.mode != MixMode::batch || !options.mixes() || options.group > 0,
+                "mixing per step needs the number of images in a step");
+  require_valid(options.erase >= 0 && options.erase <= 1,
+                "the probability of erasing must be between 0 and 1");
+  require_valid(options.erase_count >= 1 && options.erase_count <= kMaxErasures,
+                "the number of erased rectangles must be between 1 and 4");
+  require_valid(options.erase_area_min > 0 && options.erase_area_min <= options.erase_area_max &&
+                    options.erase_area_max <= 1,
+                "the erased fraction of the area must be a range within (0, 1]");
+  require_valid(options.erase_ratio > 0 && options.erase_ratio <= 1,
+                "the smallest aspect ratio of an erased rectangle must be in (0, 1]");
 }
 
 }  // namespace shoal::data

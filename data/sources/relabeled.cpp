@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text.h"
 #include "data/labels/image_key.h"
 
 namespace shoal::data {
@@ -83,7 +84,7 @@ std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64
   std::vector<int32_t> labels;
   std::set<int64_t> different;
   for (const std::string& name : names) {
-    const auto number = number_of(name);
+    const auto number = parse_whole_number(name);
     if (!number || *number >= limit || !different.insert(*number).second) return {};
     labels.push_back(static_cast<int32_t>(*number));
   }
