@@ -213,7 +213,8 @@ class Watch {
                                : "failed with exit code " + std::to_string(code_of(worker)) +
                                      "; see its message above");
     print_error(text + (workers_.size() > 1 ? "; stopping the other processes of this host" : ""));
-    // A worker killed by a signal writes no failure file. Overwrite what a peer may have written.
+    // A worker killed by a signal writes no failure file. Replaces that of a peer, which only
+    // reports a consequence.
     write_failure_file(plan_.failure_file, text, silent);
   }
 

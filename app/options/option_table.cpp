@@ -131,8 +131,8 @@ void add_length(std::vector<Option>& table) {
                             "processes that divides it)")
            .replaced_by("batch-size"),
        row("accumulate", kTrain, "N",
-           "Forward passes per step (gradient accumulation); computed if both batch sizes are "
-           "given",
+           "Forward passes per step (gradient accumulation); computed if --batch-size and "
+           "--global-batch-size are given",
            JOB(accumulate))
            .within(1, 1 << 16)
            .changes_results(MayDiffer::never, kStartAnew),
@@ -153,7 +153,8 @@ void add_general(std::vector<Option>& table) {
            FIELD(config))
            .unset_is("none"),
        row("strict-hyperparameters", kTrain, "",
-           "Stop with an error if a hyperparameter has an unknown name",
+           "SageMaker: stop with an error if the name of a hyperparameter is not known, instead of "
+           "ignoring it",
            FIELD(strict_hyperparameters)),
        help_row()});
 }

@@ -61,7 +61,8 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .changes_results(),
        choice<data::MixMode>("mixup-mode", kTrain,
                              "Draw mixup and cutmix per step (batch), per pair of images (pair) or "
-                             "per image (elem); half: as pair, with half the steps per epoch",
+                             "per image (elem); half: as pair, but a pair becomes one image, so an "
+                             "epoch has half the steps",
                              {{"batch", data::MixMode::batch},
                               {"pair", data::MixMode::pair},
                               {"elem", data::MixMode::elem},
@@ -110,7 +111,7 @@ void add_augmentation(std::vector<Option>& table) {
   add(table, group,
       {checked_row("auto-augment", "POLICY",
                    "Augmentation policy: " + data::augment::policy_names() +
-                       " (names as in timm and torchvision)",
+                       " (as in timm and torchvision; other numbers are allowed)",
                    data::augment::parse_policy, JOB(augment.policy))
            .off_is("none"),
        checked_row("color-jitter", "X|B,C,S|B,C,S,H",

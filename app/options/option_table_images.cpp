@@ -63,7 +63,7 @@ void add_splits(std::vector<Option>& table) {
            .unset_is("the class comes with each image"),
        row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
-           "ImageNet's devkit, or lines `CLASS NUMBER`",
+           "ImageNet's devkit, or lines of a class name and its number",
            JOB(val_synsets))
            .unset_is("--val-labels contains the names"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",

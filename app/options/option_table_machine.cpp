@@ -304,8 +304,8 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.raw_share))
            .within(0, 1),
        row("index", kPack | kPrepare, "",
-           "Store an index with each baseline JPEG, for decoding only the crop (up to 4 % of its "
-           "size)",
+           "Store an index with each baseline JPEG, so that training decodes only the crop; adds "
+           "up to 4 % to the file",
            FIELD(pack.index)),
        memory_row(
            "shard-size", kPack | kPrepare | kCommon,

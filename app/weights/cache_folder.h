@@ -7,8 +7,9 @@
 
 namespace shoal::app {
 
-// Returns weights/ in SHOAL_CACHE, in shoal/ of SageMaker's warm pool folder or of XDG_CACHE_HOME,
-// or in ~/.cache/shoal, whichever variable is set first. Empty if none is, not even HOME.
+// Returns the folder of downloaded weights. The first variable that is set decides: SHOAL_CACHE
+// (…/weights), SageMaker's warm pool folder (…/shoal/weights), XDG_CACHE_HOME (…/shoal/weights),
+// HOME (…/.cache/shoal/weights). Empty if none is set.
 std::string weights_cache_folder(const dist::Variables& environment);
 
 }  // namespace shoal::app

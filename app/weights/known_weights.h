@@ -23,9 +23,9 @@ struct KnownWeights {
   bool is_torchvision() const { return name.starts_with("torchvision:"); }
 };
 
-// All rows, in the order of `shoal weights`: by publisher, then by model. For a name without
-// version or tag, the last torchvision row of the model (V2 before V1) or the first timm row
-// counts.
+// All rows, in the order of `shoal weights`: by publisher, then by model. A name without
+// version means the model's last torchvision row, its newest version. A name without tag means the
+// model's first timm row.
 const std::vector<KnownWeights>& known_weights();
 
 }  // namespace shoal::app

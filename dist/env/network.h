@@ -77,8 +77,8 @@ std::string store_host(const Env& env);
 // socket. Throws std::system_error.
 int bound_socket(const std::string& address, uint16_t port);
 
-// The ports that shoal chooses. They are below Linux's ephemeral range, in which an outgoing
-// connection could take a port before its user opens it.
+// Range from which shoal chooses ports. It is below Linux's ephemeral range, where an outgoing
+// connection could take a chosen port before shoal listens on it.
 inline constexpr uint16_t kFirstPort = 20000, kPortCount = 12000;
 
 // Returns one of these ports that is currently free on all addresses of this host. Throws

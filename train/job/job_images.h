@@ -9,8 +9,8 @@ namespace shoal::train {
 // Checks crops, erased areas, and sizes and strengths by epoch. Throws UserError naming the option.
 void check_images(const Job& job);
 
-// Returns the sizes and strengths by epoch, for a run of job.epochs. Throws UserError naming the
-// option.
+// Returns the image size and the strength of augmentation for each of job.epochs epochs
+// (--size-schedule, --strength-schedule). Throws UserError naming the option.
 data::Progression progression_of(const Job& job);
 
 // Returns the loader options without per-host sharding. Call rank_loader_options() instead.

@@ -64,7 +64,8 @@ const PickleValue& entry_of(const PickleValue& dict, const std::string& name, Ki
   return *value;
 }
 
-// Calls use(key, value) for each item of a dict, in the order of the file. The texts are copied.
+// Calls use(key, value) for each item of a dict, in the order of the file. Charges the memory of
+// copies of both texts to the file's budget.
 template <class Use>
 void for_each_item(TorchArchive& file, const PickleValue& dict, Kind kind, Use use) {
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {

@@ -10,9 +10,9 @@ namespace shoal::train {
 class WeightAverage {
  public:
   void add(const NamedTensors& weights);
-  // The mean of what was added and of `more`, in the dtypes of what was added first.
+  // Returns the mean over all added tensors and `more`, with the dtypes of the first call of add().
   NamedTensors mean_with(const NamedTensors& more) const;
-  NamedTensors mean() const;  // of what was added, at least one
+  NamedTensors mean() const;  // over the added tensors; add() must have been called
 
  private:
   NamedTensors sums_;  // in double; integers: the last value

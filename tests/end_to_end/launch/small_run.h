@@ -19,8 +19,8 @@ class SmallRun {
   // Returns the command `shoal train …` that writes to output(name).
   std::vector<std::string> words(const std::string& name,
                                  const std::vector<std::string>& more = {}) const;
-  // Fails the test unless the last checkpoint of the run in output(name), or in the folder
-  // `checkpoints`, equals that of the reference run: every tensor, the position and the settings.
+  // Fail the test unless the last checkpoint equals that of the reference run: every tensor, the
+  // position and the settings. The first looks in output(name), the second in `checkpoints`.
   void require_same(const std::string& name) const;
   void require_same_checkpoints(const std::filesystem::path& checkpoints) const;
   // Likewise, but compares only the weights.

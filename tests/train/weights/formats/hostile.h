@@ -13,7 +13,7 @@ inline std::string little_endian(uint64_t value, size_t bytes) {
   return {reinterpret_cast<const char*>(&value), bytes};
 }
 
-// A pickled 32-bit integer, text and tuple.
+// Return the pickle of a value: an integer of at most 32 bits, a text, a tuple.
 inline std::string pickled(int64_t value) {
   return "J" + little_endian(static_cast<uint64_t>(value), 4);
 }
