@@ -35,7 +35,7 @@ struct Portion {
 
 // Augmentations of a training image after crop and flips, applied in this order.
 struct AugmentOptions {
-  // These options change the result.
+  // These options change pixels.
   std::string policy = "none";     // see augment/policy.h
   std::string color_jitter = "0";  // strength, see augment/settings.h; 0: off
   double grayscale = 0;            // probability of converting to gray

@@ -63,9 +63,9 @@ void add_splits(std::vector<Option>& table) {
            .unset_is("the class comes with each image"),
        row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
-           "ImageNet's devkit, or lines of a class name and its number",
+           "ImageNet's devkit, or a text file with a class name and its number on each line",
            JOB(val_synsets))
-           .unset_is("--val-labels contains the names"),
+           .unset_is("none: --val-labels contains class names"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
            "Feature names in TFRecords: image=KEY,label=KEY and optionally "
            "class=KEY,name=KEY,label-offset=N,raw=TYPE,shape=HxWxC",

@@ -154,7 +154,7 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            "Folder that caches listings of large data folders and seek indexes (see --seek-index)",
            JOB(cache_dir))
            .unset_is("OUTPUT/cache for train, none for other commands; on SageMaker the warm "
-                     "pool's folder, else TMPDIR/shoal-cache"),
+                     "pool's folder or, without a warm pool, TMPDIR/shoal-cache"),
        memory_row("cache", kTrain | kBench,
                   "Memory per process for caching encoded training images, useful with slow disks; "
                   "0: no cache",

@@ -175,8 +175,9 @@ void add_normalization(std::vector<Option>& table) {
        channels_row(),
        channel_row("mean", "Per-channel mean, subtracted after scaling pixels to 0..1", parse_mean,
                    &train::Job::mean, &Normalization::mean),
-       channel_row("std", "Per-channel standard deviation; divides after --mean", parse_std,
-                   &train::Job::std, &Normalization::std)});
+       channel_row(
+           "std", "Per-channel standard deviation; divides pixel values after --mean is subtracted",
+           parse_std, &train::Job::std, &Normalization::std)});
 }
 
 }  // namespace

@@ -34,8 +34,9 @@ void add_results(std::vector<Option>& table) {
            FIELD(eval.real_labels))
            .unset_is("none"),
        row("subset", kEval, "all|data|FILE",
-           "Classes that the model may predict: all, the classes of the images (data; for "
-           "ImageNet-A, ImageNet-R), or those in FILE, one name per line",
+           "Classes that the model may predict. all: every class; data: only those of the images, "
+           "as "
+           "for ImageNet-A and -R; FILE: those named in it, one per line",
            FIELD(eval.subset)),
        row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
        row("topk", kPredict | kCommon, "N",

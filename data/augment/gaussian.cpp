@@ -39,8 +39,8 @@ int64_t mirrored(int64_t i, int64_t count) {
 
 }  // namespace
 
-// Runs the vertical pass first. The horizontal pass uses the same kernel: its "input rows" are one
-// row, each shifted by another 3 bytes.
+// Runs the vertical pass first. The horizontal pass uses the same kernel: instead of pointers to
+// successive rows it passes pointers into one row, each 3 bytes (one pixel) after the previous one.
 void Editor::gaussian_blur(double deviation, uint8_t* pixels, const Size& size) {
   const auto weights = weights_of(deviation);
   const int64_t row = 3 * size.width, padded = 3 * (size.width + 2 * kReach) + 64;

@@ -11,8 +11,8 @@ namespace {
 
 using Kind = Policy::Kind;
 
-// A setting after the policy's name: a key followed by a number or a word. `part` is its whole
-// text.
+// A setting after the policy's name: a key followed by a number or a word. `part`: key and value as
+// the user wrote them.
 struct Setting {
   std::string part, key, value;
 };

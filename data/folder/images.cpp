@@ -101,7 +101,8 @@ std::vector<std::string> files_below(const std::string& folder, LeftOut& left_ou
     }
     const bool hidden = entry->path().filename().string().starts_with('.');
     const bool set = !hidden && entry->is_directory() && is_sharded_set(path);
-    if (entry->is_directory() && (hidden || set || is_loop(*entry))) entry.disable_recursion_pending();
+    if (entry->is_directory() && (hidden || set || is_loop(*entry)))
+      entry.disable_recursion_pending();
     if (hidden && entry->is_regular_file()) ++left_out.hidden;
     if (set || (!hidden && entry->is_regular_file())) files.push_back(path);
   }

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "data/image/crop.h"
-#include "data/stage_clock.h"
 #include "data/random.h"
+#include "data/stage_clock.h"
 
 namespace shoal::data {
 namespace {

@@ -79,8 +79,8 @@ struct Kernels {
   void (*decode_two)(Stream& one, Stream& other);
   // Skips `blocks` blocks without storing coefficients. Needs no begin().
   void (*walk)(Stream& stream, int64_t blocks);
-  // Copies the bytes [from, to), or those before the first marker, and removes their stuffing (ff
-  // 00 becomes ff). Returns the end of the copy. Overwrites up to 64 bytes after it.
+  // Copies the bytes [from, to), but stops at the first marker, and removes stuffing (ff 00 becomes
+  // ff). Returns the end of the copy. Overwrites up to 64 bytes after it.
   uint8_t* (*unstuff)(const uint8_t* from, const uint8_t* to, uint8_t* out);
 
   // Dequantizes coefficients and applies the accurate integer IDCT of the Independent JPEG Group

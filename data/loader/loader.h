@@ -33,8 +33,8 @@
 
 #include "data/data_options.h"
 #include "data/loader/batch.h"
-#include "data/stage_clock.h"
 #include "data/source.h"
+#include "data/stage_clock.h"
 #include "data/stream/epoch.h"
 
 namespace shoal::data {

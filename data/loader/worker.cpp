@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "data/errors.h"
 #include "data/loader/mix.h"
-#include "data/stage_clock.h"
 #include "data/random.h"
+#include "data/stage_clock.h"
 
 namespace shoal::data {
 

@@ -1,5 +1,6 @@
 #pragma once
-// The work of one loader thread: turns tickets into batch rows.
+// The work of one loader thread: decodes, transforms and augments the image of a ticket (feed.h)
+// into its row of the batch.
 
 #include <chrono>
 #include <cstdint>

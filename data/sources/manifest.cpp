@@ -138,8 +138,7 @@ class ManifestScan {
         image.text = scan_.place_of(name->get<std::string>());
     }
     if (!found) refuse("there is no label: a number >= 0 or the name of a class");
-    if (count > 1)
-      refuse("there are several labels (" + names + "); keep only one");
+    if (count > 1) refuse("there are several labels (" + names + "); keep only one");
     set_label(*found, scan_, image);
   }
 

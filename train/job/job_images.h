@@ -6,7 +6,8 @@
 
 namespace shoal::train {
 
-// Checks crops, erased areas, and sizes and strengths by epoch. Throws UserError naming the option.
+// Checks the options for crops, random erasing, and the image sizes and augmentation strengths of
+// the epochs. Throws UserError naming the option.
 void check_images(const Job& job);
 
 // Returns the image size and the strength of augmentation for each of job.epochs epochs

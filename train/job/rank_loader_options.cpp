@@ -6,7 +6,8 @@ namespace shoal::train {
 
 data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
-  // --balance computes the counts of the classes for exactly the images of an epoch's steps.
+  // --balance counts classes over exactly the images that an epoch's steps use, so the loader must
+  // know how many these are.
   if (train && (job.ranks_have_own_images() || job.balance > 0))
     options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
   options.hosts = job.world_size / job.local_world_size;

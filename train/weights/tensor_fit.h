@@ -29,7 +29,8 @@ struct Fit {
   bool complete() const { return misfits.empty(); }
   // Whether all would fit if the model had one channel instead of three.
   bool needs_gray() const;
-  // Share of the tensors of both that fit, 0 to 1.
+  // Returns the share, 0 to 1, of all tensors of the file and the model that match in name and
+  // shape.
   double share() const;
 };
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "data/errors.h"
-#include "data/stage_clock.h"
 #include "data/random.h"
+#include "data/stage_clock.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;

@@ -1,5 +1,5 @@
-// Tests shoal inspect and average, weights in other programs' names, --load-partial, and resuming a
-// checkpoint of PyTorch's imagenet example.
+// Tests shoal inspect and average, weights whose tensors are named as in other programs,
+// --load-partial, and resuming a checkpoint of PyTorch's imagenet example.
 
 #include <catch2/catch.hpp>
 #include <cmath>
