@@ -141,45 +141,5 @@ class Results(Recorded):
             jobs.resolve_sources(self.sagemaker, channels)
 
 
-class Searching(Recorded):
-    def test_search_joins_pages_and_passes_filters_on(self):
-        filters = [("Tags.project", "Equals", "imagenet"), ("TrainingJobName", "Contains", "b0")]
-        request = {
-            "Resource": "TrainingJob",
-            "SortBy": "CreationTime",
-            "SortOrder": "Descending",
-            "MaxResults": 3,
-            "SearchExpression": {
-                "Filters": [
-                    {"Name": "Tags.project", "Operator": "Equals", "Value": "imagenet"},
-                    {"Name": "TrainingJobName", "Operator": "Contains", "Value": "b0"},
-                ]
-            },
-        }
-
-        def results(*names):
-            return [{"TrainingJob": {"TrainingJobName": name}} for name in names]
-
-        self.stub.add_response("search", {"Results": results("a", "b"), "NextToken": "x"}, request)
-        self.stub.add_response(
-            "search", {"Results": results("c", "d")}, request | {"NextToken": "x"}
-        )
-        found = jobs.search(self.sagemaker, filters, 3)
-        self.assertEqual([one["TrainingJobName"] for one in found], ["a", "b", "c"])
-
-    def test_the_summary_line_has_time_status_instances_and_accuracy(self):
-        found = description(
-            "Completed",
-            FinalMetricDataList=[
-                {"MetricName": "valid:acc1", "Value": 77.25, "Timestamp": TIME},
-                {"MetricName": "train:loss", "Value": 1.0, "Timestamp": TIME},
-            ],
-        )
-        self.assertEqual(
-            jobs.summary_line(found),
-            "2026-01-02 03:04  Completed  job-1  2 x ml.c5.xlarge  valid:acc1=77.25",
-        )
-
-
 if __name__ == "__main__":
     unittest.main()
