@@ -22,13 +22,11 @@ from tasks import SOURCE
 def newest_job(sagemaker, task):
     """Returns the description of the task's newest job, or None."""
     pages = sagemaker.get_paginator(f"list_{task.kind.lower()}_jobs").paginate(
-        NameContains=task.prefix, SortBy="CreationTime", SortOrder="Descending"
+        NameContains=task.prefix
     )
-    for page in pages:
-        for entry in page[f"{task.kind}JobSummaries"]:
-            name = entry[f"{task.kind}JobName"]
-            if not re.fullmatch(re.escape(task.prefix) + r"\d{8}-\d{6}", name):
-                continue
+    names = [entry[f"{task.kind}JobName"] for page in pages for entry in page[f"{task.kind}JobSummaries"]]
+    for name in sorted(names, reverse=True):  # a name ends with the time
+        if re.fullmatch(re.escape(task.prefix) + r"\d{8}-\d{6}", name):
             found = jobs.describe(sagemaker, name, task.kind)
             # Project a-b with task c, and project a with task b-c, have jobs of the same names.
             if jobs.result_address(found, "output").startswith(f"{task.folder}/{name}/"):

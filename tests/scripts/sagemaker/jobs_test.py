@@ -1,34 +1,15 @@
 """Tests jobs.py with botocore's Stubber and recorded answers: moto completes every job at once."""
 
 import contextlib
-import datetime
 import io
 import unittest
 
 import boto3
 from botocore.stub import Stubber
 
-import support  # noqa: F401  (sets the module path)
+from support import description
 import jobs
 from errors import UserError
-
-TIME = datetime.datetime(2026, 1, 2, 3, 4)
-
-
-def description(status, **more):
-    return {
-        "TrainingJobName": "job-1",
-        "TrainingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:training-job/job-1",
-        "ModelArtifacts": {"S3ModelArtifacts": ""},
-        "TrainingJobStatus": status,
-        "SecondaryStatus": more.pop("second", status),
-        "CreationTime": TIME,
-        "AlgorithmSpecification": {"TrainingInputMode": "File"},
-        "StoppingCondition": {"MaxRuntimeInSeconds": 60},
-        "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs/"},
-        "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1},
-    } | more
-
 
 class Recorded(unittest.TestCase):
     def setUp(self):

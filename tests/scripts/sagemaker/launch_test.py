@@ -54,7 +54,7 @@ class Launching(unittest.TestCase):
 
     def test_every_violation_is_one_line_and_no_job_is_started(self):
         with mock.patch("boto3.client", side_effect=AssertionError("asked")):
-            code, out, err = launch(*words(**{"job-name": "a_b", "role": "me"}), "--retries", "31")
+            code, out, err = launch(*words(**{"job-name": "a_b", "role": "arn:me"}), "--retries", "31")
         self.assertEqual((code, out), (2, ""))
         self.assertEqual(len(err.splitlines()), 3, err)
         for line, field in zip(

@@ -1,6 +1,7 @@
 """Shared by the tests of scripts/sagemaker: the module path, valid settings, running launch.py."""
 
 import contextlib
+import datetime
 import io
 import os
 import sys
@@ -21,6 +22,23 @@ os.environ |= {
 
 ROLE = "arn:aws:iam::123456789012:role/shoal"
 IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/shoal:1"
+TIME = datetime.datetime(2026, 1, 2, 3, 4)
+
+
+def description(status, **more):
+    """Returns the description of the training job job-1."""
+    return {
+        "TrainingJobName": "job-1",
+        "TrainingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:training-job/job-1",
+        "ModelArtifacts": {"S3ModelArtifacts": ""},
+        "TrainingJobStatus": status,
+        "SecondaryStatus": more.pop("second", status),
+        "CreationTime": TIME,
+        "AlgorithmSpecification": {"TrainingInputMode": "File"},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+        "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs/"},
+        "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1},
+    } | more
 
 
 def job(**more):
