@@ -150,27 +150,28 @@ def run_search(arguments):
     return 0
 
 
-def main(words):
+def main(words, program="launch.py"):
     if not words or words[0] in ("-h", "--help"):
         print(__doc__.strip())
         return 0
+    name = program.removesuffix(".py")  # for messages
     command = words[0] if words[0] in COMMANDS else "train"
-    arguments = parser_of(command).parse_args(words[1:] if command == words[0] else words)
+    arguments = parser_of(command, program).parse_args(words[1:] if command == words[0] else words)
     try:
         return globals()[f"run_{command}"](arguments)
     except UserError as error:
         for sentence in error.sentences:
-            print(f"launch: error: {sentence}", file=sys.stderr)
+            print(f"{name}: error: {sentence}", file=sys.stderr)
         return 2
     except ClientError as error:
         answer = error.response["Error"]
         print(
-            f"launch: error: {error.operation_name}: {answer['Message']} ({answer['Code']})",
+            f"{name}: error: {error.operation_name}: {answer['Message']} ({answer['Code']})",
             file=sys.stderr,
         )
         return 1
     except BotoCoreError as error:
-        print(f"launch: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
 
 
