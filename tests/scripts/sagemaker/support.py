@@ -2,10 +2,13 @@
 
 import contextlib
 import datetime
+import importlib.util
 import io
 import os
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "scripts/sagemaker"
@@ -67,14 +70,28 @@ def words(**more):
     return [word for name, value in found.items() for word in (f"--{name}", value)]
 
 
+def called(main, arguments):
+    """Calls a program's main() in this process. Returns (exit code, stdout, stderr)."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = end.code
+    return code, out.getvalue(), err.getvalue()
+
+
 def launch(*arguments):
     """Runs launch.py in this process. Returns (exit code, stdout, stderr)."""
     import launch as program
 
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = program.main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            code = end.code
-    return code, out.getvalue(), err.getvalue()
+    return called(program.main, arguments)
+
+
+def emulate(*arguments):
+    """Runs emulate in this process. Returns (exit code, stdout, stderr)."""
+    loader = SourceFileLoader("emulate", str(SCRIPTS / "emulate"))
+    program = importlib.util.module_from_spec(importlib.util.spec_from_loader("emulate", loader))
+    loader.exec_module(program)
+    with mock.patch("aws.client"):  # emulate replaces it
+        return called(program.main, arguments)
