@@ -24,7 +24,9 @@ def newest_job(sagemaker, task):
     pages = sagemaker.get_paginator(f"list_{task.kind.lower()}_jobs").paginate(
         NameContains=task.prefix
     )
-    names = [entry[f"{task.kind}JobName"] for page in pages for entry in page[f"{task.kind}JobSummaries"]]
+    names = [
+        entry[f"{task.kind}JobName"] for page in pages for entry in page[f"{task.kind}JobSummaries"]
+    ]
     for name in sorted(names, reverse=True):  # a name ends with the time
         if re.fullmatch(re.escape(task.prefix) + r"\d{8}-\d{6}", name):
             found = jobs.describe(sagemaker, name, task.kind)
@@ -76,7 +78,9 @@ class Chain:
         name, what, part = SOURCE.fullmatch(source).groups()
         used = self.tasks[name]
         if what == "state":
-            return used.settings.get("checkpoints", f"{used.folder}/state").rstrip("/") + (part or "/")
+            return used.settings.get("checkpoints", f"{used.folder}/state").rstrip("/") + (
+                part or "/"
+            )
         if name not in self.found:
             found = newest_job(self.sagemaker(used), used)
             if not found or jobs.status_of(found) != "Completed":
@@ -99,7 +103,8 @@ class Chain:
             settings.setdefault("checkpoints", f"{task.folder}/state")
         if "channels" in settings:
             settings["channels"] = {
-                name: channel | {"source": self.address(task, f"channels: {name}", channel["source"])}
+                name: channel
+                | {"source": self.address(task, f"channels: {name}", channel["source"])}
                 for name, channel in settings["channels"].items()
             }
         if settings.get("source"):
@@ -148,8 +153,8 @@ class Chain:
             if self.complete(task, made, newest_job(self.sagemaker(task), task), wait):
                 continue
             submission.notes(made)
+            say(task, f"starting {made.job}")
             submission.start(made, task.settings, self.arguments.create, clean)
-            say(task, f"started {made.job}")
             if not wait:
                 continue
             found = jobs.wait(self.sagemaker(task), made.job, self.arguments.poll, kind=task.kind)

@@ -48,7 +48,11 @@ def command(settings):
     options = settings.get("pack_options", [])
     form = settings.get("prepare")
     if form is None:
-        return ["shoal", "pack"], [SOURCE, f"{RESULT}/{settings.get('pack', 'train.pack')}", *options]
+        return ["shoal", "pack"], [
+            SOURCE,
+            f"{RESULT}/{settings.get('pack', 'train.pack')}",
+            *options,
+        ]
     if form not in FORMS:
         raise UserError(f"prepare is '{form}'; it must be one of {', '.join(FORMS)}")
     if "pack" in settings:
@@ -73,7 +77,7 @@ def images_input(source):
 
 
 def processing_request(settings):
-    """Returns the request. SageMaker downloads `source` first and uploads the results at the end."""
+    """Returns the request. SageMaker downloads `source` first and uploads the results last."""
     need(settings, "image", "role", "output", "instances")
     if not settings.get("download"):
         need(settings, "source")

@@ -50,7 +50,10 @@ def read_task(path, name, own, shared, options):
     values = merged({key: value for key, value in shared.items() if key in known}, own)
     given = {key: value for key, value in options.items() if key in known}
     return Task(
-        name, "Processing" if job == "process" else "Training", merge(job, place, values, given), place
+        name,
+        "Processing" if job == "process" else "Training",
+        merge(job, place, values, given),
+        place,
     )
 
 

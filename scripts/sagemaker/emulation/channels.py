@@ -61,7 +61,10 @@ def objects(s3, channel):
         found = manifest_objects(s3, uri, place)
     elif kind == "AugmentedManifestFile":
         found = [
-            (name, s3.path(line[name]) if name.endswith("-ref") else json.dumps(line[name]).encode())
+            (
+                name,
+                s3.path(line[name]) if name.endswith("-ref") else json.dumps(line[name]).encode(),
+            )
             for line in json_lines(s3.path(uri), place)
             for name in source["AttributeNames"]
         ]
@@ -69,7 +72,9 @@ def objects(s3, channel):
         found = list(prefix_objects(s3, uri))
     missing = [path for _, path in found if isinstance(path, Path) and not path.exists()]
     if not found or missing:
-        raise UserError(f"{place}: {uri} stands for {(missing or [s3.path(uri)])[0]}, which is missing")
+        raise UserError(
+            f"{place}: {uri} stands for {(missing or [s3.path(uri)])[0]}, which is missing"
+        )
     return found
 
 

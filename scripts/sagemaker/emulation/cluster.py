@@ -56,7 +56,9 @@ class Network:
 
     def __init__(self, unshare):
         self.ports = 0
-        self.hub = started([*unshare, "sh", "-c", "echo ready; exec cat"], stderr=subprocess.DEVNULL)
+        self.hub = started(
+            [*unshare, "sh", "-c", "echo ready; exec cat"], stderr=subprocess.DEVNULL
+        )
         user = ["--user", "--preserve-credentials"] if "--user" in unshare else []
         self.enter = ["nsenter", "-t", str(self.hub.pid), *user, "--mount", "--net"]
         self.run("ip link add name lan type bridge && ip link set lan up")
@@ -127,7 +129,9 @@ class Cluster:
             words = [*self.network.enter, "unshare", "--mount", "--net", *words]
         elif container.mounts:
             words = [*self.mounts, *words]
-        process = started(words, stderr=subprocess.STDOUT, env=container.environment, cwd=container.base)
+        process = started(
+            words, stderr=subprocess.STDOUT, env=container.environment, cwd=container.base
+        )
         if self.network:
             self.network.connect(process, self.address(container.host))
         process.stdin.write(b"go\n")

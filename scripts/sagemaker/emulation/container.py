@@ -73,6 +73,11 @@ def place(base, path):
     return base / (path.removeprefix(ML).lstrip("/") if path.startswith(ML) else path.lstrip("/"))
 
 
+def translated(base, text):
+    """Replaces /opt/ml by `base` in a text that is or begins with a path there."""
+    return str(place(base, text)) if text == ML or text.startswith(ML + "/") else text
+
+
 def instance_groups(request, hosts):
     """Returns the job's groups as resourceconfig.json lists them."""
     resources = request["ResourceConfig"]
@@ -163,9 +168,11 @@ def training_container(s3, request, base, hosts, number, interface, program):
     (base / "output/tensorboard").mkdir()
     spec = request["AlgorithmSpecification"]
     words = spec.get("ContainerEntrypoint", []) + spec.get("ContainerArguments", [])
-    container = Container(host, base, {}, words or ["train"])
+    words = [translated(base, word) for word in words or ["train"]]
+    container = Container(host, base, environment(request, base, program, "Training"), words)
+    parameters = request.get("HyperParameters", {})
     files = {
-        "hyperparameters": request.get("HyperParameters", {}),
+        "hyperparameters": {name: translated(base, text) for name, text in parameters.items()},
         "inputdataconfig": input_config(request),
         "resourceconfig": resource_config(request, hosts, host, interface),
     }
@@ -177,7 +184,6 @@ def training_container(s3, request, base, hosts, number, interface, program):
     for name, value in files.items():
         (config / f"{name}.json").write_text(json.dumps(value))
     add_channels(container, s3, request, hosts)
-    container.environment = environment(request, base, program, "Training")
     return container
 
 
@@ -208,13 +214,14 @@ def environment(request, base, program, kind):
     for name in ("train", "shoal"):
         (base / "bin" / name).symlink_to(program)
     job = request[f"{kind}JobName"]
+    arn = f"arn:aws:sagemaker:us-east-1:000000000000:{kind.lower()}-job/{job}"
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "TZ") if name in os.environ}
     return kept | {
         "PATH": f"{base}/bin:{os.environ['PATH']}",
         "TMPDIR": str(base / "tmp"),
         "AWS_REGION": "us-east-1",
         f"{kind.upper()}_JOB_NAME": job,
-        f"{kind.upper()}_JOB_ARN": f"arn:aws:sagemaker:us-east-1:000000000000:{kind.lower()}-job/{job}",
+        f"{kind.upper()}_JOB_ARN": arn,
         "SAGEMAKER_BASE_DIR": str(base),
-        **request.get("Environment", {}),
+        **{name: translated(base, text) for name, text in request.get("Environment", {}).items()},
     }

@@ -67,7 +67,9 @@ class Life:
         """Makes new, empty containers, as the platform does for each start."""
         folder = self.folder / str(attempt)
         if self.kind == "Processing":
-            return [processing_container(self.s3, self.request, folder / "algo-1", self.plan.program)]
+            return [
+                processing_container(self.s3, self.request, folder / "algo-1", self.plan.program)
+            ]
         return [
             training_container(
                 self.s3,
@@ -191,7 +193,7 @@ class Life:
         return found
 
     def failure(self, failed, codes):
-        """Returns the reason that the platform shows: of the host that wrote one, else the first."""
+        """Returns the reason that the platform shows: of a host that wrote one, else the first."""
         for container in failed:
             path = container.base / "output/failure"
             if path.exists():

@@ -29,7 +29,13 @@ class Account(unittest.TestCase):
 
     def test_create_makes_the_bucket_and_a_role_with_access_to_the_jobs_buckets(self):
         code, out, err = launch(
-            *options(), *CHANNEL, "--create", "--checkpoints", "s3://state/c", "--region", "eu-west-1"
+            *options(),
+            *CHANNEL,
+            "--create",
+            "--checkpoints",
+            "s3://state/c",
+            "--region",
+            "eu-west-1",
         )
         self.assertEqual((code, out), (0, "job-1\n"), err)
         s3, iam = boto3.client("s3"), boto3.client("iam")

@@ -68,11 +68,13 @@ class Chains(unittest.TestCase):
         code, out, err = self.run_chain("--wait")
         self.assertEqual(code, 0, err)
         self.assertEqual(
-            [line for line in out.splitlines() if "started" in line],
-            [f"{task}: started {self.job(task, i)}" for i, task in enumerate(CHAIN["tasks"])],
+            [line for line in out.splitlines() if "starting" in line],
+            [f"{task}: starting {self.job(task, i)}" for i, task in enumerate(CHAIN["tasks"])],
         )
         get = self.described("Processing", "get", 0)
-        self.assertEqual(get["AppSpecification"]["ContainerArguments"], CHAIN["tasks"]["get"]["download"])
+        self.assertEqual(
+            get["AppSpecification"]["ContainerArguments"], CHAIN["tasks"]["get"]["download"]
+        )
         folder = f"s3://bucket/jobs/net/get/{self.job('get', 0)}/output"
         self.assertEqual(jobs.result_address(get, "output"), folder)
         prepare = self.described("Processing", "prepare", 1)
@@ -109,7 +111,7 @@ class Chains(unittest.TestCase):
         code, out, err = self.run_chain()
         self.assertEqual((code, len(self.names())), (0, 6), err)
         self.assertRegex(out, "train: .* is complete, but its input train was another")
-        self.assertEqual(out.count("started"), 1)
+        self.assertEqual(out.count("starting"), 1)
 
     def test_a_task_of_a_project_with_a_similar_name_is_another_task(self):
         self.assertEqual(self.run_chain("--task", "get")[0], 0)
@@ -118,7 +120,7 @@ class Chains(unittest.TestCase):
         self.assertEqual(self.run_chain("--task", "b-c", chain=one)[0], 0)
         code, out, err = self.run_chain("--task", "c", chain=other)
         self.assertEqual(code, 0, err)
-        self.assertIn("c: started", out)
+        self.assertIn("c: starting", out)
 
     def test_a_running_job_is_waited_for_and_not_started_again(self):
         self.assertEqual(self.run_chain()[0], 0)
@@ -175,7 +177,9 @@ class Chains(unittest.TestCase):
 
     def test_a_dry_run_prints_valid_requests_of_all_tasks_without_calling_aws(self):
         with mock.patch("boto3.client", side_effect=AssertionError("asked")):
-            code, out, err = launch(SCRIPTS / "examples/chain.yaml", "--dry-run", "--metrics", "none")
+            code, out, err = launch(
+                SCRIPTS / "examples/chain.yaml", "--dry-run", "--metrics", "none"
+            )
         self.assertEqual(code, 0, err)
         requests = [json.loads(text) for text in re.split(r"(?<=^\})\n", out, flags=re.M) if text]
         kinds = ["Processing", "Processing", "Training"]
@@ -197,7 +201,10 @@ class Chains(unittest.TestCase):
             (CHAIN | {"tasks": {"a": "b"}}, "chain.json: tasks: a must be a map"),
             (changed("train", job_name="x"), "chain.json: tasks: train: job_name cannot be set"),
             (changed("train", max_run="3w"), "chain.json: tasks: train: max_run is '3w'"),
-            (changed("train", lr=1), "chain.json: tasks: train: lr is not a setting of a train job"),
+            (
+                changed("train", lr=1),
+                "chain.json: tasks: train: lr is not a setting of a train job",
+            ),
             (
                 changed("get", download=["a"]),
                 "chain.json: tasks: get: download: 'a' is not the URL of a file",
@@ -214,7 +221,10 @@ class Chains(unittest.TestCase):
                 changed("get", download=None, source="task:train/output"),
                 "tasks: get: source: train is not an earlier task",
             ),
-            (changed(long, download=["http://a/b"]), f"tasks: {long}: ProcessingJobName: 80 characters"),
+            (
+                changed(long, download=["http://a/b"]),
+                f"tasks: {long}: ProcessingJobName: 80 characters",
+            ),
             (
                 changed("train", retries=31),
                 "chain.json: tasks: train: RetryStrategy.MaximumRetryAttempts: 31; at most 30",

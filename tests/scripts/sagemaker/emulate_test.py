@@ -1,6 +1,6 @@
 """Tests `emulate` with a program that runs the Python code in the hyperparameter `code`.
 
-The code sees `base`, the folder that stands for /opt/ml, and `config(NAME)`, a file of the platform.
+The code sees `base`, the folder that stands for /opt/ml, and `config(NAME)`, a platform file.
 """
 
 import contextlib
@@ -73,7 +73,8 @@ class Emulating(unittest.TestCase):
     def test_the_container_has_the_platforms_files_and_the_results_reach_s3(self):
         code = """
 found = {name: config(name) for name in ("resourceconfig", "inputdataconfig", "checkpointconfig")}
-found |= {"words": sys.argv, "job": os.environ["TRAINING_JOB_NAME"], "mine": os.environ["MINE"]}
+found |= {"words": sys.argv, "job": os.environ["TRAINING_JOB_NAME"]}
+found |= {"mine": os.environ["MINE"], "base": str(base)}
 (base / "model/seen.json").write_text(json.dumps(found))
 (base / "output/data/history").write_text("data")
 (base / "output/tensorboard/events").write_text("events")
@@ -89,11 +90,11 @@ print("x loss=3.5; loss=nothing;\\nx loss=0.25; acc=7;")
             checkpoints="s3://bucket/c",
             checkpoint_path="/state",
             tensorboard="s3://bucket/tb",
-            environment={"MINE": "1"},
+            environment={"MINE": "/opt/ml/model"},
         )
         self.assertEqual(code, 0, err)
         seen = json.loads(self.result("model/seen.json"))
-        self.assertEqual((seen["job"], seen["mine"]), ("job", "1"))
+        self.assertEqual((seen["job"], seen["mine"]), ("job", seen["base"] + "/model"))
         self.assertEqual((len(seen["words"]), Path(seen["words"][0]).name), (1, "train"))
         resources = seen["resourceconfig"]
         self.assertEqual((resources["current_host"], resources["hosts"]), ("algo-1", ["algo-1"]))
@@ -109,7 +110,9 @@ print("x loss=3.5; loss=nothing;\\nx loss=0.25; acc=7;")
         self.assertEqual(self.result("data/history"), "data")
         self.assertEqual((self.bucket / "c/c.pt").read_text(), "state")
         self.assertEqual((self.bucket / "tb/events").read_text(), "events")
-        states = [line.partition("InProgress ")[2] for line in err.splitlines() if "InProgress" in line]
+        states = [
+            line.partition("InProgress ")[2] for line in err.splitlines() if "InProgress" in line
+        ]
         self.assertEqual(states, ["Starting", "Downloading", "Training", "Uploading"])
         self.assertIn("job: Completed", out)
         self.assertIn("metric loss 0.25\nmetric acc 7\n", out)
@@ -196,7 +199,10 @@ for epoch in range({epochs}):
         self.assertEqual(records, payloads)
 
     def test_augmented_manifests_deliver_each_attribute(self):
-        lines = [{"source-ref": f"s3://bucket/train/{n}", "class": i} for i, n in enumerate(("a/1", "b/2"))]
+        lines = [
+            {"source-ref": f"s3://bucket/train/{n}", "class": i}
+            for i, n in enumerate(("a/1", "b/2"))
+        ]
         self.put("list", "\n".join(map(json.dumps, lines)).encode())
         channel = {"source": "s3://bucket/list", "type": "augmented"}
         channel["attributes"] = ["source-ref", "class"]
@@ -315,9 +321,17 @@ else:
 
     def test_mistakes_are_one_sentence(self):
         cases = [
-            ({"channels": {"train": "s3://bucket/absent/"}}, (), "channels: train: s3://bucket/absent/"),
+            (
+                {"channels": {"train": "s3://bucket/absent/"}},
+                (),
+                "channels: train: s3://bucket/absent/",
+            ),
             ({"retries": 31}, (), "RetryStrategy.MaximumRetryAttempts: 31"),
-            ({"instances": None, "groups": {"a": "ml.c5.xlarge"}}, ("--hosts", "2"), "--hosts: the job"),
+            (
+                {"instances": None, "groups": {"a": "ml.c5.xlarge"}},
+                ("--hosts", "2"),
+                "--hosts: the job",
+            ),
         ]
         for settings, words, expected in cases:
             with self.subTest(expected):

@@ -55,7 +55,10 @@ class Training(unittest.TestCase):
                     *("--checkpoints", f"s3://bucket/{job}", *words),
                 )
                 self.assertEqual(code, 0, out + err)
-                return out, (folder / f"s3/bucket/jobs/{job}/output/model/model.safetensors").read_bytes()
+                return (
+                    out,
+                    (folder / f"s3/bucket/jobs/{job}/output/model/model.safetensors").read_bytes(),
+                )
 
             out, whole = run("whole")
             self.assertRegex(out, r"metric valid:acc1 \d")

@@ -214,7 +214,11 @@ class TrainingRequest(unittest.TestCase):
 
 class ProcessingRequest(unittest.TestCase):
     def settings(self, **more):
-        own = {"channels": None, "source": "s3://bucket/imagenet/train/", "output": "s3://bucket/packed"}
+        own = {
+            "channels": None,
+            "source": "s3://bucket/imagenet/train/",
+            "output": "s3://bucket/packed",
+        }
         return support.job(**(own | more))
 
     def test_packing_runs_shoal_pack_in_the_image(self):
@@ -284,7 +288,7 @@ class ProcessingRequest(unittest.TestCase):
             result.mkdir()
             curl = Path(folder) / "curl"  # fails for the second URL of a call
             curl.write_text(
-                '#!/bin/sh\nfor url; do :; done\ncase $url in *$BAD) exit 22 ;; esac\n'
+                "#!/bin/sh\nfor url; do :; done\ncase $url in *$BAD) exit 22 ;; esac\n"
                 'echo "$url" >"${url##*/}"\n'
             )
             curl.chmod(0o755)
@@ -292,7 +296,10 @@ class ProcessingRequest(unittest.TestCase):
                 word.replace("/opt/ml/processing/output", str(result))
                 for word in spec["ContainerEntrypoint"] + spec["ContainerArguments"]
             ]
-            for bad, code, names in (("two.tar", 1, ["one.tar"]), ("none", 0, ["one.tar", "two.tar"])):
+            for bad, code, names in (
+                ("two.tar", 1, ["one.tar"]),
+                ("none", 0, ["one.tar", "two.tar"]),
+            ):
                 env = {"PATH": f"{folder}:{os.environ['PATH']}", "BAD": bad}
                 done = subprocess.run(words, env=env, capture_output=True)
                 self.assertEqual(done.returncode, code)

@@ -88,7 +88,10 @@ class Searching(unittest.TestCase):
             (("--metric", "valid:acc1"), "--metric is 'valid:acc1'; it must be NAME"),
             (("--metric", "valid:acc1>high"), "'high' is not a number"),
             (("--hyperparameter", "=3"), "--hyperparameter is '=3'"),
-            (("--hyperparameter", "a" * 250 + "=3"), "Filters[0].Name: 266 characters; at most 255"),
+            (
+                ("--hyperparameter", "a" * 250 + "=3"),
+                "Filters[0].Name: 266 characters; at most 255",
+            ),
             (many, "SearchExpression.Filters: 21 entries; at most 20"),
             (("--limit", "0"), "MaxResults: 0; at least 1"),
         ]
