@@ -1,4 +1,4 @@
-"""Existing training jobs: their status, their results, stopping and searching."""
+"""Existing training and processing jobs: their status, their results, stopping."""
 
 import sys
 import time
@@ -7,6 +7,7 @@ from botocore.exceptions import ClientError
 
 from errors import UserError
 
+KINDS = ("Training", "Processing")
 ENDED = ("Completed", "Failed", "Stopped")
 
 
@@ -23,19 +24,26 @@ def status_of(found):
     return found[f"{kind_of(found)}JobStatus"]
 
 
-def describe(sagemaker, job, kind="Training"):
-    try:
-        call = getattr(sagemaker, f"describe_{kind.lower()}_job")
-        return call(**{f"{kind}JobName": job})
-    except ClientError as error:
-        raise UserError(f"{job}: {error.response['Error']['Message']}") from None
+def describe(sagemaker, job, kind=None):
+    """Returns the description of a job of the kind, or of either kind."""
+    errors = []
+    for one in [kind] if kind else KINDS:
+        try:
+            call = getattr(sagemaker, f"describe_{one.lower()}_job")
+            return call(**{f"{one}JobName": job})
+        except ClientError as error:
+            errors.append(error.response["Error"])
+            if errors[0]["Code"] not in ("ValidationException", "ResourceNotFound"):
+                break
+    raise UserError(f"{job}: {errors[0]['Message']}")
 
 
-def wait(sagemaker, job, poll_seconds, sleep=time.sleep, kind="Training"):
+def wait(sagemaker, job, poll_seconds, sleep=time.sleep, kind=None):
     """Prints each status change until the job has ended. Returns the last description."""
     printed = None
     while True:
         found = describe(sagemaker, job, kind)
+        kind = kind_of(found)
         state = (status_of(found), found.get("SecondaryStatus", ""))
         if state != printed:
             print(f"{job}: {' '.join(filter(None, state))}", file=sys.stderr, flush=True)
@@ -59,9 +67,10 @@ def outcome(found):
 
 
 def stop(sagemaker, job):
-    describe(sagemaker, job)
-    sagemaker.stop_training_job(TrainingJobName=job)
-    print(f"{job}: stopping; the job has 120 s to save a checkpoint", file=sys.stderr)
+    kind = kind_of(describe(sagemaker, job))
+    getattr(sagemaker, f"stop_{kind.lower()}_job")(**{f"{kind}JobName": job})
+    hint = "; the job has 120 s to save a checkpoint" if kind == "Training" else ""
+    print(f"{job}: stopping{hint}", file=sys.stderr)
 
 
 def result_address(found, what):

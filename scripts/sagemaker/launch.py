@@ -118,7 +118,7 @@ def run_logs(arguments):
 def run_metrics(arguments):
     found = jobs.describe(aws.client("sagemaker", arguments.region), arguments.job)
     if arguments.series:
-        given = found["AlgorithmSpecification"].get("MetricDefinitions", [])
+        given = found.get("AlgorithmSpecification", {}).get("MetricDefinitions", [])
         logs.print_series(aws.client("logs", arguments.region), arguments.job, given)
     else:
         print("\n".join(logs.final_metrics(found) or [f"{arguments.job} has no metrics yet"]))

@@ -7,7 +7,7 @@ import unittest
 import boto3
 from botocore.stub import Stubber
 
-from support import description
+from support import TIME, description
 import jobs
 from errors import UserError
 
@@ -71,11 +71,39 @@ class Waiting(Recorded):
             jobs.require_completed(self.sagemaker, "job-1", 0)
 
     def test_an_unknown_job_is_a_user_error(self):
-        self.stub.add_client_error(
-            "describe_training_job", "ValidationException", "Requested resource not found."
-        )
+        self.missing("training")
+        self.missing("processing")
         with self.assertRaisesRegex(UserError, "job-1: Requested resource not found."):
             jobs.describe(self.sagemaker, "job-1")
+        self.stub.add_client_error("describe_training_job", "AccessDenied", "You may not.")
+        with self.assertRaisesRegex(UserError, "job-1: You may not."):
+            jobs.describe(self.sagemaker, "job-1")
+
+    def missing(self, kind):
+        self.stub.add_client_error(
+            f"describe_{kind}_job", "ValidationException", "Requested resource not found."
+        )
+
+    def test_a_processing_job_is_found_waited_for_and_stopped(self):
+        found = {
+            "ProcessingJobName": "job-1",
+            "ProcessingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:processing-job/job-1",
+            "ProcessingJobStatus": "InProgress",
+            "ProcessingResources": {"ClusterConfig": {"VolumeSizeInGB": 1}},
+            "AppSpecification": {"ImageUri": "image"},
+            "CreationTime": TIME,
+        }
+        name = {"ProcessingJobName": "job-1"}
+        self.missing("training")
+        self.stub.add_response("describe_processing_job", found, name)
+        self.stub.add_response("stop_processing_job", {}, name)
+        jobs.stop(self.sagemaker, "job-1")
+        self.missing("training")
+        for status in ("InProgress", "Failed"):
+            answer = found | {"ProcessingJobStatus": status, "ExitMessage": "no images"}
+            self.stub.add_response("describe_processing_job", answer, name)
+        ended = jobs.wait(self.sagemaker, "job-1", 0)
+        self.assertEqual(jobs.outcome(ended), (1, "job-1: Failed: no images"))
 
     def test_stop_calls_the_api(self):
         self.expect_describe(description("InProgress"))
