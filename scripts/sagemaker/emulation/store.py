@@ -90,13 +90,13 @@ class Iam:
 
 
 class SageMaker:
-    """`run(kind, request)` runs a job to its end and returns its description."""
+    """`run(request)` runs a job to its end and returns its description."""
 
     def __init__(self, root, run):
         self.folder, self.run = Path(root) / ".jobs", run
 
     def create(self, kind, request):
-        found = self.run(kind, request)
+        found = self.run(request)
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / f"{request[f'{kind}JobName']}.json").write_text(json.dumps(found, indent=2))
 

@@ -154,7 +154,10 @@ for name in ("copy", "fast"):
         """Returns the bytes that each host reads: one entry per epoch."""
         code = f"""
 for epoch in range({epochs}):
-    with open(base / f"input/data/c_{{epoch}}", "rb") as pipe:
+    path = base / f"input/data/c_{{epoch}}"
+    while not path.exists():  # the writer has not yet noticed that the last was closed
+        pass
+    with open(path, "rb") as pipe:
         data = pipe.read(1) if epoch == 1 else pipe.read()
     (base / f"model/{{config('resourceconfig')['current_host']}}-{{epoch}}").write_bytes(data)
 """
@@ -326,6 +329,9 @@ else:
                 (),
                 "channels: train: s3://bucket/absent/",
             ),
+            ({}, ("--stop-at", "["), "--stop-at: '[' is not a regular expression"),
+            ({}, ("--program", "/absent"), "--program: /absent is not a program"),
+            ({}, ("--hosts", "300"), "--hosts is 300; it must be 1 to 254"),
             ({"retries": 31}, (), "RetryStrategy.MaximumRetryAttempts: 31"),
             (
                 {"instances": None, "groups": {"a": "ml.c5.xlarge"}},
