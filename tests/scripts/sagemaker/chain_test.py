@@ -8,7 +8,7 @@ from unittest import mock
 import boto3
 from moto import mock_aws
 
-from support import IMAGE, ROLE, SCRIPTS, launch
+from support import IMAGE, ROLE, SCRIPTS, botocore_errors, launch
 import jobs
 from limits import model_violations
 
@@ -188,6 +188,7 @@ class Chains(unittest.TestCase):
         self.assertEqual([jobs.kind_of(request) for request in requests], kinds)
         for kind, request in zip(kinds, requests):
             self.assertEqual(model_violations(f"Create{kind}Job", request), [])
+            self.assertEqual(botocore_errors(f"Create{kind}Job", request), "")
         source = requests[2]["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"]
         self.assertEqual(source, jobs.result_address(requests[1], "output") + "/train/")
 

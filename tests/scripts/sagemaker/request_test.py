@@ -65,6 +65,7 @@ class TrainingRequest(unittest.TestCase):
             ),
             definitions,
         )
+        self.assertEqual(support.botocore_errors("CreateTrainingJob", request), "")
         self.assertEqual(
             request,
             {
@@ -278,6 +279,7 @@ class ProcessingRequest(unittest.TestCase):
         request = processing_request(self.settings(download=urls, source=None))
         self.assertEqual(processing_violations(request), [])
         self.assertEqual(request["ProcessingInputs"], [])
+        self.assertEqual(support.botocore_errors("CreateProcessingJob", request), "")
         spec = request["AppSpecification"]
         self.assertEqual(spec["ContainerArguments"], urls)
         isolated = processing_request(self.settings(download=urls, source=None, isolate=True))

@@ -44,6 +44,15 @@ def description(status, **more):
     } | more
 
 
+def botocore_errors(operation, request):
+    """Returns what botocore would refuse to send, as text."""
+    from botocore.validate import ParamValidator
+    from limits import service_model
+
+    shape = service_model().operation_model(operation).input_shape
+    return ParamValidator().validate(request, shape).generate_report()
+
+
 def job(**more):
     """Returns valid settings of a training job, with `more` replaced. None removes a setting."""
     settings = {
