@@ -31,7 +31,7 @@ def file_names(folder):
         (Path(place) / name).relative_to(folder).as_posix()
         for place, _, names in os.walk(folder, followlinks=True)
         for name in names
-        if not name.endswith(".part")
+        if not (name.startswith(".") and name.endswith(".part"))  # of copy()
     )
 
 

@@ -298,7 +298,14 @@ else:
         images = self.folder / "images"
         images.mkdir()
         (images / "x.jpg").write_text("")
-        code = "print((base / 'input/data/train/t.pack').read_text() + ' was packed')"
+        code = """
+print((base / "input/data/train/t.pack").read_text() + " was packed")
+(base / "model/m").write_text("weights")
+(base / "checkpoints/c").write_text("state")
+"""
+        tune = """
+print(*((base / "input/data" / name).read_text() for name in ("pretrained/m", "state/c")))
+"""
         chain = {name: self.settings[name] for name in ("image", "role", "instances", "output")} | {
             "project": "p",
             "tasks": {
@@ -308,6 +315,11 @@ else:
                     "channels": {"train": "task:pack/output"},
                     "hyperparameters": {"code": json.dumps(code)},
                 },
+                "tune": {
+                    "metrics": "none",
+                    "channels": {"pretrained": "task:train/model", "state": "task:train/state"},
+                    "hyperparameters": {"code": json.dumps(tune)},
+                },
             },
         }
         file = self.folder / "chain.json"
@@ -316,8 +328,9 @@ else:
         code, out, err = self.emulate(*words)
         self.assertEqual(code, 0, err)
         self.assertIn("x.jpg was packed\n", out)
+        self.assertIn("weights state\n", out)
         code, out, err = self.emulate(*words)
-        self.assertEqual((code, out.count("is complete; --force runs the task again")), (0, 2), err)
+        self.assertEqual((code, out.count("is complete; --force runs the task again")), (0, 3), err)
         self.assertNotIn("was packed", out)
         code, out, err = self.emulate(*words, "--task", "train", "--force")
         self.assertEqual((code, out.count("was packed")), (0, 1), err)
