@@ -11,6 +11,11 @@ from errors import UserError
 BUILT = Path(__file__).resolve().parents[2] / "build/release/shoal"
 
 
+def find_program():
+    """Returns the path of the program shoal, or None."""
+    return str(BUILT) if BUILT.exists() else shutil.which("shoal")
+
+
 def parse(origin, text):
     try:
         found = json.loads(text)
@@ -43,7 +48,7 @@ def metric_definitions(source):
     if source == "none":
         return []
     if source is None:
-        program = str(BUILT) if BUILT.exists() else shutil.which("shoal")
+        program = find_program()
         return from_program(program) if program else []
     if os.access(source, os.X_OK) and Path(source).is_file():
         return from_program(str(Path(source).resolve()))

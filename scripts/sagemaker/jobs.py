@@ -1,4 +1,4 @@
-"""Existing training jobs: their status, their results, stopping and searching."""
+"""Existing training and processing jobs: their status, their results, stopping."""
 
 import sys
 import time
@@ -7,34 +7,56 @@ from botocore.exceptions import ClientError
 
 from errors import UserError
 
+KINDS = ("Training", "Processing")
 ENDED = ("Completed", "Failed", "Stopped")
 
 
-def describe(sagemaker, job):
-    try:
-        return sagemaker.describe_training_job(TrainingJobName=job)
-    except ClientError as error:
-        raise UserError(f"{job}: {error.response['Error']['Message']}") from None
+def kind_of(found):
+    """Returns the kind of a job, Training or Processing, from its description or request."""
+    return "Training" if "TrainingJobName" in found else "Processing"
 
 
-def wait(sagemaker, job, poll_seconds, sleep=time.sleep):
+def name_of(found):
+    return found[f"{kind_of(found)}JobName"]
+
+
+def status_of(found):
+    return found[f"{kind_of(found)}JobStatus"]
+
+
+def describe(sagemaker, job, kind=None):
+    """Returns the description of a job of the kind, or of either kind."""
+    errors = []
+    for one in [kind] if kind else KINDS:
+        try:
+            call = getattr(sagemaker, f"describe_{one.lower()}_job")
+            return call(**{f"{one}JobName": job})
+        except ClientError as error:
+            errors.append(error.response["Error"])
+            if errors[0]["Code"] not in ("ValidationException", "ResourceNotFound"):
+                break
+    raise UserError(f"{job}: {errors[0]['Message']}")
+
+
+def wait(sagemaker, job, poll_seconds, sleep=time.sleep, kind=None):
     """Prints each status change until the job has ended. Returns the last description."""
     printed = None
     while True:
-        found = describe(sagemaker, job)
-        state = (found["TrainingJobStatus"], found.get("SecondaryStatus", ""))
+        found = describe(sagemaker, job, kind)
+        kind = kind_of(found)
+        state = (status_of(found), found.get("SecondaryStatus", ""))
         if state != printed:
             print(f"{job}: {' '.join(filter(None, state))}", file=sys.stderr, flush=True)
             printed = state
-        if found["TrainingJobStatus"] in ENDED:
+        if status_of(found) in ENDED:
             return found
         sleep(poll_seconds)
 
 
 def outcome(found):
     """Returns (exit code, sentence) for a job that has ended: 0 completed, 1 failed, 3 stopped."""
-    job, status = found["TrainingJobName"], found["TrainingJobStatus"]
-    reason = found.get("FailureReason", "")
+    job, status = name_of(found), status_of(found)
+    reason = found.get("FailureReason") or found.get("ExitMessage", "")
     text = f"{job}: {status}" + (f": {reason}" if reason else "")
     if found.get("TrainingTimeInSeconds"):
         trained, billed = found["TrainingTimeInSeconds"], found.get("BillableTimeInSeconds")
@@ -45,14 +67,19 @@ def outcome(found):
 
 
 def stop(sagemaker, job):
-    describe(sagemaker, job)
-    sagemaker.stop_training_job(TrainingJobName=job)
-    print(f"{job}: stopping; the job has 120 s to save a checkpoint", file=sys.stderr)
+    kind = kind_of(describe(sagemaker, job))
+    getattr(sagemaker, f"stop_{kind.lower()}_job")(**{f"{kind}JobName": job})
+    hint = "; the job has 120 s to save a checkpoint" if kind == "Training" else ""
+    print(f"{job}: stopping{hint}", file=sys.stderr)
 
 
 def result_address(found, what):
     """Returns the S3 address of a job's model, output or checkpoints, from its description."""
-    job = found["TrainingJobName"]
+    job = name_of(found)
+    if kind_of(found) == "Processing":
+        if what != "output":
+            raise UserError(f"{job} is a processing job; its only result is output")
+        return found["ProcessingOutputConfig"]["Outputs"][0]["S3Output"]["S3Uri"]
     base = f"{found['OutputDataConfig']['S3OutputPath'].rstrip('/')}/{job}/output/"
     if what == "model":
         return found.get("ModelArtifacts", {}).get("S3ModelArtifacts") or base + "model/"
@@ -67,6 +94,18 @@ def result_address(found, what):
     raise UserError(f"'{what}' is not a job result; it must be model, output or checkpoints")
 
 
+def result_folder(found, what):
+    """Returns the address of a result as the source of a channel."""
+    address = result_address(found, what)
+    if address.endswith(".tar.gz"):
+        raise UserError(
+            f"the result of {name_of(found)} is the archive {address}, which SageMaker does not "
+            "unpack. Run that job without compress, or download the result and use the local "
+            "folder as source"
+        )
+    return address.rstrip("/") + "/"
+
+
 def resolve_sources(sagemaker, channels):
     """Returns the channels with sources such as job:JOB/model replaced by S3 addresses."""
     resolved = {}
@@ -74,14 +113,11 @@ def resolve_sources(sagemaker, channels):
         source = channel["source"]
         if source.startswith("job:"):
             job, _, what = source.removeprefix("job:").partition("/")
-            address = result_address(describe(sagemaker, job), what or "model")
-            if address.endswith(".tar.gz"):
-                raise UserError(
-                    f"channels: {name}: the result of {job} is the archive {address}, which "
-                    "SageMaker does not unpack. Run that job without compress, or download the "
-                    "result and use the local folder as source"
-                )
-            channel = channel | {"source": address.rstrip("/") + "/"}
+            try:
+                address = result_folder(describe(sagemaker, job), what or "model")
+            except UserError as error:
+                raise UserError(f"channels: {name}: {error}") from None
+            channel = channel | {"source": address}
         resolved[name] = channel
     return resolved
 
@@ -90,67 +126,3 @@ def require_completed(sagemaker, job, poll_seconds, sleep=time.sleep):
     code, text = outcome(wait(sagemaker, job, poll_seconds, sleep))
     if code:
         raise UserError(f"--after: the earlier job has not completed: {text}")
-
-
-def search(sagemaker, filters, limit):
-    """Returns descriptions of the jobs that match all filters, newest first.
-
-    `filters`: [(name, operator, value)].
-    """
-    request = {
-        "Resource": "TrainingJob",
-        "SortBy": "CreationTime",
-        "SortOrder": "Descending",
-        "MaxResults": min(limit, 100),
-    }
-    if filters:
-        request["SearchExpression"] = {
-            "Filters": [
-                {"Name": name, "Operator": operator, "Value": value}
-                for name, operator, value in filters
-            ]
-        }
-    found = []
-    while len(found) < limit:
-        answer = sagemaker.search(**request)
-        found += [result["TrainingJob"] for result in answer["Results"]]
-        if not answer.get("NextToken"):
-            break
-        request["NextToken"] = answer["NextToken"]
-    return found[:limit]
-
-
-def search_filters(arguments):
-    filters = []
-    for tag in arguments.tag or []:
-        name, equals, value = tag.partition("=")
-        if not equals:
-            raise UserError(f"--tag is '{tag}'; it must be NAME=VALUE")
-        filters.append((f"Tags.{name}", "Equals", value))
-    if arguments.experiment:
-        filters.append(("ExperimentConfig.ExperimentName", "Equals", arguments.experiment))
-    if arguments.name:
-        filters.append(("TrainingJobName", "Contains", arguments.name))
-    if arguments.status:
-        filters.append(("TrainingJobStatus", "Equals", arguments.status))
-    return filters
-
-
-def summary_line(found):
-    resources = found.get("ResourceConfig", {})
-    instances = " + ".join(
-        f"{place.get('InstanceCount')} x {place.get('InstanceType')}"
-        for place in resources.get("InstanceGroups") or [resources]
-    )
-    metrics = " ".join(
-        f"{metric['MetricName']}={metric['Value']:g}"
-        for metric in found.get("FinalMetricDataList", [])
-        if metric["MetricName"].startswith("valid:acc")
-    )
-    created = found["CreationTime"].strftime("%Y-%m-%d %H:%M")
-    return "  ".join(
-        filter(
-            None,
-            (created, found["TrainingJobStatus"], found["TrainingJobName"], instances, metrics),
-        )
-    )

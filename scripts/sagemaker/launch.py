@@ -1,86 +1,39 @@
 #!/usr/bin/env python3
 """Starts and manages shoal's jobs on SageMaker. Needs Python 3.11 and boto3; PyYAML for .yaml.
 
-  launch.py [train] FILE [options]    start a training job; --dry-run prints the request
-  launch.py process FILE [options]    start a processing job that packs or prepares images
+  launch.py [train] FILE [options]    start a training job, or the tasks in the file
+  launch.py process FILE [options]    start a processing job that makes training data
   launch.py wait JOB | logs [-f] JOB | metrics JOB | stop JOB | download JOB DIR | search
 
-See `launch.py COMMAND --help` for the options and docs/sagemaker.md for examples. Exit status:
-0 success; 1 the job failed, or AWS refused the request; 2 a wrong setting; 3 the job was stopped.
+--dry-run only prints the requests. See `launch.py COMMAND --help` for the options and
+docs/sagemaker.md for examples. Exit status: 0 success; 1 the job failed, or AWS refused the
+request; 2 a wrong setting; 3 the job was stopped.
 """
 
-import argparse
-import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-try:
-    import boto3
-    from botocore.exceptions import BotoCoreError, ClientError
-except ImportError:
-    sys.exit("launch: error: boto3 is missing; install it with: python3 -m pip install boto3")
+import aws  # noqa: E402
+from botocore.exceptions import BotoCoreError, ClientError  # noqa: E402
 
 import jobs  # noqa: E402
 import logs  # noqa: E402
-from definitions import metric_definitions  # noqa: E402
+import search  # noqa: E402
+import submission  # noqa: E402
+from chain import Chain  # noqa: E402
 from errors import UserError  # noqa: E402
-from job_secret import add_secret, without_secret  # noqa: E402
-from limits import print_notes, training_notes, training_violations  # noqa: E402
-from process import processing_request, processing_violations  # noqa: E402
-from request import need, training_request  # noqa: E402
-from settings import gather, rows  # noqa: E402
-from upload import download, plan_uploads, upload_folder  # noqa: E402
-
-COMMANDS = ("train", "process", "wait", "logs", "metrics", "stop", "download", "search")
-
-
-def client(service, region):
-    return boto3.client(service, region_name=region or None)
-
-
-def raise_if_any(violations):
-    if violations:
-        raise UserError(*violations)
+from options import COMMANDS, parser_of  # noqa: E402
+from settings import merge, read_file, rows  # noqa: E402
+from tasks import read_chain  # noqa: E402
+from upload import download  # noqa: E402
 
 
 def given_options(arguments, job):
     """Returns the options given on the command line as {setting name: value}."""
     found = {row.name: getattr(arguments, row.name) for row in rows(job)}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def take_settings(arguments, settings):
-    """Stores the settings that are not part of the request in `arguments`."""
-    arguments.region = settings.get("region")
-    arguments.hidden = settings.get("upload_hidden", False)
-
-
-def replace_local_folders(settings):
-    """Replaces local folders in `settings` by S3 addresses. Returns [(folder, S3 address)]."""
-    need(settings, "output")
-    sources = dict(settings.get("channels", {}))
-    if settings.get("source"):
-        sources["source"] = {"source": settings["source"]}
-    planned, resolved = plan_uploads(sources, settings.get("upload"), settings["output"])
-    if settings.get("source"):
-        settings["source"] = resolved.pop("source")["source"]
-    if resolved:
-        settings["channels"] = resolved
-    return planned
-
-
-def submit(arguments, request, planned, create, name):
-    if arguments.dry_run:
-        for folder, address in planned:
-            print(f"would upload {folder} → {address}", file=sys.stderr)
-        print(json.dumps(without_secret(request), indent=2))
-        return
-    for folder, address in planned:
-        upload_folder(client("s3", arguments.region), folder, address, arguments.hidden)
-    create(**request)
-    print(request[name])
 
 
 def add_previous(settings, job):
@@ -95,54 +48,49 @@ def add_previous(settings, job):
         channels["pretrained"] = {"source": f"job:{job}/model"}
 
 
+def run_one(arguments, kind, settings, after=None, clean=False):
+    """Starts one job. Returns the exit code."""
+    if "project" in settings:
+        raise UserError("project has no effect without tasks; remove it, or set name")
+    made = submission.build(kind, settings)
+    if clean:
+        submission.check_clean(made)
+    submission.notes(made)
+    if arguments.dry_run:
+        submission.show(made, clean)
+        return 0
+    region = settings.get("region")
+    if after:
+        jobs.require_completed(aws.client("sagemaker", region), after, arguments.poll)
+        made = submission.build(kind, settings)  # only now the model's address is known
+    submission.start(made, settings, arguments.create, clean)
+    print(made.job, flush=True)
+    if arguments.wait:
+        sagemaker = aws.client("sagemaker", region)
+        return print_outcome(jobs.wait(sagemaker, made.job, arguments.poll, kind=kind))
+    return 0
+
+
 def run_train(arguments):
-    settings = gather("train", arguments.file, given_options(arguments, "train"))
-    take_settings(arguments, settings)
-    sagemaker = None
+    values = read_file(arguments.file) if arguments.file else {}
+    given = given_options(arguments, "train")
+    if "tasks" in values:
+        if arguments.after:
+            raise UserError("--after has no effect with tasks; use a source task:NAME/model")
+        return Chain(read_chain(arguments.file, values, given), arguments).run()
+    for option, value in (("--task", arguments.task), ("--force", arguments.force)):
+        if value:
+            raise UserError(f"{option} needs a file with tasks")
+    settings = merge("train", arguments.file, values, given)
     if arguments.after:
         add_previous(settings, arguments.after)
-    if any(c["source"].startswith("job:") for c in settings.get("channels", {}).values()):
-        sagemaker = client("sagemaker", arguments.region)
-
-    def build():
-        found = dict(settings)
-        if sagemaker:
-            found["channels"] = jobs.resolve_sources(sagemaker, found["channels"])
-        planned = replace_local_folders(found)
-        request = training_request(found, metric_definitions(found.get("metrics")))
-        add_secret(request)
-        raise_if_any(training_violations(request))
-        return request, planned
-
-    request, planned = build()
-    print_notes(training_notes(request))
-    if arguments.after and not arguments.dry_run:
-        jobs.require_completed(sagemaker, arguments.after, arguments.poll)
-        request, planned = build()  # again, because only now the model's address is known
-    sagemaker = sagemaker or (None if arguments.dry_run else client("sagemaker", arguments.region))
-    submit(
-        arguments, request, planned, sagemaker and sagemaker.create_training_job, "TrainingJobName"
-    )
-    if arguments.wait and not arguments.dry_run:
-        return print_outcome(jobs.wait(sagemaker, request["TrainingJobName"], arguments.poll))
-    return 0
+    return run_one(arguments, "Training", settings, arguments.after, arguments.clean_state)
 
 
 def run_process(arguments):
-    settings = gather("process", arguments.file, given_options(arguments, "process"))
-    take_settings(arguments, settings)
-    planned = replace_local_folders(settings)
-    request = processing_request(settings)
-    raise_if_any(processing_violations(request))
-    sagemaker = None if arguments.dry_run else client("sagemaker", arguments.region)
-    submit(
-        arguments,
-        request,
-        planned,
-        sagemaker and sagemaker.create_processing_job,
-        "ProcessingJobName",
-    )
-    return 0
+    values = read_file(arguments.file) if arguments.file else {}
+    settings = merge("process", arguments.file, values, given_options(arguments, "process"))
+    return run_one(arguments, "Processing", settings)
 
 
 def print_outcome(found):
@@ -152,14 +100,14 @@ def print_outcome(found):
 
 
 def run_wait(arguments):
-    sagemaker = client("sagemaker", arguments.region)
+    sagemaker = aws.client("sagemaker", arguments.region)
     return print_outcome(jobs.wait(sagemaker, arguments.job, arguments.poll))
 
 
 def run_logs(arguments):
     logs.print_logs(
-        client("sagemaker", arguments.region),
-        client("logs", arguments.region),
+        aws.client("sagemaker", arguments.region),
+        aws.client("logs", arguments.region),
         arguments.job,
         arguments.follow,
         arguments.poll,
@@ -168,17 +116,17 @@ def run_logs(arguments):
 
 
 def run_metrics(arguments):
-    found = jobs.describe(client("sagemaker", arguments.region), arguments.job)
+    found = jobs.describe(aws.client("sagemaker", arguments.region), arguments.job)
     if arguments.series:
-        given = found["AlgorithmSpecification"].get("MetricDefinitions", [])
-        logs.print_series(client("logs", arguments.region), arguments.job, given)
+        given = found.get("AlgorithmSpecification", {}).get("MetricDefinitions", [])
+        logs.print_series(aws.client("logs", arguments.region), arguments.job, given)
     else:
         print("\n".join(logs.final_metrics(found) or [f"{arguments.job} has no metrics yet"]))
     return 0
 
 
 def run_stop(arguments):
-    sagemaker = client("sagemaker", arguments.region)
+    sagemaker = aws.client("sagemaker", arguments.region)
     jobs.stop(sagemaker, arguments.job)
     if arguments.wait:
         print(jobs.outcome(jobs.wait(sagemaker, arguments.job, arguments.poll))[1])
@@ -186,105 +134,44 @@ def run_stop(arguments):
 
 
 def run_download(arguments):
-    found = jobs.describe(client("sagemaker", arguments.region), arguments.job)
+    found = jobs.describe(aws.client("sagemaker", arguments.region), arguments.job)
     address = jobs.result_address(found, arguments.what)
-    count = download(client("s3", arguments.region), address, arguments.folder)
+    count = download(aws.client("s3", arguments.region), address, arguments.folder)
     print(f"{address} → {arguments.folder}: {count} files")
     return 0
 
 
 def run_search(arguments):
-    found = jobs.search(
-        client("sagemaker", arguments.region), jobs.search_filters(arguments), arguments.limit
-    )
-    for one in found:
-        print(jobs.summary_line(one))
+    filters = search.search_filters(arguments)
+    request = search.search_request(filters, arguments.limit, arguments.sort, arguments.ascending)
+    sagemaker = aws.client("sagemaker", arguments.region)
+    for one in search.search(sagemaker, request, arguments.limit):
+        print(search.summary_line(one, filters, arguments.sort))
     return 0
 
 
-def add_settings(parser, job):
-    parser.add_argument("file", nargs="?", help="settings as YAML or JSON; options override them")
-    for row in rows(job):
-        if row.kind == "switch":
-            parser.add_argument(
-                row.option, dest=row.name, help=row.help, action=argparse.BooleanOptionalAction
-            )
-        elif row.is_map:
-            parser.add_argument(
-                row.option, dest=row.name, help=row.help, action="append", metavar="NAME=VALUE"
-            )
-        else:
-            parser.add_argument(row.option, dest=row.name, help=row.help, metavar=row.kind.upper())
-    parser.add_argument("--dry-run", action="store_true", help="only print the request")
-
-
-def parser_of(command):
-    parser = argparse.ArgumentParser(prog=f"launch.py {command}", allow_abbrev=False)
-    if command in ("train", "process"):
-        add_settings(parser, command)
-    else:
-        if command != "search":
-            parser.add_argument("job")
-        parser.add_argument("--region", help="AWS region")
-    if command in ("train", "wait", "logs", "stop"):
-        parser.add_argument(
-            "--poll",
-            type=float,
-            default=30,
-            metavar="SECONDS",
-            help="interval between status checks [default: 30]",
-        )
-    if command == "train":
-        parser.add_argument(
-            "--after",
-            metavar="JOB",
-            help="wait until JOB has completed; its model becomes the channel pretrained",
-        )
-    if command in ("train", "stop"):
-        parser.add_argument("--wait", action="store_true", help="wait until the job has ended")
-    if command == "logs":
-        parser.add_argument(
-            "-f", "--follow", action="store_true", help="print new lines until the job has ended"
-        )
-    if command == "metrics":
-        parser.add_argument(
-            "--series",
-            action="store_true",
-            help="print every value in the logs as CSV instead of the last values",
-        )
-    if command == "download":
-        parser.add_argument("folder")
-        parser.add_argument("--what", default="model", choices=("model", "output", "checkpoints"))
-    if command == "search":
-        parser.add_argument("--tag", action="append", metavar="NAME=VALUE")
-        parser.add_argument("--experiment")
-        parser.add_argument("--name", help="part of the job's name")
-        parser.add_argument("--status", choices=("InProgress", "Completed", "Failed", "Stopped"))
-        parser.add_argument("--limit", type=int, default=20, metavar="N")
-    return parser
-
-
-def main(words):
+def main(words, program="launch.py"):
     if not words or words[0] in ("-h", "--help"):
         print(__doc__.strip())
         return 0
+    name = program.removesuffix(".py")  # for messages
     command = words[0] if words[0] in COMMANDS else "train"
-    arguments = parser_of(command).parse_args(words[1:] if command == words[0] else words)
+    arguments = parser_of(command, program).parse_args(words[1:] if command == words[0] else words)
     try:
         return globals()[f"run_{command}"](arguments)
     except UserError as error:
         for sentence in error.sentences:
-            print(f"launch: error: {sentence}", file=sys.stderr)
+            print(f"{name}: error: {sentence}", file=sys.stderr)
         return 2
     except ClientError as error:
         answer = error.response["Error"]
         print(
-            f"launch: error: {error.operation_name}: {answer['Message']} ({answer['Code']})",
+            f"{name}: error: {error.operation_name}: {answer['Message']} ({answer['Code']})",
             file=sys.stderr,
         )
         return 1
     except BotoCoreError as error:
-        print(f"launch: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
 
 

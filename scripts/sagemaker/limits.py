@@ -244,6 +244,11 @@ def training_notes(request):
         yield "several instance groups: set the hyperparameter instance_group to the training group"
     if not request["AlgorithmSpecification"].get("MetricDefinitions"):
         yield "no metric definitions: SageMaker will not show losses and accuracies"
+    if "RemoteDebugConfig" in request:
+        yield (
+            "a shell in the running container: aws ssm start-session --target "
+            f"sagemaker-training-job:{request['TrainingJobName']}_algo-1"
+        )
     if "InputDataConfig" not in request:
         yield "no channels: the container gets no data"
 

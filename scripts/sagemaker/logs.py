@@ -6,9 +6,7 @@ import time
 
 from botocore.exceptions import ClientError
 
-from jobs import ENDED, describe
-
-GROUP = "/aws/sagemaker/TrainingJobs"
+from jobs import ENDED, describe, kind_of, status_of
 
 
 def readable(message):
@@ -22,8 +20,8 @@ class Reader:
     Each instance has its own log stream.
     """
 
-    def __init__(self, logs, job):
-        self.logs, self.job = logs, job
+    def __init__(self, logs, job, kind="Training"):
+        self.logs, self.job, self.group = logs, job, f"/aws/sagemaker/{kind}Jobs"
         self.since, self.seen = 0, set()
 
     def new_events(self):
@@ -31,7 +29,7 @@ class Reader:
         found = []
         try:
             pages = self.logs.get_paginator("filter_log_events").paginate(
-                logGroupName=GROUP, logStreamNamePrefix=self.job + "/", startTime=self.since
+                logGroupName=self.group, logStreamNamePrefix=self.job + "/", startTime=self.since
             )
             for page in pages:
                 for event in page["events"]:
@@ -57,13 +55,14 @@ def show(events):
 
 def print_logs(sagemaker, logs, job, follow, poll_seconds, sleep=time.sleep):
     """Prints all lines so far; with `follow`, also new lines until the job has ended."""
-    reader = Reader(logs, job)
+    found = describe(sagemaker, job)
+    reader = Reader(logs, job, kind_of(found))
     while True:
-        status = describe(sagemaker, job)["TrainingJobStatus"]
         show(reader.new_events())
-        if not follow or status in ENDED:
+        if not follow or status_of(found) in ENDED:
             break
         sleep(poll_seconds)
+        found = describe(sagemaker, job)
     if not reader.seen:
         print(f"{job} has printed nothing yet", file=sys.stderr)
 

@@ -1,7 +1,7 @@
-"""The request of a processing job that converts images for training.
+"""The request of a processing job that makes training data.
 
-`shoal pack` writes a dataset to one packed file. `shoal prepare` converts ImageNet's archives to
-class folders, tars or packed files.
+`download` copies files from the internet. `shoal pack` writes a dataset to one packed file.
+`shoal prepare` converts ImageNet's archives to class folders, tars or packed files.
 """
 
 from errors import UserError
@@ -13,6 +13,7 @@ from request import (
     job_name,
     need,
     parse_instances,
+    role_arn,
     stopping,
     vpc,
 )
@@ -21,14 +22,37 @@ from upload import split_uri
 SOURCE = "/opt/ml/processing/input/images"
 RESULT = "/opt/ml/processing/output"
 FORMS = ("folders", "tars", "packs")
+DOWNLOAD = (
+    f'cd {RESULT} && for url do echo "downloading ${{url##*/}}" && '
+    'curl -fsSLO --retry 5 --retry-all-errors "$url" || exit 1; done && ls -l'
+)
+
+
+def download_command(urls):
+    names = [url.rpartition("/")[2] for url in urls]
+    for url, name in zip(urls, names):
+        if "://" not in url or not name:
+            raise UserError(f"download: '{url}' is not the URL of a file")
+        if names.count(name) > 1:
+            raise UserError(f"download: two files are named {name}; use another task for one")
+    return ["sh", "-c", DOWNLOAD, "download"], urls
 
 
 def command(settings):
     """Returns the container's entry point and arguments."""
+    if settings.get("download"):
+        for name in ("source", "prepare", "pack", "pack_options"):
+            if name in settings:
+                raise UserError(f"{name} has no effect with download; use a job of its own")
+        return download_command(settings["download"])
     options = settings.get("pack_options", [])
     form = settings.get("prepare")
     if form is None:
-        return ["shoal", "pack"], [SOURCE, f"{RESULT}/{settings.get('pack', 'train.pack')}", *options]
+        return ["shoal", "pack"], [
+            SOURCE,
+            f"{RESULT}/{settings.get('pack', 'train.pack')}",
+            *options,
+        ]
     if form not in FORMS:
         raise UserError(f"prepare is '{form}'; it must be one of {', '.join(FORMS)}")
     if "pack" in settings:
@@ -38,15 +62,30 @@ def command(settings):
     return ["shoal", "prepare"], ["imagenet", SOURCE, RESULT, "--as", form, *options]
 
 
+def images_input(source):
+    split_uri(source)
+    return {
+        "InputName": "images",
+        "S3Input": {
+            "S3Uri": source,
+            "LocalPath": SOURCE,
+            "S3DataType": "S3Prefix",
+            "S3InputMode": "File",
+            "S3DataDistributionType": "FullyReplicated",
+        },
+    }
+
+
 def processing_request(settings):
-    """Returns the request. SageMaker downloads `source` first and uploads the results at the end."""
-    need(settings, "image", "role", "output", "source", "instances")
-    split_uri(settings["source"])
+    """Returns the request. SageMaker downloads `source` first and uploads the results last."""
+    need(settings, "image", "role", "output", "instances")
+    if not settings.get("download"):
+        need(settings, "source")
     kind, count = parse_instances("instances", settings["instances"])
     entrypoint, arguments = command(settings)
     request = {
-        "ProcessingJobName": job_name(settings, "-".join(entrypoint)),
-        "RoleArn": settings["role"],
+        "ProcessingJobName": job_name(settings, "shoal-" + entrypoint[-1]),
+        "RoleArn": role_arn(settings),
         "AppSpecification": {
             "ImageUri": settings["image"],
             "ContainerEntrypoint": entrypoint,
@@ -59,18 +98,7 @@ def processing_request(settings):
                 "VolumeSizeInGB": settings.get("volume_gb", DEFAULT_VOLUME_GB),
             }
         },
-        "ProcessingInputs": [
-            {
-                "InputName": "images",
-                "S3Input": {
-                    "S3Uri": settings["source"],
-                    "LocalPath": SOURCE,
-                    "S3DataType": "S3Prefix",
-                    "S3InputMode": "File",
-                    "S3DataDistributionType": "FullyReplicated",
-                },
-            }
-        ],
+        "ProcessingInputs": [images_input(settings["source"])] if settings.get("source") else [],
         "ProcessingOutputConfig": {
             "Outputs": [
                 {
@@ -100,15 +128,20 @@ def processing_request(settings):
 
 def processing_violations(request):
     found = model_violations("CreateProcessingJob", request)
-    if not found:
-        if request["ProcessingResources"]["ClusterConfig"]["InstanceCount"] != 1:
-            found.append(
-                "ProcessingResources.ClusterConfig.InstanceCount: packing and preparing need "
-                "exactly one instance"
-            )
-        if request["AppSpecification"]["ContainerEntrypoint"][1] != "pack":
-            return found
-        name = request["AppSpecification"]["ContainerArguments"][1].removeprefix(RESULT + "/")
+    if found:
+        return found
+    if request["ProcessingResources"]["ClusterConfig"]["InstanceCount"] != 1:
+        found.append(
+            "ProcessingResources.ClusterConfig.InstanceCount: a processing job needs exactly one "
+            "instance"
+        )
+    entrypoint, arguments = (
+        request["AppSpecification"][f"Container{part}"] for part in ("Entrypoint", "Arguments")
+    )
+    if entrypoint[0] == "sh" and request["NetworkConfig"]["EnableNetworkIsolation"]:
+        found.append("NetworkConfig.EnableNetworkIsolation: download needs the network")
+    if entrypoint[1] == "pack":
+        name = arguments[1].removeprefix(RESULT + "/")
         if "/" in name or name in ("", ".", ".."):
             found.append(
                 f"AppSpecification.ContainerArguments: pack is '{name}'; it must be a file name"

@@ -8,6 +8,7 @@ from errors import UserError
 
 DEFAULT_VOLUME_GB = 100
 DEFAULT_MAX_RUN = 24 * 3600  # seconds
+UNKNOWN_ACCOUNT = "arn:aws:iam::000000000000:role/"
 FILE_SYSTEMS = {"fsx": "FSxLustre", "efs": "EFS"}
 S3_TYPES = {"prefix": "S3Prefix", "manifest": "ManifestFile", "augmented": "AugmentedManifestFile"}
 
@@ -16,6 +17,12 @@ def job_name(settings, kind="shoal"):
     if settings.get("job_name"):
         return settings["job_name"]
     return f"{settings.get('name', kind)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+
+
+def role_arn(settings):
+    """Returns the role's ARN. account.py replaces the account 000000000000 of a role's name."""
+    role = settings["role"]
+    return role if role.startswith("arn:") else f"{UNKNOWN_ACCOUNT}{role}"
 
 
 def parse_instances(setting, text):
@@ -168,6 +175,8 @@ def algorithm(settings, definitions):
             spec[field] = settings[key]
     if definitions:
         spec["MetricDefinitions"] = definitions
+    if "metrics_time_series" in settings:
+        spec["EnableSageMakerMetricsTimeSeries"] = settings["metrics_time_series"]
     return spec
 
 
@@ -186,7 +195,7 @@ def training_request(settings, definitions=()):
     request = {
         "TrainingJobName": job_name(settings),
         "AlgorithmSpecification": algorithm(settings, list(definitions)),
-        "RoleArn": settings["role"],
+        "RoleArn": role_arn(settings),
         "OutputDataConfig": {
             "S3OutputPath": settings["output"],
             "CompressionType": "GZIP" if settings.get("compress") else "NONE",
@@ -221,5 +230,7 @@ def training_request(settings, definitions=()):
         }
     if "retries" in settings:
         request["RetryStrategy"] = {"MaximumRetryAttempts": settings["retries"]}
+    if settings.get("remote_debug"):
+        request["RemoteDebugConfig"] = {"EnableRemoteDebug": True}
     add_labels(request, settings)
     return request

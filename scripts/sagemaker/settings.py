@@ -46,10 +46,11 @@ class Row:
 
 
 TABLE = [
+    Row("project", "text", "first part of the names and S3 folders of the jobs of tasks"),
     Row("name", "text", "prefix of the job's name; the time is appended [default: shoal]"),
     Row("job_name", "text", "full name of the job, instead of name"),
     Row("image", "text", "container image in ECR"),
-    Row("role", "text", "IAM role of the job: arn:aws:iam::ACCOUNT:role/NAME"),
+    Row("role", "text", "IAM role of the job: its name, or arn:aws:iam::ACCOUNT:role/NAME"),
     Row("region", "text", "AWS region [default: from the AWS configuration]"),
     Row("instances", "text", "number and type of instances, for example '2 x ml.p4d.24xlarge'"),
     Row(
@@ -115,9 +116,22 @@ TABLE = [
         "[default: build/release/shoal, or shoal on PATH]",
         "train",
     ),
+    Row(
+        "metrics_time_series",
+        "switch",
+        "store each value of the metrics [default: on if there are metric definitions]",
+        "train",
+    ),
+    Row("remote_debug", "switch", "allow shells in the running containers, through SSM", "train"),
     Row("tags", "map", "tag for `launch.py search`: NAME=VALUE", flag="tag"),
     Row("experiment", "text", "experiment that the job belongs to"),
     Row("trial", "text", "trial of the experiment"),
+    Row(
+        "download",
+        "list",
+        "URLs of files to copy to output, instead of source; comma-separated",
+        "process",
+    ),
     Row(
         "source",
         "text",
@@ -192,7 +206,10 @@ def converted(row, value):
     if row.is_map:
         if not isinstance(value, dict):
             raise UserError(f"{row.name} must be a map of names to values")
-        return {str(name): entry for name, entry in value.items()}
+        found = {str(name): entry for name, entry in value.items()}
+        if row.kind == "channels":
+            return {name: channel_map(name, channel) for name, channel in found.items()}
+        return found
     return str(value)
 
 
@@ -257,27 +274,30 @@ def other_job(job, name):
     return f"; it belongs to a {other} job: {command}" if known else ""
 
 
-def gather(job, path, options):
-    """Merges the settings of the file `path` (or None) and `options` ({setting name: value})."""
+def merge(job, origin, values, options):
+    """Merges `values`, read from the file or the part of it named `origin`, and `options`.
+
+    Both are {setting name: value}. Options win; maps are merged. Errors name the origin.
+    """
     table = {row.name: row for row in rows(job)}
     settings = {}
-    for name, value in (read_file(path) if path else {}).items():
+    for name, value in values.items():
         if name not in table:
             near = difflib.get_close_matches(name, table, 1)
             raise UserError(
-                f"{path}: {name} is not a setting of a {job} job"
+                f"{origin}: {name} is not a setting of a {job} job"
                 + (f"; did you mean {near[0]}?" if near else other_job(job, name))
             )
         if value is not None:
-            settings[name] = converted(table[name], value)
+            try:
+                settings[name] = converted(table[name], value)
+            except UserError as error:
+                raise UserError(f"{origin}: {error}") from None
     for name, value in options.items():
         row = table[name]
         if row.is_map:
-            settings[name] = settings.get(name, {}) | from_words(row, value)
+            given = converted(row, from_words(row, value))
+            settings[name] = settings.get(name, {}) | given
         else:
-            settings[name] = value if row.kind == "switch" else converted(row, value)
-    if "channels" in settings:
-        settings["channels"] = {
-            name: channel_map(name, channel) for name, channel in settings["channels"].items()
-        }
+            settings[name] = converted(row, value)
     return settings

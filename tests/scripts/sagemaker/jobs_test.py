@@ -1,34 +1,15 @@
 """Tests jobs.py with botocore's Stubber and recorded answers: moto completes every job at once."""
 
 import contextlib
-import datetime
 import io
 import unittest
 
 import boto3
 from botocore.stub import Stubber
 
-import support  # noqa: F401  (sets the module path)
+from support import TIME, description
 import jobs
 from errors import UserError
-
-TIME = datetime.datetime(2026, 1, 2, 3, 4)
-
-
-def description(status, **more):
-    return {
-        "TrainingJobName": "job-1",
-        "TrainingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:training-job/job-1",
-        "ModelArtifacts": {"S3ModelArtifacts": ""},
-        "TrainingJobStatus": status,
-        "SecondaryStatus": more.pop("second", status),
-        "CreationTime": TIME,
-        "AlgorithmSpecification": {"TrainingInputMode": "File"},
-        "StoppingCondition": {"MaxRuntimeInSeconds": 60},
-        "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs/"},
-        "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1},
-    } | more
-
 
 class Recorded(unittest.TestCase):
     def setUp(self):
@@ -90,11 +71,39 @@ class Waiting(Recorded):
             jobs.require_completed(self.sagemaker, "job-1", 0)
 
     def test_an_unknown_job_is_a_user_error(self):
-        self.stub.add_client_error(
-            "describe_training_job", "ValidationException", "Requested resource not found."
-        )
+        self.missing("training")
+        self.missing("processing")
         with self.assertRaisesRegex(UserError, "job-1: Requested resource not found."):
             jobs.describe(self.sagemaker, "job-1")
+        self.stub.add_client_error("describe_training_job", "AccessDenied", "You may not.")
+        with self.assertRaisesRegex(UserError, "job-1: You may not."):
+            jobs.describe(self.sagemaker, "job-1")
+
+    def missing(self, kind):
+        self.stub.add_client_error(
+            f"describe_{kind}_job", "ValidationException", "Requested resource not found."
+        )
+
+    def test_a_processing_job_is_found_waited_for_and_stopped(self):
+        found = {
+            "ProcessingJobName": "job-1",
+            "ProcessingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:processing-job/job-1",
+            "ProcessingJobStatus": "InProgress",
+            "ProcessingResources": {"ClusterConfig": {"VolumeSizeInGB": 1}},
+            "AppSpecification": {"ImageUri": "image"},
+            "CreationTime": TIME,
+        }
+        name = {"ProcessingJobName": "job-1"}
+        self.missing("training")
+        self.stub.add_response("describe_processing_job", found, name)
+        self.stub.add_response("stop_processing_job", {}, name)
+        jobs.stop(self.sagemaker, "job-1")
+        self.missing("training")
+        for status in ("InProgress", "Failed"):
+            answer = found | {"ProcessingJobStatus": status, "ExitMessage": "no images"}
+            self.stub.add_response("describe_processing_job", answer, name)
+        ended = jobs.wait(self.sagemaker, "job-1", 0)
+        self.assertEqual(jobs.outcome(ended), (1, "job-1: Failed: no images"))
 
     def test_stop_calls_the_api(self):
         self.expect_describe(description("InProgress"))
@@ -139,46 +148,6 @@ class Results(Recorded):
         )
         with self.assertRaisesRegex(UserError, "channels: pretrained: .* job-1 is the archive"):
             jobs.resolve_sources(self.sagemaker, channels)
-
-
-class Searching(Recorded):
-    def test_search_joins_pages_and_passes_filters_on(self):
-        filters = [("Tags.project", "Equals", "imagenet"), ("TrainingJobName", "Contains", "b0")]
-        request = {
-            "Resource": "TrainingJob",
-            "SortBy": "CreationTime",
-            "SortOrder": "Descending",
-            "MaxResults": 3,
-            "SearchExpression": {
-                "Filters": [
-                    {"Name": "Tags.project", "Operator": "Equals", "Value": "imagenet"},
-                    {"Name": "TrainingJobName", "Operator": "Contains", "Value": "b0"},
-                ]
-            },
-        }
-
-        def results(*names):
-            return [{"TrainingJob": {"TrainingJobName": name}} for name in names]
-
-        self.stub.add_response("search", {"Results": results("a", "b"), "NextToken": "x"}, request)
-        self.stub.add_response(
-            "search", {"Results": results("c", "d")}, request | {"NextToken": "x"}
-        )
-        found = jobs.search(self.sagemaker, filters, 3)
-        self.assertEqual([one["TrainingJobName"] for one in found], ["a", "b", "c"])
-
-    def test_the_summary_line_has_time_status_instances_and_accuracy(self):
-        found = description(
-            "Completed",
-            FinalMetricDataList=[
-                {"MetricName": "valid:acc1", "Value": 77.25, "Timestamp": TIME},
-                {"MetricName": "train:loss", "Value": 1.0, "Timestamp": TIME},
-            ],
-        )
-        self.assertEqual(
-            jobs.summary_line(found),
-            "2026-01-02 03:04  Completed  job-1  2 x ml.c5.xlarge  valid:acc1=77.25",
-        )
 
 
 if __name__ == "__main__":

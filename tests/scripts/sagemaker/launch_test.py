@@ -54,7 +54,8 @@ class Launching(unittest.TestCase):
 
     def test_every_violation_is_one_line_and_no_job_is_started(self):
         with mock.patch("boto3.client", side_effect=AssertionError("asked")):
-            code, out, err = launch(*words(**{"job-name": "a_b", "role": "me"}), "--retries", "31")
+            wrong = words(**{"job-name": "a_b", "role": "arn:me"})
+            code, out, err = launch(*wrong, "--retries", "31")
         self.assertEqual((code, out), (2, ""))
         self.assertEqual(len(err.splitlines()), 3, err)
         for line, field in zip(
@@ -129,9 +130,7 @@ class Launching(unittest.TestCase):
         keys = lambda: [o["Key"] for o in s3.list_objects_v2(Bucket="bucket")["Contents"]]
         self.assertEqual(keys(), ["jobs/upload/train/a"])
         (self.folder / "job.json").write_text('{"upload_hidden": true}')
-        code, _, err = launch(
-            self.folder / "job.json", *words(**{"job-name": "job-2"}), *channel
-        )
+        code, _, err = launch(self.folder / "job.json", *words(**{"job-name": "job-2"}), *channel)
         self.assertEqual(code, 0, err)
         self.assertEqual(keys(), ["jobs/upload/train/.env", "jobs/upload/train/a"])
 

@@ -232,7 +232,7 @@ class Limits(unittest.TestCase):
             training_violations(request), ["HyperParameters.lr: must be a string, not 0.1"]
         )
 
-    def test_notes_hint_at_efa_groups_metrics_and_channels(self):
+    def test_notes_hint_at_efa_groups_metrics_channels_and_shells(self):
         def notes(**more):
             return "\n".join(training_notes(training_request(support.job(**more), definitions(1))))
 
@@ -243,6 +243,7 @@ class Limits(unittest.TestCase):
         self.assertIn("instance_group", notes(**two))
         self.assertEqual(notes(**two, hyperparameters={"instance-group": "a"}), "")
         self.assertIn("no channels", notes(channels=None))
+        self.assertIn("--target sagemaker-training-job:job-1_algo-1", notes(remote_debug=True))
 
 
 if __name__ == "__main__":

@@ -17,19 +17,22 @@ NOW = int(time.time() * 1000) - 60_000  # CloudWatch drops old events
 class Logs(unittest.TestCase):
     def setUp(self):
         self.logs = boto3.client("logs")
-        self.logs.create_log_group(logGroupName=logs.GROUP)
+        self.kind, self.group = "Training", "/aws/sagemaker/TrainingJobs"
+        self.logs.create_log_group(logGroupName=self.group)
         self.states = iter(())
         describing = mock.patch.object(
-            logs, "describe", lambda *_: {"TrainingJobStatus": next(self.states)}
+            logs,
+            "describe",
+            lambda *_: {f"{self.kind}JobName": "job-1", f"{self.kind}JobStatus": next(self.states)},
         )
         describing.start()
         self.addCleanup(describing.stop)
 
     def put(self, stream, *events):
         with contextlib.suppress(self.logs.exceptions.ResourceAlreadyExistsException):
-            self.logs.create_log_stream(logGroupName=logs.GROUP, logStreamName=stream)
+            self.logs.create_log_stream(logGroupName=self.group, logStreamName=stream)
         self.logs.put_log_events(
-            logGroupName=logs.GROUP,
+            logGroupName=self.group,
             logStreamName=stream,
             logEvents=[{"timestamp": NOW + when, "message": text} for when, text in events],
         )
@@ -59,6 +62,13 @@ class Logs(unittest.TestCase):
             self.printed(["InProgress", "InProgress", "Completed"], True, between),
             ["one", "two", "three"],
         )
+
+    def test_processing_jobs_have_a_group_of_their_own(self):
+        self.put("job-1/algo-1-1700000000", (0, "of a training job"))
+        self.kind, self.group = "Processing", "/aws/sagemaker/ProcessingJobs"
+        self.logs.create_log_group(logGroupName=self.group)
+        self.put("job-1/algo-1-1700000000", (0, "packed"))
+        self.assertEqual(self.printed(["Completed"], False), ["packed"])
 
     def test_a_job_without_output_is_reported(self):
         self.assertEqual(self.printed(["Completed"], False), ["job-1 has printed nothing yet"])

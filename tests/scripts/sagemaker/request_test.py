@@ -1,4 +1,8 @@
+import os
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 import support
 from errors import UserError
@@ -22,6 +26,8 @@ class TrainingRequest(unittest.TestCase):
                 checkpoints="s3://bucket/c",
                 checkpoint_path="/state",
                 tensorboard="s3://bucket/tb",
+                remote_debug=True,
+                metrics_time_series=False,
                 subnets=["subnet-1"],
                 security_groups=["sg-1"],
                 environment={"NCCL_DEBUG": "INFO", "A": 1},
@@ -59,6 +65,7 @@ class TrainingRequest(unittest.TestCase):
             ),
             definitions,
         )
+        self.assertEqual(support.botocore_errors("CreateTrainingJob", request), "")
         self.assertEqual(
             request,
             {
@@ -69,7 +76,9 @@ class TrainingRequest(unittest.TestCase):
                     "ContainerEntrypoint": ["shoal"],
                     "ContainerArguments": ["train"],
                     "MetricDefinitions": definitions,
+                    "EnableSageMakerMetricsTimeSeries": False,
                 },
+                "RemoteDebugConfig": {"EnableRemoteDebug": True},
                 "RoleArn": support.ROLE,
                 "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs", "CompressionType": "NONE"},
                 "ResourceConfig": {
@@ -206,12 +215,12 @@ class TrainingRequest(unittest.TestCase):
 
 class ProcessingRequest(unittest.TestCase):
     def settings(self, **more):
-        return (
-            support.job(
-                channels=None, source="s3://bucket/imagenet/train/", output="s3://bucket/packed"
-            )
-            | more
-        )
+        own = {
+            "channels": None,
+            "source": "s3://bucket/imagenet/train/",
+            "output": "s3://bucket/packed",
+        }
+        return support.job(**(own | more))
 
     def test_packing_runs_shoal_pack_in_the_image(self):
         request = processing_request(
@@ -264,6 +273,50 @@ class ProcessingRequest(unittest.TestCase):
         ):
             with self.subTest(more), self.assertRaisesRegex(UserError, expected):
                 processing_request(self.settings(**more))
+
+    def test_downloading_runs_curl_in_the_image(self):
+        urls = ["https://x.org/a%20b/one.tar", "https://x.org/two.tar"]
+        request = processing_request(self.settings(download=urls, source=None))
+        self.assertEqual(processing_violations(request), [])
+        self.assertEqual(request["ProcessingInputs"], [])
+        self.assertEqual(support.botocore_errors("CreateProcessingJob", request), "")
+        spec = request["AppSpecification"]
+        self.assertEqual(spec["ContainerArguments"], urls)
+        isolated = processing_request(self.settings(download=urls, source=None, isolate=True))
+        self.assertRegex(processing_violations(isolated)[0], "download needs the network")
+
+        with tempfile.TemporaryDirectory() as folder:
+            result = Path(folder) / "result"
+            result.mkdir()
+            curl = Path(folder) / "curl"  # fails for the second URL of a call
+            curl.write_text(
+                "#!/bin/sh\nfor url; do :; done\ncase $url in *$BAD) exit 22 ;; esac\n"
+                'echo "$url" >"${url##*/}"\n'
+            )
+            curl.chmod(0o755)
+            words = [
+                word.replace("/opt/ml/processing/output", str(result))
+                for word in spec["ContainerEntrypoint"] + spec["ContainerArguments"]
+            ]
+            for bad, code, names in (
+                ("two.tar", 1, ["one.tar"]),
+                ("none", 0, ["one.tar", "two.tar"]),
+            ):
+                env = {"PATH": f"{folder}:{os.environ['PATH']}", "BAD": bad}
+                done = subprocess.run(words, env=env, capture_output=True)
+                self.assertEqual(done.returncode, code)
+                self.assertEqual(sorted(path.name for path in result.iterdir()), names)
+            self.assertEqual((result / "one.tar").read_text(), urls[0] + "\n")
+        for more, expected in (
+            ({"download": ["x.tar"]}, "download: 'x.tar' is not the URL of a file"),
+            ({"download": ["http://a/"]}, "is not the URL of a file"),
+            ({"download": ["http://a/x", "http://b/x"]}, "two files are named x"),
+            ({"download": urls, "pack": "x"}, "pack has no effect with download"),
+        ):
+            with self.subTest(more), self.assertRaisesRegex(UserError, expected):
+                processing_request(self.settings(**{"source": None} | more))
+        with self.assertRaisesRegex(UserError, "source is missing"):
+            processing_request(self.settings(source=None))
 
     def test_violations_name_the_field(self):
         for more, expected in (

@@ -7,7 +7,11 @@ from unittest import mock
 
 import support  # noqa: F401
 from errors import UserError
-from settings import TABLE, gather
+from settings import TABLE, merge, read_file
+
+
+def gather(job, path, options):
+    return merge(job, path, read_file(path) if path else {}, options)
 
 
 class Settings(unittest.TestCase):

@@ -1,0 +1,169 @@
+"""Runs the tasks of a file in order. A task can use the results of earlier tasks.
+
+Names of jobs and S3 folders are derived from the project and the task; nothing is stored on this
+machine. SageMaker's list of jobs tells which tasks are complete:
+
+    OUTPUT/PROJECT/TASK/state         checkpoints of a training task, for its next job
+    OUTPUT/PROJECT/TASK/input         uploaded local folders
+    OUTPUT/PROJECT/TASK/JOB/output    results of one job
+"""
+
+import re
+import sys
+import time
+
+import aws
+import jobs
+import submission
+from errors import UserError
+from tasks import SOURCE
+
+
+def newest_job(sagemaker, task):
+    """Returns the description of the task's newest job, or None."""
+    pages = sagemaker.get_paginator(f"list_{task.kind.lower()}_jobs").paginate(
+        NameContains=task.prefix
+    )
+    names = [
+        entry[f"{task.kind}JobName"] for page in pages for entry in page[f"{task.kind}JobSummaries"]
+    ]
+    for name in sorted(names, reverse=True):  # a name ends with the time
+        if re.fullmatch(re.escape(task.prefix) + r"\d{8}-\d{6}", name):
+            found = jobs.describe(sagemaker, name, task.kind)
+            # Project a-b with task c, and project a with task b-c, have jobs of the same names.
+            if jobs.result_address(found, "output").startswith(f"{task.folder}/{name}/"):
+                return found
+    return None
+
+
+def inputs(found):
+    """Returns {name: address} of the inputs in a job's description or request."""
+    if jobs.kind_of(found) == "Processing":
+        entries = found.get("ProcessingInputs", [])
+        return {entry["InputName"]: entry["S3Input"]["S3Uri"] for entry in entries}
+    return {
+        entry["ChannelName"]: (
+            entry["DataSource"].get("S3DataSource", {}).get("S3Uri")
+            or entry["DataSource"].get("FileSystemDataSource", {}).get("DirectoryPath")
+        )
+        for entry in found.get("InputDataConfig", [])
+    }
+
+
+def say(task, text):
+    print(f"{task.name}: {text}", flush=True)
+
+
+class Chain:
+    def __init__(self, tasks, arguments):
+        self.tasks = {task.name: task for task in tasks}
+        self.arguments = arguments
+        self.found = {}  # task → description of the job whose results later tasks use
+        wanted = arguments.task or list(self.tasks)
+        for name in wanted:
+            if name not in self.tasks:
+                raise UserError(f"--task: there is no task {name}; tasks: {', '.join(self.tasks)}")
+        self.selected = [task for task in tasks if task.name in wanted]
+        training = [task for task in self.selected if task.kind == "Training"]
+        if arguments.clean_state and not training:
+            raise UserError("--clean-state: none of the tasks has checkpoints")
+
+    def sagemaker(self, task):
+        return aws.client("sagemaker", task.settings.get("region"))
+
+    def address(self, task, key, source):
+        """Returns the S3 address of a source such as task:prepare/output/train."""
+        if not source.startswith("task:"):
+            return source
+        name, what, part = SOURCE.fullmatch(source).groups()
+        used = self.tasks[name]
+        if what == "state":
+            return used.settings.get("checkpoints", f"{used.folder}/state").rstrip("/") + (
+                part or "/"
+            )
+        if name not in self.found:
+            found = newest_job(self.sagemaker(used), used)
+            if not found or jobs.status_of(found) != "Completed":
+                raise UserError(f"{task.place}: {key}: task {name} is not complete; run it first")
+            self.found[name] = found
+        try:
+            folder = jobs.result_folder(self.found[name], what)
+        except UserError as error:
+            raise UserError(f"{task.place}: {key}: {error}") from None
+        return folder + (part or "").removeprefix("/")
+
+    def build(self, task):
+        """Returns the Submission of a new job of the task."""
+        settings = dict(task.settings)
+        job = task.prefix + time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        settings |= {"job_name": job, "upload": f"{task.folder}/input", "output": task.folder}
+        if task.kind == "Processing":
+            settings["output"] = f"{task.folder}/{job}/output"
+        else:
+            settings.setdefault("checkpoints", f"{task.folder}/state")
+        if "channels" in settings:
+            settings["channels"] = {
+                name: channel
+                | {"source": self.address(task, f"channels: {name}", channel["source"])}
+                for name, channel in settings["channels"].items()
+            }
+        if settings.get("source"):
+            settings["source"] = self.address(task, "source", settings["source"])
+        try:
+            return submission.build(task.kind, settings)
+        except UserError as error:
+            raise UserError(*(f"{task.place}: {one}" for one in error.sentences)) from None
+
+    def complete(self, task, made, found, wait):
+        """Returns whether the task needs no new job. Waits for a job that is running.
+
+        `found` describes its newest job, or is None.
+        """
+        if not found or self.arguments.force:
+            return False
+        job = jobs.name_of(found)
+        if jobs.status_of(found) not in jobs.ENDED:
+            say(task, f"{job} is running")
+            self.found[task.name] = found
+            if not wait:
+                return True
+            found = jobs.wait(self.sagemaker(task), job, self.arguments.poll, kind=task.kind)
+        if jobs.status_of(found) != "Completed":
+            return False
+        was, now = inputs(found), inputs(made.request)
+        changed = [name for name in was | now if was.get(name) != now.get(name)]
+        if changed:
+            say(task, f"{job} is complete, but its input {changed[0]} was another")
+            return False
+        say(task, f"{job} is complete; --force runs the task again")
+        self.found[task.name] = found
+        return True
+
+    def run(self):
+        """Returns the exit code: that of the first job that does not complete."""
+        for task in self.selected:
+            last = task is self.selected[-1]
+            wait = not last or self.arguments.wait
+            made = self.build(task)
+            clean = self.arguments.clean_state and task.kind == "Training"
+            if self.arguments.dry_run:
+                submission.show(made, clean)
+                self.found[task.name] = made.request
+                continue
+            if self.complete(task, made, newest_job(self.sagemaker(task), task), wait):
+                continue
+            submission.notes(made)
+            say(task, f"starting {made.job}")
+            submission.start(made, task.settings, self.arguments.create, clean)
+            if not wait:
+                continue
+            found = jobs.wait(self.sagemaker(task), made.job, self.arguments.poll, kind=task.kind)
+            code, text = jobs.outcome(found)
+            print(text, flush=True)
+            if code:
+                later = [t.name for t in self.selected[self.selected.index(task) + 1 :]]
+                if later:
+                    print(f"not started: {', '.join(later)}", file=sys.stderr)
+                return code
+            self.found[task.name] = found
+        return 0

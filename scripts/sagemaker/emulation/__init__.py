@@ -1,0 +1,1 @@
+"""Runs jobs on this machine as SageMaker does."""

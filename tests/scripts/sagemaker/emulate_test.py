@@ -1,0 +1,369 @@
+"""Tests `emulate` with a program that runs the Python code in the hyperparameter `code`.
+
+The code sees `base`, the folder that stands for /opt/ml, and `config(NAME)`, a platform file.
+"""
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import IMAGE, emulate
+from emulation.cluster import allowed
+
+PROGRAM = f"""#!{sys.executable} -B
+import json, os, pathlib, signal, socket, sys
+base = pathlib.Path(os.environ["SAGEMAKER_BASE_DIR"])
+if sys.argv[1:2] == ["pack"]:
+    names = sorted(path.name for path in pathlib.Path(sys.argv[2]).rglob("*") if path.is_file())
+    pathlib.Path(sys.argv[3]).write_text(" ".join(names))
+    sys.exit(0)
+config = lambda name: json.loads((base / f"input/config/{{name}}.json").read_text())
+exec(json.loads(config("hyperparameters")["code"]))
+"""
+MAGIC = struct.pack("<I", 0xCED7230A)
+WAIT = "print('training', flush=True)\nsignal.pause()\n"
+
+
+class Emulating(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        program = self.folder / "program"
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+        self.bucket = self.folder / "s3/bucket"
+        self.put("train/a/1", b"one")
+        self.put("train/b/2", b"two")
+        self.settings = {
+            "image": IMAGE,
+            "role": "shoal",
+            "instances": "ml.c5.xlarge",
+            "output": "s3://bucket/jobs",
+            "job_name": "job",
+            "metrics": "none",
+            "channels": {"train": "s3://bucket/train/"},
+        }
+
+    def put(self, key, data):
+        path = self.bucket / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def emulate(self, *words):
+        return emulate(*words, "--s3", self.folder / "s3")
+
+    def job(self, code, *words, **settings):
+        """Runs a job. Returns (exit code, stdout, stderr)."""
+        found = self.settings | {"hyperparameters": {"code": json.dumps(code)}} | settings
+        file = self.folder / "job.json"
+        file.write_text(json.dumps(found))
+        return self.emulate(file, "--program", self.folder / "program", *words)
+
+    def result(self, name):
+        return (self.bucket / "jobs/job/output" / name).read_text()
+
+    def test_the_container_has_the_platforms_files_and_the_results_reach_s3(self):
+        code = """
+found = {name: config(name) for name in ("resourceconfig", "inputdataconfig", "checkpointconfig")}
+found |= {"words": sys.argv, "job": os.environ["TRAINING_JOB_NAME"]}
+found |= {"mine": os.environ["MINE"], "base": str(base)}
+(base / "model/seen.json").write_text(json.dumps(found))
+(base / "output/data/history").write_text("data")
+(base / "output/tensorboard/events").write_text("events")
+(pathlib.Path(found["checkpointconfig"]["LocalPath"]) / "c.pt").write_text("state")
+print("x loss=3.5; loss=nothing;\\nx loss=0.25; acc=7;")
+"""
+        (self.folder / "metrics.json").write_text(
+            json.dumps([{"Name": n, "Regex": f"{n}=(.*?);"} for n in ("loss", "acc", "none")])
+        )
+        code, out, err = self.job(
+            code,
+            metrics=str(self.folder / "metrics.json"),
+            checkpoints="s3://bucket/c",
+            checkpoint_path="/state",
+            tensorboard="s3://bucket/tb",
+            environment={"MINE": "/opt/ml/model"},
+        )
+        self.assertEqual(code, 0, err)
+        seen = json.loads(self.result("model/seen.json"))
+        self.assertEqual((seen["job"], seen["mine"]), ("job", seen["base"] + "/model"))
+        self.assertEqual((len(seen["words"]), Path(seen["words"][0]).name), (1, "train"))
+        resources = seen["resourceconfig"]
+        self.assertEqual((resources["current_host"], resources["hosts"]), ("algo-1", ["algo-1"]))
+        self.assertEqual(resources["current_instance_type"], "ml.c5.xlarge")
+        self.assertEqual(
+            seen["inputdataconfig"]["train"],
+            {
+                "TrainingInputMode": "File",
+                "S3DistributionType": "FullyReplicated",
+                "RecordWrapperType": "None",
+            },
+        )
+        self.assertEqual(self.result("data/history"), "data")
+        self.assertEqual((self.bucket / "c/c.pt").read_text(), "state")
+        self.assertEqual((self.bucket / "tb/events").read_text(), "events")
+        states = [
+            line.partition("InProgress ")[2] for line in err.splitlines() if "InProgress" in line
+        ]
+        self.assertEqual(states, ["Starting", "Downloading", "Training", "Uploading"])
+        self.assertIn("job: Completed", out)
+        self.assertIn("metric loss 0.25\nmetric acc 7\n", out)
+        self.assertEqual(self.emulate("metrics", "job")[1], "loss 0.25\nacc 7\n")
+        code, out, err = self.emulate("download", "job", self.folder / "got")
+        self.assertTrue((self.folder / "got/seen.json").exists(), err)
+
+    def test_results_are_archives_with_compress(self):
+        code = '(base / "model/m").write_text("weights")'
+        code, _, err = self.job(code, compress=True)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.emulate("download", "job", self.folder / "got")[0], 0)
+        self.assertEqual((self.folder / "got/m").read_text(), "weights")
+
+    def test_file_channels_are_copies_and_fastfile_channels_are_read_only(self):
+        code = """
+for name in ("copy", "fast"):
+    path = base / "input/data" / name / "a/1"
+    text = path.read_text()
+    try:
+        path.write_text("changed")
+    except OSError as error:
+        text += f" {error.strerror}"
+    (base / "model" / name).write_text(text)
+"""
+        channels = {
+            "copy": "s3://bucket/train/",
+            "fast": {"source": "s3://bucket/train/", "mode": "FastFile"},
+        }
+        code, _, err = self.job(code, channels=channels)
+        self.assertEqual((code, self.result("model/copy")), (0, "one"), err)
+        if allowed("--mount"):
+            self.assertEqual(self.result("model/fast"), "one Read-only file system")
+            self.assertEqual((self.bucket / "train/a/1").read_text(), "one")
+        else:
+            self.assertIn("FastFile channels are links", err)
+
+    def read_pipes(self, channel, epochs, hosts=1, code=""):
+        """Returns the bytes that each host reads: one entry per epoch."""
+        code = f"""
+for epoch in range({epochs}):
+    path = base / f"input/data/c_{{epoch}}"
+    while not path.exists():  # the writer has not yet noticed that the last was closed
+        pass
+    with open(path, "rb") as pipe:
+        data = pipe.read(1) if epoch == 1 else pipe.read()
+    (base / f"model/{{config('resourceconfig')['current_host']}}-{{epoch}}").write_bytes(data)
+"""
+        words = ("--hosts", str(hosts), "--loopback") if hosts > 1 else ()
+        code, _, err = self.job(code, *words, channels={"c": channel | {"mode": "Pipe"}})
+        self.assertEqual(code, 0, err)
+        names = ["127.0.0.1", "127.0.0.2"][:hosts] if hosts > 1 else ["algo-1"]
+        folder = self.bucket / "jobs/job/output/model"
+        return [[(folder / f"{name}-{e}").read_bytes() for e in range(epochs)] for name in names]
+
+    def test_a_pipe_is_a_new_fifo_for_each_epoch_and_may_be_closed_early(self):
+        found = self.read_pipes({"source": "s3://bucket/train"}, 3)
+        self.assertEqual(found, [[b"onetwo", b"o", b"onetwo"]])
+
+    def test_pipes_shuffle_objects_and_share_them_among_hosts(self):
+        for index in range(9):
+            self.put(f"many/{index}", b"%d" % index)
+        channel = {"source": "s3://bucket/many/", "shuffle": 1, "distribution": "ShardedByS3Key"}
+        first, second = self.read_pipes(channel, 3, hosts=2)
+        for epoch in (0, 2):
+            both = first[epoch] + second[epoch]
+            self.assertEqual(sorted(both), list(b"012345678"))
+            self.assertNotEqual(both, b"012345678")
+        self.assertNotEqual(first[0], first[2])
+
+    def test_pipes_unpack_gzip_and_wrap_records(self):
+        payloads = [b"abcdef", b"1234" + MAGIC + b"56" + MAGIC, MAGIC]
+        for index, payload in enumerate(payloads):
+            self.put(f"zip/{index}", gzip.compress(payload))
+        channel = {"source": "s3://bucket/zip/", "wrapper": "RecordIO", "compression": "Gzip"}
+        file, records = io.BytesIO(self.read_pipes(channel, 1)[0][0]), []
+        while head := file.read(8):
+            magic, word = struct.unpack("<II", head)
+            self.assertEqual(magic, 0xCED7230A)
+            flag, size = word >> 29, word & (1 << 29) - 1
+            part = file.read(size)
+            file.read(-size % 4)
+            if flag in (0, 1):
+                records.append(part)
+            else:
+                records[-1] += MAGIC + part
+        self.assertEqual(records, payloads)
+
+    def test_augmented_manifests_deliver_each_attribute(self):
+        lines = [
+            {"source-ref": f"s3://bucket/train/{n}", "class": i}
+            for i, n in enumerate(("a/1", "b/2"))
+        ]
+        self.put("list", "\n".join(map(json.dumps, lines)).encode())
+        channel = {"source": "s3://bucket/list", "type": "augmented"}
+        channel["attributes"] = ["source-ref", "class"]
+        self.assertEqual(self.read_pipes(channel, 1), [[b"one0two1"]])
+
+    def test_failures_have_the_platforms_reason(self):
+        failure = '(base / "output/failure").write_text("no data" + "x" * 2000); sys.exit(7)'
+        cases = [
+            (failure, f"job: Failed: AlgorithmError: no data{'x' * 1017}, exit code: 7"),
+            ("sys.exit(3)", "job: Failed: AlgorithmError: Exit Code: 3"),
+            ("os.kill(os.getpid(), signal.SIGKILL)", "job: Failed: AlgorithmError: Exit Code: 137"),
+        ]
+        for code, expected in cases:
+            with self.subTest(expected[:60]):
+                code, out, err = self.job(code)
+                self.assertEqual(code, 1, err)
+                self.assertIn(expected, out)
+
+    def test_a_job_is_stopped_at_its_time_limit_and_keeps_its_results(self):
+        code = """
+def stop(*_):
+    (base / "model/m").write_text("saved")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, stop)
+"""
+        code, out, err = self.job(code + WAIT, max_run="4s")
+        self.assertEqual((code, self.result("model/m")), (3, "saved"), err)
+        self.assertIn("job: Stopped", out)
+
+    def test_a_spot_job_restarts_in_an_empty_container_with_its_checkpoints(self):
+        code = """
+state = base / "checkpoints/state"
+runs = state.read_text() if state.exists() else ""
+used = (base / "model/used").exists()
+(base / "model/used").write_text("")
+def stop(*_):
+    state.write_text(runs + "T")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, stop)
+if len(runs) < 2:
+    state.write_text(runs + "K")
+    print("training", flush=True)
+    signal.pause()
+(base / "model/runs").write_text(f"{runs} {used}")
+"""
+        spot = {"spot": True, "max_wait": "2d", "checkpoints": "s3://bucket/c"}
+        twice = ("--stop-at", "^train", "--stop-at", "^train")
+        for words, expected in (((), "TT False"), (("--kill",), "KK False")):
+            code_, out, err = self.job(code, *twice, *words, **spot)
+            self.assertEqual((code_, self.result("model/runs")), (0, expected), err)
+            self.assertEqual(err.count("InProgress Interrupted"), 2)
+            (self.bucket / "c/state").unlink()
+        first = 'if base.parent.name == "0": signal.pause()'
+        code_, _, err = self.job(first, "--stop-after", "0.1", **spot)
+        self.assertEqual((code_, err.count("InProgress Interrupted")), (0, 1), err)
+        code_, _, err = self.job(code, "--stop-after", "1")
+        self.assertEqual(code_, 2)
+        self.assertIn("--stop-after, --stop-at: only spot jobs are restarted", err)
+
+    def test_hosts_find_one_another_by_name(self):
+        pipe = self.folder / "port"
+        code = f"""
+resources = config("resourceconfig")
+first, host = resources["hosts"][0], resources["current_host"]
+if host == first:
+    server = socket.create_server((first, 0))
+    with open({str(pipe)!r}, "w") as file:
+        file.write(str(server.getsockname()[1]))
+    text = server.accept()[0].recv(99).decode()
+    (base / "model/text").write_text(text + " " + resources["network_interface_name"])
+else:
+    with open({str(pipe)!r}) as file:
+        port = int(file.read())
+    socket.create_connection((first, port)).send(host.encode())
+"""
+        os.mkfifo(pipe)
+        code_, _, err = self.job(code, "--hosts", "2", "--loopback")
+        self.assertEqual((code_, self.result("model/text")), (0, "127.0.0.2 lo"), err)
+        code_, _, err = self.job(code, instances="2 x ml.c5.xlarge")
+        own = "127.0.0.2 lo" if "no network namespaces" in err else "algo-2 eth0"
+        self.assertEqual((code_, self.result("model/text")), (0, own), err)
+
+    def test_a_host_that_fails_ends_the_job_of_all_hosts(self):
+        code = "if config('resourceconfig')['current_host'] == '127.0.0.2': sys.exit(4)\n" + WAIT
+        code, out, err = self.job(code, "--hosts", "2", "--loopback")
+        self.assertEqual(code, 1, err)
+        self.assertIn("job: Failed: AlgorithmError: Exit Code: ", out)
+
+    def test_a_chain_runs_from_the_same_file_and_is_complete_the_next_time(self):
+        images = self.folder / "images"
+        images.mkdir()
+        (images / "x.jpg").write_text("")
+        code = """
+print((base / "input/data/train/t.pack").read_text() + " was packed")
+(base / "model/m").write_text("weights")
+(base / "checkpoints/c").write_text("state")
+"""
+        tune = """
+print(*((base / "input/data" / name).read_text() for name in ("pretrained/m", "state/c")))
+"""
+        chain = {name: self.settings[name] for name in ("image", "role", "instances", "output")} | {
+            "project": "p",
+            "tasks": {
+                "pack": {"source": str(images), "pack": "t.pack"},
+                "train": {
+                    "metrics": "none",
+                    "channels": {"train": "task:pack/output"},
+                    "hyperparameters": {"code": json.dumps(code)},
+                },
+                "tune": {
+                    "metrics": "none",
+                    "channels": {"pretrained": "task:train/model", "state": "task:train/state"},
+                    "hyperparameters": {"code": json.dumps(tune)},
+                },
+            },
+        }
+        file = self.folder / "chain.json"
+        file.write_text(json.dumps(chain))
+        words = (file, "--program", self.folder / "program")
+        code, out, err = self.emulate(*words)
+        self.assertEqual(code, 0, err)
+        self.assertIn("x.jpg was packed\n", out)
+        self.assertIn("weights state\n", out)
+        code, out, err = self.emulate(*words)
+        self.assertEqual((code, out.count("is complete; --force runs the task again")), (0, 3), err)
+        self.assertNotIn("was packed", out)
+        code, out, err = self.emulate(*words, "--task", "train", "--force")
+        self.assertEqual((code, out.count("was packed")), (0, 1), err)
+
+    def test_mistakes_are_one_sentence(self):
+        cases = [
+            (
+                {"channels": {"train": "s3://bucket/absent/"}},
+                (),
+                "channels: train: s3://bucket/absent/",
+            ),
+            ({}, ("--stop-at", "["), "--stop-at: '[' is not a regular expression"),
+            ({}, ("--program", "/absent"), "--program: /absent is not a program"),
+            ({}, ("--hosts", "300"), "--hosts is 300; it must be 1 to 254"),
+            ({"retries": 31}, (), "RetryStrategy.MaximumRetryAttempts: 31"),
+            (
+                {"instances": None, "groups": {"a": "ml.c5.xlarge"}},
+                ("--hosts", "2"),
+                "--hosts: the job",
+            ),
+        ]
+        for settings, words, expected in cases:
+            with self.subTest(expected):
+                code, _, err = self.job("", *words, **settings)
+                lines = [line for line in err.splitlines() if ": error: " in line]
+                self.assertEqual((code, len(lines)), (2, 1), err)
+                self.assertIn(f"emulate: error: {expected}", lines[0])
+        code, _, err = self.emulate("stop", "job")
+        self.assertEqual(code, 2)
+        self.assertIn("stop is a command of launch.py only", err)
+        with contextlib.suppress(FileNotFoundError):
+            self.assertEqual(list((self.folder / "s3/.containers").iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
