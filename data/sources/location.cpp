@@ -30,7 +30,21 @@ Opened open_folder(const std::string& path, const OpenOptions& options) {
                            {options.cache_dir, options.threads, options.progress, options.warning});
 }
 
-Opened open_path(const std::string& path, const OpenOptions& options) {
+// Returns the packed set that is the only file in the folder `path`, such as the channel of a job
+// that packed the images. Otherwise returns `path`.
+std::string packed_set_in(const std::string& path) {
+  if (!fs::is_directory(path) || is_sharded_set(path)) return path;
+  std::string found;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().filename().string().starts_with('.')) continue;
+    if (!found.empty() || !entry.is_regular_file()) return path;
+    found = entry.path().string();
+  }
+  return !found.empty() && is_packed_set(found) ? found : path;
+}
+
+Opened open_path(const std::string& named, const OpenOptions& options) {
+  const std::string path = packed_set_in(named);
   const bool one = is_packed_set(path), sharded = is_sharded_set(path), packed = one || sharded;
   const bool file = fs::is_regular_file(path) || is_pattern(path);
   if (!packed && (file || holds_only_files(path))) return open_records(path, options);

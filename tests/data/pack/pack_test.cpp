@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <cstring>
 #include <filesystem>
 
@@ -65,6 +66,13 @@ TEST_CASE("a packed set has the images, labels, names and batches of its source"
   }
   CHECK((batch_pixels(pack) == batch_pixels(source)));
   CHECK(verify_pack(PackedDataset(folder / "set.pack"), 2, [](const std::string&) {}) == 0);
+
+  const std::string channel = folder / "channel";
+  fs::create_directory(channel);
+  fs::rename(folder / "set.pack", channel + "/set.pack");
+  CHECK(open_dataset(channel)->size() == 20);
+  std::ofstream(channel + "/other") << "a second file";
+  CHECK_THROWS_WITH(open_dataset(channel), Catch::Contains("contains no class folders"));
 }
 
 TEST_CASE("large images are reduced, a share is stored as pixels, the others are unchanged") {
