@@ -133,7 +133,9 @@ TEST_CASE("inspect describes runs, checkpoints, exports and files of Python") {
   CHECK(as_json["tensors"].size() == 102);
   const std::string no_onnx = trained.path("text.onnx");
   std::ofstream(no_onnx) << "no model";
-  CHECK_THAT(refusal({"inspect", no_onnx}), Contains("text.onnx") && Contains("not an ONNX model"));
+  const auto refused = test::run_shoal({"inspect", no_onnx});
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.err, Contains("text.onnx") && Contains("not an ONNX model"));
 
   CHECK_THAT(refusal({"inspect", golden("values2.pkl")}), Contains("values2.pkl"));
   CHECK_THAT(refusal({"inspect", golden("whole.pth")}), Contains("whole pickled model"));
@@ -168,9 +170,9 @@ TEST_CASE("average writes the mean, and with --data only what does not lower the
     CHECK(same);
     CHECK(as != bs);
   }
-  const auto says_average = Contains("average of 2 checkpoints") && !Contains("epoch 0");
-  CHECK_THAT(succeeds({"predict", "--weights", soup, trained.data + "/val"}).err, says_average);
-  CHECK_THAT(succeeds({"eval", "--checkpoint", soup, "--data", trained.data}).err, says_average);
+  for (const auto& words : {Words{"predict", "--weights", soup, trained.data + "/val"},
+                            Words{"eval", "--checkpoint", soup, "--data", trained.data}})
+    CHECK_THAT(succeeds(words).err, Contains("average of 2 checkpoints") && !Contains("epoch 0"));
   CHECK_THAT(succeeds({"inspect", soup}).out,
              Contains("average_of=2") && !Contains("epoch=0") && !Contains("step=0"));
   const std::string onnx = trained.path("soup.onnx");
