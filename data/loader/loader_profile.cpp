@@ -15,7 +15,7 @@ namespace {
 // threads use a CPU for less than kComputing of it. (With more CPU time, reading is only copying
 // from the page cache.)
 constexpr double kReadShare = 0.5, kComputing = 0.75;
-// The batches limit the rate if the threads wait for a free row for more than this share of the time.
+// The batches limit the rate if the threads wait for a free row for more than this share of time.
 constexpr double kWaitShare = 0.5;
 // If twice the threads give less than this factor in throughput, the disk is exhausted.
 constexpr double kWorthwhile = 1.2;
