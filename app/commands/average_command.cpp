@@ -5,6 +5,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/evaluation.h"
 #include "app/commands/session.h"
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
@@ -41,9 +42,9 @@ void require_alike(const Weights& first, const Weights& other) {
   const auto &one = first.job.model, &two = other.job.model;
   if (one.name != two.name) refuse("the network " + one.name, two.name);
   if (one.classes != two.classes)
-    refuse(std::to_string(one.classes) + " classes", std::to_string(two.classes));
+    refuse(counted(one.classes, "class"), std::to_string(two.classes));
   if (one.channels != two.channels)
-    refuse(std::to_string(one.channels) + " channel(s)", std::to_string(two.channels));
+    refuse(counted(one.channels, "channel"), std::to_string(two.channels));
   for (size_t i = 0; i < std::min(first.classes.size(), other.classes.size()); ++i)
     if (first.classes[i] != other.classes[i])
       refuse("'" + first.classes[i] + "' as class " + std::to_string(i),
@@ -93,10 +94,16 @@ train::NamedTensors greedy_soup(std::vector<Candidate>& all, const Arguments& ar
   return average.mean();
 }
 
-void write(const std::string& output, const Weights& like, train::NamedTensors tensors) {
+int64_t used(const std::vector<Candidate>& all) {
+  return std::count_if(all.begin(), all.end(), [](const auto& one) { return one.used; });
+}
+
+// Writes the average of `count` checkpoints.
+void write(const std::string& output, const Weights& like, train::NamedTensors tensors,
+           int64_t count) {
   train::CheckpointData data;
   data.model = std::move(tensors);
-  data.text = {{"arch", like.job.model.name}};
+  data.text = {{"arch", like.job.model.name}, {train::kAverageOf, std::to_string(count)}};
   data.integers = {{"epoch", 0}, {"step", 0}, {"classes", like.job.model.classes}};
   train::put_preprocessing(like.transform, like.job.crop_pct.value_or(0), data);
   data.classes = like.classes;
@@ -105,9 +112,8 @@ void write(const std::string& output, const Weights& like, train::NamedTensors t
 
 void print(const Arguments& arguments, const std::vector<Candidate>& all,
            const std::optional<double>& top1) {
-  const auto used = std::count_if(all.begin(), all.end(), [](const auto& one) { return one.used; });
   if (arguments.json) {
-    nlohmann::ordered_json json = {{"output", arguments.average_output}, {"averaged", used}};
+    nlohmann::ordered_json json = {{"output", arguments.average_output}, {"averaged", used(all)}};
     if (top1) json["acc1"] = *top1;
     for (const Candidate& one : all) {
       json["checkpoints"].push_back({{"file", one.weights.file}, {"used", one.used}});
@@ -118,8 +124,7 @@ void print(const Arguments& arguments, const std::vector<Candidate>& all,
   for (const Candidate& one : all)
     log::line(printable((one.used ? "averaged  " : "left out  ") +
                         (one.top1 ? strf("Acc@1 %.3f  ", *one.top1) : "") + one.weights.file));
-  log::line(printable(arguments.average_output +
-                      strf(": mean of %lld checkpoints", static_cast<long long>(used)) +
+  log::line(printable(arguments.average_output + ": mean of " + counted(used(all), "checkpoint") +
                       (top1 ? strf(", Acc@1 %.3f", *top1) : "")));
 }
 
@@ -154,7 +159,7 @@ int average_command(const Arguments& given) {
   } else {
     tensors = greedy_soup(all, arguments, top1.emplace());
   }
-  write(arguments.average_output, all.front().weights, std::move(tensors));
+  write(arguments.average_output, all.front().weights, std::move(tensors), used(all));
   print(arguments, all, top1);
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "data/loader/loader_profile.h"
@@ -91,6 +92,11 @@ const data::LoaderRate& fastest(const std::vector<data::LoaderRate>& rates) {
   });
 }
 
+const char* name_of(data::Bound bound) {
+  constexpr const char* kNames[] = {"processors", "disk", "batches"};
+  return kNames[static_cast<int>(bound)];
+}
+
 Json json_of(const data::LoaderRate& rate) {
   Json stages;
   for (int i = 0; i < data::kStages; ++i) {
@@ -117,7 +123,7 @@ void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advic
                    rate.first_batch_seconds));
   }
   const data::LoaderRate& best = fastest(rates);
-  log::line(strf("\nper image with %d thread(s): %.1f kB, %.3f ms", best.threads,
+  log::line(strf("\nper image with %s: %.1f kB, %.3f ms", counted(best.threads, "thread").c_str(),
                  best.bytes_per_image() / 1e3,
                  1e3 * best.stages.busy_seconds() / static_cast<double>(best.stages.images)));
   for (int i = 0; i < data::kStages; ++i) {
@@ -159,7 +165,7 @@ int bench_command(const Arguments& arguments) {
   options.loader = loader_options(arguments, indexes ? index_base / "seek-bench" : fs::path());
   if (dataset->size() < options.loader.batch_size) options.loader.batch_size = dataset->size();
   const auto progress = [](int threads) {
-    log::status(threads == 0 ? "warming up" : strf("measuring %d thread(s)", threads));
+    log::status(threads == 0 ? "warming up" : "measuring " + counted(threads, "thread"));
   };
   install_polled_signals();
   options.stopped = [] { return train::stop_signal() != 0; };
@@ -178,7 +184,7 @@ int bench_command(const Arguments& arguments) {
     Json json = {{"images_per_sec", fastest(rates).images_per_second},
                  {"images", dataset->size()},
                  {"runs", runs},
-                 {"bound", advice.bound == data::Bound::disk ? "disk" : "processors"},
+                 {"bound", name_of(advice.bound)},
                  {"advice", advice.sentence}};
     if (advice.threads > 0) json["threads_needed"] = advice.threads;
     log::line(json.dump());

@@ -5,6 +5,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
 #include "app/commands/weights.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "train/checkpoint/export.h"
@@ -89,6 +90,7 @@ train::CheckpointData data_of(const Weights& weights) {
   train::CheckpointData data;
   (weights.ema ? data.ema : data.model) = train::weights_of(*weights.model);
   data.text = {{"arch", weights.job.model.name}};
+  if (!weights.average_of.empty()) data.text[train::kAverageOf] = weights.average_of;
   data.integers = {
       {"epoch", weights.epoch}, {"step", weights.step}, {"classes", weights.job.model.classes}};
   train::put_preprocessing(weights.transform, weights.job.crop_pct.value_or(0), data);
@@ -114,8 +116,8 @@ int export_command(const Arguments& given) {
   }
   train::export_file(data_of(weights), arguments.export_file, file);
   log::line(printable(
-      strf("%s: %s, %lld classes, %s weights, %.1f MB", file.c_str(),
-           weights.job.model.name.c_str(), static_cast<long long>(weights.job.model.classes),
+      strf("%s: %s, %s, %s weights, %.1f MB", file.c_str(), weights.job.model.name.c_str(),
+           counted(weights.job.model.classes, "class").c_str(),
            weights.ema ? "averaged" : "trained", static_cast<double>(fs::file_size(file)) / 1e6)));
   return 0;
 }

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "app/commands/commands.h"
+#include "app/commands/inspect_onnx.h"
 #include "base/checksum.h"
+#include "base/counted.h"
 #include "base/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -13,6 +15,7 @@
 #include "train/checkpoint/resume.h"
 #include "train/weights/adapt_weights.h"
 #include "train/weights/formats/file_contents.h"
+#include "train/weights/model_file.h"
 
 namespace shoal::app {
 namespace {
@@ -45,7 +48,8 @@ File open(const std::string& text) {
     file.bytes = read_whole_file(text);
     if (!train::is_weights_file(file.bytes))
       throw UserError("inspect: " + text +
-                      " is not a file of weights (neither torch.save nor safetensors)");
+                      " is not a file of weights (neither torch.save nor safetensors; an ONNX "
+                      "model needs a name that ends with .onnx)");
   } else {
     train::Located located = train::locate_weights(text, "inspect");
     file = {located.file, "", std::move(located.bytes), {}};
@@ -87,9 +91,9 @@ std::string model_text(const std::optional<train::KnownModel>& known,
   if (!known) return "none that shoal knows";
   std::string text = known->name + ", " + known->fit.family->name + "'s names";
   if (const int64_t classes = classes_in(*known, contents))
-    text += strf(", %lld classes", static_cast<long long>(classes));
+    text += ", " + counted(classes, "class");
   if (!known->fit.complete())
-    text += strf("; %zu tensors do not fit: ", known->fit.misfits.size()) +
+    text += strf("; not fitting: %s: ", counted(known->fit.misfits.size(), "tensor").c_str()) +
             train::first_of(train::sentences(known->fit.misfits), 2);
   if (!known->fit.unused.empty())
     text +=
@@ -99,7 +103,7 @@ std::string model_text(const std::optional<train::KnownModel>& known,
 
 std::string run_text(const std::vector<train::CheckpointEntry>& run) {
   if (run.empty()) return "";
-  std::string text = strf("%zu checkpoints, newest ", run.size()) + run.front().name;
+  std::string text = counted(run.size(), "checkpoint") + ", newest " + run.front().name;
   if (const auto best = train::best_of(run))
     text += ", best " + best->name + strf(" with Acc@1 %.3f", *best->top1);
   return text;
@@ -108,7 +112,7 @@ std::string run_text(const std::vector<train::CheckpointEntry>& run) {
 std::string entry_text(const FileContents::Entry& entry) {
   const Count sum = count(entry.tensors);
   return (entry.name.empty() ? "" : entry.name + ": ") +
-         strf("%zu tensors, %s parameters, %s, %.1f MB", entry.tensors.size(),
+         strf("%s, %s parameters, %s, %.1f MB", counted(entry.tensors.size(), "tensor").c_str(),
               grouped(sum.parameters).c_str(),
               joined({sum.types.begin(), sum.types.end()}, "/").c_str(),
               static_cast<double>(sum.bytes) / 1e6);
@@ -149,14 +153,18 @@ void print(const Arguments& arguments, const File& file, const FileContents& con
     show(&entry == &contents.entries.front() ? "entries" : "", entry_text(entry));
   if (!contents.used.empty()) show("used", contents.used + " (--weights-entry selects another)");
   show("classes", train::first_of(contents.classes, 12));
-  const auto& values = contents.values;
-  show("values", pairs_text(contents.is_ours
-                                ? selected(values, {"arch", "epoch", "step", "top1", "best_top1",
-                                                    "best_epoch", "val_size", "averaged", "torch"})
-                                : FileContents::Texts(
-                                      values.begin(),
-                                      values.begin() + static_cast<std::ptrdiff_t>(
-                                                           std::min<size_t>(values.size(), 20)))));
+  auto values = contents.values;
+  if (!contents.value(train::kAverageOf).empty())  // it has no epoch of its own
+    std::erase_if(values,
+                  [](const auto& pair) { return pair.first == "epoch" || pair.first == "step"; });
+  show("values",
+       pairs_text(
+           contents.is_ours
+               ? selected(values, {"arch", "epoch", "step", "top1", "best_top1", "best_epoch",
+                                   "val_size", "averaged", train::kAverageOf, "torch"})
+               : FileContents::Texts(values.begin(),
+                                     values.begin() + static_cast<std::ptrdiff_t>(
+                                                          std::min<size_t>(values.size(), 20)))));
   show("settings",
        pairs_text(selected(contents.settings, {"epochs", "global_batch_size", "optimizer", "lr",
                                                "schedule", "weight_decay", "size", "ema", "amp",
@@ -204,7 +212,12 @@ int inspect_command(const Arguments& arguments) {
   log::set_level(arguments.job.log_level, 0);
   if (arguments.paths.size() != 1)
     throw UserError("inspect needs one path: a file of weights, a run or an export folder");
-  const File file = open(arguments.paths[0]);
+  const std::string& path = arguments.paths[0];
+  if (path.ends_with(".onnx") && fs::is_regular_file(path)) {
+    inspect_onnx(path, read_whole_file(path), arguments.json, arguments.tensors);
+    return 0;
+  }
+  const File file = open(path);
   const FileContents contents = train::read_contents(file.bytes, file.path);
   const auto known = train::model_like(train::shapes_of(contents.weights));
   if (arguments.json)

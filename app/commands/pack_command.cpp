@@ -7,6 +7,7 @@
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "data/folder/images.h"
@@ -85,9 +86,9 @@ int describe(const Arguments& arguments) {
     log::line(json.dump());
     return 0;
   }
-  log::line(strf("%s: packed set of version %u, %lld images in %zu classes, %zu file(s)",
-                 arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
-                 packs.size()));
+  log::line(strf("%s: packed set of version %u, %s in %s, %s", arguments.paths[0].c_str(),
+                 data::kPackVersion, counted(count, "image").c_str(),
+                 counted(classes, "class").c_str(), counted(packs.size(), "file").c_str()));
   log::line(strf("unchanged %lld, re-encoded %lld, raw pixels %lld", number(kinds[0]),
                  number(kinds[1]), number(kinds[2])));
   log::line(strf("%.1f MB: images %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
@@ -174,15 +175,15 @@ int pack(const Arguments& arguments, int threads) {
     return 0;
   }
   std::string line =
-      strf("%s: %lld images, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
-           number(s.images), megabytes(s.file_bytes), megabytes(s.index_bytes));
+      strf("%s: %s, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
+           counted(s.images, "image").c_str(), megabytes(s.file_bytes), megabytes(s.index_bytes));
   if (s.encoded > 0) line += strf(", %lld re-encoded", number(s.encoded));
   if (s.pixels > 0) line += strf(", %lld as raw pixels", number(s.pixels));
   if (s.damaged > 0) line += strf(", %lld damaged skipped", number(s.damaged));
   if (s.resumed == s.images)
     line += "; they were packed already";
   else if (s.resumed > 0)
-    line += strf("; resumed after %lld images of an interrupted run", number(s.resumed));
+    line += "; resumed after " + counted(s.resumed, "image") + " of an interrupted run";
   log::line(line);
   return 0;
 }

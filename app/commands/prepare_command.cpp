@@ -6,6 +6,7 @@
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
@@ -72,7 +73,7 @@ void print(const std::vector<Half>& halves, const NamePairs& shared, const Argum
       json[name] = {{"path", path}, {"images", s.images}, {"kept", s.kept}, {"damaged", s.damaged}};
       continue;
     }
-    std::string line = strf("%s: %lld images", path.c_str(), static_cast<long long>(s.images));
+    std::string line = path + ": " + counted(s.images, "image");
     if (s.damaged > 0) line += strf(", %lld damaged skipped", static_cast<long long>(s.damaged));
     if (s.kept > 0)
       line += strf("; %lld of them kept from an interrupted run", static_cast<long long>(s.kept));

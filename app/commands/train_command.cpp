@@ -16,6 +16,7 @@
 #include "app/platform/failure.h"
 #include "app/platform/signals.h"
 #include "app/report/report.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
@@ -27,10 +28,14 @@ namespace shoal::app {
 
 namespace {
 
-// Warns about SGD's default learning rate, with which EfficientNet often diverges in the first
-// epoch.
-void advise(const Arguments& arguments) {
+// Warns about data from which nothing can be learned, and about SGD's default learning rate, with
+// which EfficientNet often diverges in the first epoch. `classes`: of the model.
+void advise(const Arguments& arguments, int64_t classes) {
   const train::Job& job = arguments.job;
+  if (classes == 1 && !job.eval_only)
+    log::warning(
+        "the training images have a single class, so every answer is right and the model learns "
+        "nothing; give each class a folder of its own");
   const bool untouched = !arguments.origins.contains("lr") &&
                          !arguments.origins.contains("scale-lr") &&
                          !arguments.origins.contains("optimizer");
@@ -130,8 +135,9 @@ void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
   const auto processes = static_cast<double>(communicator.env.local_world_size);
   const double memory = static_cast<double>(memory_bytes());
   std::string text =
-      strf("memory   at most %.1f GB per process; %.0f process(es) on this host, which has %.1f GB",
-           gb(found.peak_bytes), processes, gb(memory));
+      strf("memory   at most %.1f GB per process; %s on this host, which has %.1f GB",
+           gb(found.peak_bytes), counted(communicator.env.local_world_size, "process").c_str(),
+           gb(memory));
   if (found.peak_gpu_bytes > 0)
     text += strf("\ngpu      at most %.1f GB of GPU memory per process", gb(found.peak_gpu_bytes));
   if (found.disk.checkpoint > 0)
@@ -140,9 +146,10 @@ void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
   if (found.disk.checkpoint > 0 && found.disk.free >= 0)
     text += strf(", %.2f GB free", gb(found.disk.free));
   if (found.step.images > 0)
-    text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %.0f images",
-                 found.step_seconds, found.step.mean_loss(), found.step.images);
-  text += strf("\neval     %.0f images read, %.0f unreadable", found.evaluation.images,
+    text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %s", found.step_seconds,
+                 found.step.mean_loss(), counted(std::llround(found.step.images), "image").c_str());
+  text += strf("\neval     %s read, %.0f unreadable",
+               counted(std::llround(found.evaluation.images), "image").c_str(),
                found.evaluation.skipped);
   log::info_lines("dry run: nothing was written to " + job.output + "\n" + text);
   if (processes * static_cast<double>(found.peak_bytes) > 0.9 * memory)
@@ -187,6 +194,8 @@ int train_command(const Arguments& given) {
   models::describe(arguments.job.model);  // rejects unknown model names before listing files
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
+  if (!dry)
+    train::require_own_folder(arguments.job, communicator.main);  // after errors in the data
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job, places);
@@ -203,7 +212,7 @@ int train_command(const Arguments& given) {
     print_settings(arguments);
     for (const std::string& line : no_effect({arguments, job, start.data.has_value()}))
       log::warning(line);
-    advise(arguments);
+    advise(arguments, job.model.classes);
   }
   if (job.dry_run) {
     const train::DryRun found =

@@ -6,11 +6,13 @@
 #include "app/weights/fetch.h"
 #include "app/weights/imagenet_classes.h"
 #include "app/weights/remote_weights.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "dist/env/env.h"
 #include "models/catalogue.h"
 #include "train/checkpoint/resume.h"
 #include "train/weights/adapt_weights.h"
+#include "train/weights/model_file.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::app {
@@ -98,6 +100,7 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   if (opened.is_ours()) {
     weights.epoch = data.integer("epoch");
     weights.step = data.integer("step");
+    if (data.text.contains(train::kAverageOf)) weights.average_of = data.string(train::kAverageOf);
   }
   train::Job& job = weights.job = arguments.job;
   job.model.name = model_name(arguments, opened);
@@ -122,9 +125,8 @@ void log_origin(const Weights& weights) {
 void check_class_count(const Weights& weights, size_t names, const std::string& whose) {
   const auto outputs = static_cast<size_t>(weights.job.model.classes);
   if (names == outputs) return;
-  throw UserError(weights.file + ": its classifier has " + std::to_string(outputs) +
-                  " outputs, but " + whose + " " + std::to_string(names) +
-                  " classes; the numbers must be equal");
+  throw UserError(weights.file + ": its classifier has " + counted(outputs, "output") + ", but " +
+                  whose + " " + counted(names, "class") + "; the numbers must be equal");
 }
 
 void take_class_names(const Arguments& arguments, Weights& weights) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -78,7 +79,7 @@ dist::Variables with_fabric(dist::Variables environment, const Fabric& fabric) {
 Check fabric_check(const Fabric& fabric) {
   Check check{Check::Verdict::ok, "EFA", "no device; several hosts communicate over TCP", ""};
   if (fabric.devices == 0) return check;
-  check.value = std::to_string(fabric.devices) + " device(s), libfabric " +
+  check.value = counted(fabric.devices, "device") + ", libfabric " +
                 (fabric.libfabric.empty() ? "not found" : "in " + fabric.libfabric) +
                 ", NCCL plug-in " + (fabric.plugin.empty() ? "not found" : fabric.plugin) +
                 ", provider " + (fabric.libfabric.empty() || fabric.plugin.empty() ? "TCP" : "efa");

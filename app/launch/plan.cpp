@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "dist/env/instance_groups.h"
 #include "dist/env/launcher.h"
@@ -30,7 +31,7 @@ int requested_workers(const Arguments& arguments, const std::string& text, const
   if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > most) {
     throw UserError((arguments.nproc.empty() ? "PET_NPROC_PER_NODE is '" : "--nproc is '") + text +
                     "'; it must be auto or a number from 1 to " + std::to_string(most) +
-                    " on this host's " + std::to_string(facts.processors) + " processors");
+                    " on this host with " + counted(facts.processors, "processor"));
   }
   return count;
 }
@@ -74,7 +75,7 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
 void note_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
   if (asked <= 1 || asked == hosts) return;
   plan.notes.push_back("--nnodes " + std::to_string(asked) + " has no effect: " + decides +
-                       " distributes this job over " + std::to_string(hosts) + " host(s)");
+                       " distributes this job over " + counted(hosts, "host"));
 }
 
 // Adds a note if SM_HOSTS, which takes precedence, differs from the platform's file.
@@ -89,8 +90,7 @@ void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& env
 // worker per host, so that a host whose worker dies reports it and exits cleanly.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
-  plan.launched_by = "SageMaker, " + std::to_string(hosts.hosts.size()) +
-                     (hosts.hosts.size() == 1 ? " host" : " hosts");
+  plan.launched_by = "SageMaker, " + counted(hosts.hosts.size(), "host");
   plan.variables = {"SM_HOSTS", "SM_CURRENT_HOST"};
   plan.host = hosts.current_host;
   note_other_hosts(plan, hosts, environment);
@@ -171,8 +171,8 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
     plan.in_place = true;
     return;
   }
-  note("each of the " + std::to_string(env.world_size) + " process(es) that " + launched.launcher +
-       " started runs on its own host and starts " + std::to_string(workers) + " workers");
+  note("each process that " + launched.launcher + " started runs on its own host and starts " +
+       std::to_string(workers) + " workers");
   const uint16_t port = env.world_size == 1 ? facts.free_port() : uint16_t{0};
   for (int i = 0; i < workers; ++i)
     add_worker(plan, environment,

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/counted.h"
 #include "base/json_lines.h"
 #include "base/text.h"
 
@@ -23,8 +24,7 @@ std::vector<std::string> read_json_lines(const std::filesystem::path& path,
   const LeftOutLines left_out = shoal::read_json_lines(file, take);
   if (left_out.torn) notes.push_back(name + ": the last line is incomplete and was left out");
   if (left_out.damaged > 0)
-    notes.push_back(strf("%s: %lld damaged line(s) were left out", name.c_str(),
-                         static_cast<long long>(left_out.damaged)));
+    notes.push_back(name + ": " + counted(left_out.damaged, "damaged line") + " left out");
   return notes;
 }
 

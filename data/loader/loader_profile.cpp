@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 
+#include "base/counted.h"
+#include "base/text.h"
 #include "data/loader/loader.h"
 
 namespace shoal::data {
@@ -14,6 +15,8 @@ namespace {
 // threads use a CPU for less than kComputing of it. (With more CPU time, reading is only copying
 // from the page cache.)
 constexpr double kReadShare = 0.5, kComputing = 0.75;
+// The batches limit the rate if the threads wait for a free row for more than this share of time.
+constexpr double kWaitShare = 0.5;
 // If twice the threads give less than this factor in throughput, the disk is exhausted.
 constexpr double kWorthwhile = 1.2;
 constexpr int kMaxThreads = 256;
@@ -58,10 +61,19 @@ bool reads_most(const LoaderRate& rate) {
   return rate.stages.of(Stage::read) > kReadShare * rate.stages.busy_seconds() && !computes(rate);
 }
 
-std::string format(const char* pattern, auto... values) {
-  char text[512];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
+double wait_share(const LoaderRate& rate) {
+  const double wait = rate.stages.of(Stage::wait);
+  return wait / (wait + rate.stages.busy_seconds());
+}
+
+Bound bound_of(const LoaderRate& rate) {
+  if (wait_share(rate) > kWaitShare) return Bound::batches;
+  return reads_most(rate) ? Bound::disk : Bound::processors;
+}
+
+// Returns the sentence's part about the number of threads that `wanted` images/s need.
+std::string needed(double wanted, int threads) {
+  return strf(". %.0f images/s need %s here", wanted, counted(threads, "thread").c_str());
 }
 
 // Returns the smallest number of threads whose rate is at least `wanted`, by linear interpolation
@@ -90,10 +102,10 @@ bool exhausted(const std::vector<LoaderRate>& rates) {
 void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& advice) {
   const LoaderRate& last = rates.back();
   const double megabyte = 1e6, bytes = last.bytes_per_image();
-  advice.sentence =
-      format("disk-bound: reading takes %.0f %% of the threads' time, %.1f MB/s at %d threads",
-             100 * last.stages.of(Stage::read) / last.stages.busy_seconds(),
-             last.bytes_per_second() / megabyte, last.threads);
+  advice.sentence = strf(
+      "disk-bound: reading takes %.0f %% of the threads' working time, %.1f MB/s at %d threads",
+      100 * last.stages.of(Stage::read) / last.stages.busy_seconds(),
+      last.bytes_per_second() / megabyte, last.threads);
   const bool limit = exhausted(rates);
   if (limit) {
     advice.sentence +=
@@ -111,10 +123,23 @@ void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& ad
     if (threads <= kMaxThreads) advice.threads = threads;
   }
   if (advice.threads > 0)
-    advice.sentence += format(". %.0f images/s need %d thread%s here", wanted, advice.threads,
-                              advice.threads == 1 ? "" : "s");
+    advice.sentence += needed(wanted, advice.threads);
   else
-    advice.sentence += format(". %.0f images/s need %.1f MB/s", wanted, wanted * bytes / megabyte);
+    advice.sentence += strf(". %.0f images/s need %.1f MB/s", wanted, wanted * bytes / megabyte);
+}
+
+void advise_batches(const std::vector<LoaderRate>& rates, double wanted, Advice& advice) {
+  const LoaderRate& last = rates.back();
+  advice.sentence = strf(
+      "limited by the thread that takes the batches: %s for a free row %.0f %% of the time, so "
+      "more of them do not help",
+      last.threads == 1 ? "the loader's thread waits"
+                        : strf("the %d threads of the loader wait", last.threads).c_str(),
+      100 * wait_share(last));
+  if (wanted <= 0) return;
+  advice.sentence += advice.threads > 0
+                         ? needed(wanted, advice.threads)
+                         : strf(". %.0f images/s need more processes, each with a loader", wanted);
 }
 
 void advise_processors(const std::vector<LoaderRate>& rates, int processors, double wanted,
@@ -122,12 +147,12 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
   const LoaderRate& last = rates.back();
   const double most = processors / last.cpu_seconds_per_image();
   advice.sentence =
-      format("CPU-bound: an image takes %.2f ms of a core; %d core(s) give about %.0f images/s",
-             1e3 * last.cpu_seconds_per_image(), processors,
-             std::max(most, last.threads >= processors ? last.images_per_second : 0));
+      strf("CPU-bound: an image takes %.2f ms of a core; the rate of %s is about %.0f images/s",
+           1e3 * last.cpu_seconds_per_image(), counted(processors, "core").c_str(),
+           std::max(most, last.threads >= processors ? last.images_per_second : 0));
   const double computing = last.stages.busy_seconds() - last.stages.of(Stage::read);
   if (last.threads <= processors && last.stages.cpu_seconds < kComputing * computing)
-    advice.sentence += format(
+    advice.sentence += strf(
         "; apart from reading, the threads ran only %.0f %% of the time: other programs or a quota "
         "take the cores",
         100 * last.stages.cpu_seconds / computing);
@@ -137,13 +162,15 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
     if (threads <= processors) advice.threads = threads;
   }
   if (advice.threads > 0) {
-    advice.sentence += format(". %.0f images/s need %d thread%s here", wanted, advice.threads,
-                              advice.threads == 1 ? "" : "s");
+    advice.sentence += needed(wanted, advice.threads);
   } else {
-    advice.sentence += format(
-        ". %.0f images/s need %.0f such core(s), or fewer with smaller images (`shoal pack "
-        "--max-side`) or --resize fast",
-        wanted, std::ceil(wanted * last.cpu_seconds_per_image()));
+    advice.sentence += strf(
+        ". %.0f images/s need %s like these, or fewer with smaller images (`shoal pack "
+        "--max-side`) "
+        "or --resize fast",
+        wanted,
+        counted(static_cast<int64_t>(std::ceil(wanted * last.cpu_seconds_per_image())), "core")
+            .c_str());
   }
 }
 
@@ -171,17 +198,20 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
   if (!options.threads.empty()) return rates;
   for (int threads = 1; threads < options.processors; threads *= 2) next(threads);
   next(options.processors);
-  while (reads_most(rates.back()) && rates.back().threads * 2 <= kMaxThreads && !exhausted(rates))
+  while (bound_of(rates.back()) == Bound::disk && rates.back().threads * 2 <= kMaxThreads &&
+         !exhausted(rates))
     next(rates.back().threads * 2);
   return rates;
 }
 
 Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted) {
   Advice advice;
-  advice.bound = reads_most(rates.back()) ? Bound::disk : Bound::processors;
+  advice.bound = bound_of(rates.back());
   if (wanted > 0) advice.threads = threads_between(rates, wanted);
   if (advice.bound == Bound::disk)
     advise_disk(rates, wanted, advice);
+  else if (advice.bound == Bound::batches)
+    advise_batches(rates, wanted, advice);
   else
     advise_processors(rates, processors, wanted, advice);
   return advice;

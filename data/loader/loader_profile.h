@@ -51,7 +51,8 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
                                        const std::function<void(int threads)>& progress,
                                        const std::function<void(const std::string&)>& warning);
 
-enum class Bound { processors, disk };
+// What limits the rate. `batches`: the loader's threads wait until batches are taken.
+enum class Bound { processors, disk, batches };
 
 struct Advice {
   Bound bound = Bound::processors;

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <stdexcept>
 
+#include "base/counted.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {
@@ -110,12 +111,9 @@ std::string contradiction(const Launched& launched, const Variables& variables) 
   const int world = launched.env.world_size;
   const int count = hosts ? static_cast<int>(hosts->hosts.size()) : 0;
   if (!hosts || world == count * hosts->workers_per_host) return "";
-  const auto counted = [](int n, const char* one, const char* several) {
-    return std::to_string(n) + (n == 1 ? one : several);
-  };
-  return launched.launcher + " has started " + counted(world, " process", " processes") +
-         "; SM_HOSTS and SM_NUM_GPUS describe " + counted(count, " host", " hosts") + " with " +
-         counted(hosts->workers_per_host, " process", " processes") + " each and are ignored";
+  return launched.launcher + " has started " + counted(world, "process") +
+         "; SM_HOSTS and SM_NUM_GPUS describe " + counted(count, "host") + " with " +
+         counted(hosts->workers_per_host, "process") + " each and are ignored";
 }
 
 }  // namespace shoal::dist

@@ -273,7 +273,8 @@ TEST_CASE("a dry run checks everything and writes nothing") {
   CHECK(std::stod(size[1]) == Approx(static_cast<double>(entry.bytes) / 1e9).epsilon(0.05));
   const auto before = files_in(run.output());
   CHECK(run({"--dry-run", "--resume", "--epochs", "2"}).exit_code == 0);
-  CHECK(run({"--dry-run"}).exit_code == 2);  // without --resume, the existing run is an error
+  CHECK(run({"--dry-run"}).exit_code == 0);  // also beside a run that training would not replace
+  CHECK(run().exit_code == 2);
   CHECK(files_in(run.output()) == before);
   const auto unwritable = run({"--dry-run", "--resume", "--export-dir", "/proc/model"});
   CHECK(unwritable.exit_code == 1);
@@ -290,10 +291,14 @@ TEST_CASE("a dry run checks everything and writes nothing") {
 TEST_CASE("missing data is reported before anything else") {
   const Run run;
   REQUIRE(run().exit_code == 0);
+  CHECK_THAT(run().err, Contains("earlier run"));
   const auto missing = run({"--data", (run.root() / "nowhere").string()});
   CHECK(missing.exit_code == 2);
   CHECK_THAT(missing.err, Contains("nowhere"));
   CHECK_THAT(run({"--train", (run.root() / "none").string()}).err, Contains("--train: "));
+  const std::string empty = (run.root() / "empty").string();
+  fs::create_directories(empty);
+  CHECK_THAT(run({"--train", empty}).err, Contains(empty) && !Contains("earlier run"));
 
   // A pattern of shards is not checked as if it were a path.
   for (const char* shard : {"shard-0.tar", "shard-1.tar"})
@@ -305,6 +310,18 @@ TEST_CASE("missing data is reported before anything else") {
                            (run.root() / "other").string()});
   INFO(shards.err);
   CHECK(shards.exit_code == 0);
+}
+
+TEST_CASE("a finished run that is resumed says that changed settings have no effect") {
+  const Run run;
+  const auto first = run();
+  REQUIRE(first.exit_code == 0);
+  CHECK_THAT(first.err, Contains("1 process,") && Contains("3 classes"));
+  const std::string finished = "nothing left to train", unused = "changed settings have no effect";
+  CHECK_THAT(run({"--resume"}).err, Contains(finished) && !Contains(unused));
+  CHECK_THAT(run({"--resume", "--lr", "0.01"}).err, Contains(finished) && Contains(unused));
+  CHECK_THAT(run({"--resume", "--lr", "0.01", "--epochs", "2"}).err,
+             !Contains(finished) && !Contains(unused));
 }
 
 TEST_CASE("the settings printed at the start fit a terminal; --log-level warning leaves them out") {

@@ -140,3 +140,14 @@ TEST_CASE("--patience ends a run as complete, and --time-budget any run") {
   CHECK(d.summary("timed").at("valid").at("step") == d.summary("timed").at("step"));
   CHECK_THAT(succeeded(d.train("timed", {"--resume"})).err, Contains("raise --time-budget"));
 }
+
+TEST_CASE("a run with a single class warns that it learns nothing") {
+  const Data d;
+  const auto classes = d.classes();
+  for (const char* split : {"train", "val"})
+    for (size_t i = 1; i < classes.size(); ++i)
+      fs::remove_all(d.root() / "data" / split / classes[i]);
+  const auto run = succeeded(d.train("single", {"--epochs", "1"}));
+  CHECK_THAT(run.err, Contains("warning") && Contains("single class") && Contains("1 class\n"));
+  CHECK_THAT(run.err, !Contains("1 classes") && !Contains("(es)"));
+}

@@ -103,6 +103,24 @@ TEST_CASE(
                 "made with val_split 0.25, this run has 0");
 }
 
+TEST_CASE("data without train/ is refused with the options that would train on it") {
+  const Data d;
+  const Words rest = {"--output", d.output("out"), "--model", "efficientnet_b0", "--size",
+                      "32",       "--batch-size",  "8",       "--max-steps",     "1"};
+  const auto suggests = [&](const std::string& data, const std::string& train) {
+    check_refused(joined({"train", "--data", data}, rest), "--train " + train + " --val-split 0.1");
+    CHECK(test::run_shoal(joined({"train", "--train", train, "--val-split", "0.1"}, rest))
+              .exit_code == 0);
+    fs::remove_all(d.output("out"));
+  };
+  const std::string classes = d.output("classes"), only_val = d.output("only_val");
+  fs::rename(d.data() + "/train", classes);
+  suggests(classes, classes);
+  fs::create_directories(only_val);
+  fs::rename(classes, only_val + "/val");
+  suggests(only_val, only_val + "/val");
+}
+
 TEST_CASE("--val-split is refused if validation images exist or none can be held out") {
   const Data d;
   const Words split = {"--val-split", "0.25"};

@@ -49,10 +49,11 @@ Json settings_of(const CheckpointData& data, const Exported& which) {
 
 // The metadata of an ONNX model. Lists and numbers are JSON.
 std::vector<std::pair<std::string, std::string>> onnx_metadata(const CheckpointData& data) {
-  Json json = {{"model", data.string("arch")},
-               {"averaged", !data.ema.empty()},
-               {"epoch", data.integer("epoch")},
-               {"step", data.integer("step")}};
+  Json json = {{"model", data.string("arch")}, {"averaged", !data.ema.empty()}};
+  if (data.text.contains(kAverageOf))
+    json[kAverageOf] = data.string(kAverageOf);
+  else
+    json.update({{"epoch", data.integer("epoch")}, {"step", data.integer("step")}});
   if (!data.classes.empty()) json["class_names"] = data.classes;
   json.update(images_of(data));
   std::vector<std::pair<std::string, std::string>> texts;

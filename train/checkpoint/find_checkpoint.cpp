@@ -53,15 +53,7 @@ Located look(const Job& job, const CheckpointStore& store) {
     found = {std::move(newest->second), place.path(newest->first).string()};
     return true;
   };
-  if (!job.resume && job.resume_path.empty()) {
-    if (job.eval_only) return found;
-    const auto existing = store.names();
-    require(existing.empty(), store.directory().string() +
-                                  " holds checkpoints of an earlier run (the newest is " +
-                                  (existing.empty() ? "" : existing.front()) +
-                                  "); continue it with --resume, or choose another --output");
-    return found;
-  }
+  if (!job.resume && job.resume_path.empty()) return found;
   const fs::path path = job.resume_path;
   if (path.empty()) {
     if (!from(store)) report_fresh_start(job, store);
@@ -216,6 +208,18 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
   if (!is_imagenet_example(*start.data))
     start.origin += strf(", step %lld", static_cast<long long>(start.data->integer("step")));
   return start;
+}
+
+void require_own_folder(const Job& job, const dist::Group& group) {
+  if (job.eval_only || job.resume || !job.resume_path.empty()) return;
+  on_rank_0(group, [&] {
+    const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
+    const auto existing = store.names();
+    require(existing.empty(), store.directory().string() +
+                                  " holds checkpoints of an earlier run (the newest is " +
+                                  (existing.empty() ? "" : existing.front()) +
+                                  "); continue it with --resume, or choose another --output");
+  });
 }
 
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,

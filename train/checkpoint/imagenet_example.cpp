@@ -7,6 +7,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "models/catalogue.h"
@@ -179,10 +180,10 @@ Position restore_imagenet_example(Trainer& trainer, const CheckpointData& data,
   const int64_t classes = data.integer("classes");
   if (classes != job.model.classes)
     throw UserError(
-        strf("the checkpoint is for %lld classes, the data has %lld; --resume needs the "
+        strf("the checkpoint is for %s, the data has %lld; --resume needs the "
              "classes that the run began with. To start anew from the weights, use "
              "--weights",
-             static_cast<long long>(classes), static_cast<long long>(job.model.classes)));
+             counted(classes, "class").c_str(), static_cast<long long>(job.model.classes)));
   Position position;
   position.epoch = data.integer("epoch");
   position.step = position.epoch * job.steps_per_epoch;
@@ -195,11 +196,11 @@ Position restore_imagenet_example(Trainer& trainer, const CheckpointData& data,
   const std::string changed = changed_settings(data.settings, /*within_epoch=*/false, job);
   if (!changed.empty()) warn("changed: " + changed);
   warn(strf(
-      "this continues a checkpoint of %s after %lld epochs with its weights, momentum and "
+      "this continues a checkpoint of %s after %s with its weights, momentum and "
       "learning rate schedule. The file does not contain batch size, data and seed: use those "
       "of the run. Image order and augmentation differ, and weight decay leaves out biases and "
       "batch norm",
-      kExample, static_cast<long long>(position.epoch)));
+      kExample, counted(position.epoch, "epoch").c_str()));
   return position;
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "base/counted.h"
 #include "base/log.h"
 #include "data/dataset.h"
 #include "models/catalogue.h"
@@ -58,8 +59,8 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
                           const std::vector<std::string>& classes) {
   for (const auto& [name, value] : tensors) {
     if (name == classifier && value.dim() > 0 && value.size(0) != job.model.classes)
-      return strf("they are for %lld classes, this run has %lld",
-                  static_cast<long long>(value.size(0)), static_cast<long long>(job.model.classes));
+      return strf("they are for %s, this run has %lld", counted(value.size(0), "class").c_str(),
+                  static_cast<long long>(job.model.classes));
   }
   if (weights.classes.empty()) return "";
   return class_difference(weights.classes, "in the weights", classes);
@@ -193,10 +194,10 @@ void compare(const CheckpointData& data, const ResolvedJob& job,
       data.string("kernels") == kernels_of(job) && data.string("torch") == TORCH_VERSION;
   if (!same) {
     warn(
-        strf("the checkpoint was made with %lld process(es) of %lld thread(s), %s kernels, torch "
+        strf("the checkpoint was made with %s of %s, %s kernels, torch "
              "%s; %s",
-             static_cast<long long>(data.integer("world_size")),
-             static_cast<long long>(data.integer("threads")), data.string("kernels").c_str(),
+             counted(data.integer("world_size"), "process").c_str(),
+             counted(data.integer("threads"), "thread").c_str(), data.string("kernels").c_str(),
              data.string("torch").c_str(),
              job.ranks_have_own_images()
                  ? "each rank reads its own images, so the run continues with different images"

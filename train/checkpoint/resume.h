@@ -47,11 +47,14 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 //                   none. Exception: if the file checkpoint.pth.tar is missing, does the same as
 //                   --resume alone, because scripts for PyTorch's imagenet example pass this name
 //                   on their first run
-//   neither         a fresh start. Throws UserError if the checkpoint directory contains
-//                   checkpoints, so that none are lost
+//   neither         a fresh start
 //
 // A fresh start with --weights uses the weights that open_weights() finds.
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
+
+// Throws UserError if a run that starts fresh would write over another run: its checkpoint
+// directory contains checkpoints. Collective.
+void require_own_folder(const Job& job, const dist::Group& group);
 
 // A file of weights, not yet parsed.
 struct Located {

@@ -1,11 +1,12 @@
+#include "base/counted.h"
 #include "base/text.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {
 
 std::string top5_note(int64_t classes) {
-  return strf("with %lld classes, fewer than 5, Acc@5 counts every image as right",
-              static_cast<long long>(classes));
+  return strf("with %s, fewer than 5, Acc@5 counts every image as right",
+              counted(classes, "class").c_str());
 }
 
 std::string start_block(const ResolvedJob& job, const std::string& origin) {
@@ -23,25 +24,24 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
             : "in all epochs");
   const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
   const std::string train = job.eval_only ? "" : known(job.train_images) + " train and ";
-  text += strf("\ndata     %s%s val images, %lld classes", train.c_str(),
-               known(job.val_images).c_str(), static_cast<long long>(job.model.classes));
-  text += strf(
-      "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
-      static_cast<long long>(job.world_size), job.backend.c_str(), job.device.c_str(), job.threads,
-      job.workers);
+  text += strf("\ndata     %s%s val images, %s", train.c_str(), known(job.val_images).c_str(),
+               counted(job.model.classes, "class").c_str());
+  text += strf("\nworld    %s, backend %s, device %s, %d compute and %s each",
+               counted(job.world_size, "process").c_str(), job.backend.c_str(), job.device.c_str(),
+               job.threads, counted(job.workers, "loader thread").c_str());
   text +=
       strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
            static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
            static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
+  const std::string steps = counted(job.steps_per_epoch, "step");
+  const std::string left_out = counted(job.dropped_images, "image");
   if (!job.eval_only && job.time_budget > 0)
-    text += strf("\nlength   %lld steps per epoch (%lld images left out), ending after %g s",
-                 static_cast<long long>(job.steps_per_epoch),
-                 static_cast<long long>(job.dropped_images), job.time_budget);
+    text += strf("\nlength   %s per epoch (%s left out), ending after %g s", steps.c_str(),
+                 left_out.c_str(), job.time_budget);
   else if (!job.eval_only)
-    text += strf(
-        "\nlength   %lld steps per epoch (%lld images left out), %lld in all, stopping at %lld",
-        static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
-        static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
+    text += strf("\nlength   %s per epoch (%s left out), %lld in all, stopping at %lld",
+                 steps.c_str(), left_out.c_str(), static_cast<long long>(job.total_steps),
+                 static_cast<long long>(job.last_step));
   text += "\noutput   " + job.output + ", checkpoints " + job.checkpoint_dir;
   text += "\nstart    " + origin;
   std::vector<std::string> settings;

@@ -189,6 +189,7 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
     }
     BatchResult result;
     if (batch) result = evaluate_batch(model, type, *batch, hooks.subset);
+    if (batch && hooks.worst) hooks.worst->add(*batch, result.images);
     Meter last = result.meter;
     report.sum.add(last);
     report.images.insert(report.images.end(), result.images.begin(), result.images.end());

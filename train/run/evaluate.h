@@ -10,6 +10,7 @@
 #include "models/model.h"
 #include "ops/ops.h"
 #include "train/report/report.h"
+#include "train/run/run_images.h"
 
 namespace shoal::train {
 
@@ -42,6 +43,7 @@ struct EvaluationHooks {
   // Called on every rank after each batch; null: this rank has no more images. May be collective.
   std::function<void(const BatchResult*)> batch = {};
   std::vector<int32_t> subset = {};  // as in evaluate_batch()
+  WorstPixels* worst = nullptr;      // takes the pixels of this rank's worst images; null: none
 };
 
 // Evaluates the whole set. The result is over all ranks, the same on each; its epoch, step, ema and

@@ -15,6 +15,7 @@
 
 #include "base/file_lock.h"
 #include "base/log.h"
+#include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"
 #include "train/control/epoch_agreement.h"
 #include "train/control/stop.h"
@@ -281,6 +282,8 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   CheckpointStore store = checkpoint_store(job.checkpoint_dir, job.keep);
   Trainer trainer(job, communicator);
   Position position = load_start(trainer, start, job, classes, leader);
+  const bool changed =
+      start.data && !changed_settings(start.data->settings, /*within_epoch=*/false, job).empty();
   start.data.reset();  // frees the tensors
   start.weights.reset();
   // Checks this before anything on the disk changes.
@@ -290,7 +293,8 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   Reporter reporter(job, communicator.rank(), position.history_lines);
   TimeBudget time(job.time_budget, position.trained_seconds, position.step_seconds, position.step,
                   now());
-  const RunContext context{job, communicator, classes, store, trainer, position, reporter, time};
+  const RunContext context{job,      communicator, classes, store,  trainer,
+                           position, reporter,     time,    changed};
   Run run(context, train, val);
   const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };
   const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);

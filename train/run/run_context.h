@@ -23,6 +23,7 @@ struct RunContext {
   Position& position;
   Reporter& reporter;
   TimeBudget& time;
+  bool changed_settings;  // whether a resumed run has other settings than its checkpoint
 
   // From now on, heartbeats name the image that `loader` waits for. `loader` must stay alive until
   // Progress::name_reads() is called again.

@@ -9,7 +9,11 @@ namespace {
 // Evaluates the current weights and reports the result. Returns false if a stop signal ended it.
 bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loader& loader,
                       bool ema, RunEvaluation& result) {
+  // The averaged weights decide which evaluation is the best, if there are any.
+  const bool decides = ema == (run.trainer.ema() != nullptr);
+  WorstPixels worst(run.job.transform);
   EvaluationHooks hooks;
+  if (decides && !run.job.tensorboard.empty()) hooks.worst = &worst;
   hooks.print_freq = run.job.print_freq;
   if (!ema) {
     hooks.progress = [&](EvaluationProgress progress) {
@@ -33,10 +37,14 @@ bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loa
   report.epoch = run.position.epoch;
   report.step = run.position.step;
   report.ema = ema;
-  // The averaged weights decide, if there are any.
-  report.best =
-      ema == (run.trainer.ema() != nullptr) && run.position.is_best(report.sum.top1_percent());
+  report.best = decides && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);
+  if (hooks.worst && report.best) {  // only then, to keep the event file small
+    ImageGrid grid = worst.grid(run.communicator.main, report, run.classes);
+    grid.tag = ema ? "valid_ema/worst" : "valid/worst";
+    grid.step = report.step;
+    if (run.leader()) run.reporter.images(grid);
+  }
   result.sum = report.sum;
   return true;
 }

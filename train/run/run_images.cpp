@@ -1,17 +1,20 @@
 #include "train/run/run_images.h"
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <span>
+#include <utility>
 
+#include "base/text.h"
 #include "train/report/tensorboard/histogram.h"
 
 namespace shoal::train {
 namespace {
-
-constexpr int64_t kMaxImages = 16;
 
 uint8_t level(double value) {
   return static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0)));
@@ -22,7 +25,8 @@ uint8_t level(double value) {
 ImageGrid first_images(const at::Tensor& images, const Normalization& normalization,
                        const std::string& tag, int64_t step) {
   const at::NoGradGuard no_grad;
-  const int64_t count = std::min(images.size(0), kMaxImages), channels = images.size(1);
+  const int64_t count = std::min(images.size(0), int64_t{WorstPixels::kImages}),
+                channels = images.size(1);
   const at::Tensor host =
       images.narrow(0, 0, count).to(at::kCPU).to(at::kFloat).permute({0, 2, 3, 1}).contiguous();
   ImageGrid grid;
@@ -39,6 +43,65 @@ ImageGrid first_images(const at::Tensor& images, const Normalization& normalizat
         pixels.push_back(level(normalized * normalization.std[c] + normalization.mean[c]));
       }
     }
+  }
+  return grid;
+}
+
+WorstPixels::WorstPixels(const data::TransformOptions& evaluation)
+    : side_(evaluation.eval_size), channels_(evaluation.channels) {}
+
+void WorstPixels::add(const data::Batch& batch, const std::vector<ImageResult>& results) {
+  // Earlier images come first, so that images of equal loss keep the order of the evaluation.
+  std::vector<ImageResult> all = std::move(results_);
+  const size_t before = all.size();
+  all.insert(all.end(), results.begin(), results.end());
+  results_.clear();
+  std::vector<std::vector<uint8_t>> pixels;
+  for (const size_t place : highest_losses(all, kImages)) {
+    results_.push_back(all[place]);
+    if (place < before) {
+      pixels.push_back(std::move(pixels_[place]));
+    } else {
+      const auto row = static_cast<int64_t>(place - before);
+      const uint8_t* first = batch.images + row * batch.views * batch.image_bytes();
+      pixels.emplace_back(first, first + batch.image_bytes());
+    }
+  }
+  pixels_ = std::move(pixels);
+}
+
+ImageGrid WorstPixels::grid(const dist::Group& group, const EvaluationReport& report,
+                            const std::vector<std::string>& classes) const {
+  const std::vector<size_t> places = highest_losses(report.images, kImages);
+  // Each rank adds its own images to zeros.
+  const int64_t bytes = side_ * side_ * channels_;
+  at::Tensor sum = at::zeros({static_cast<int64_t>(places.size()), bytes}, at::kByte);
+  auto* const values = sum.mutable_data_ptr<uint8_t>();
+  for (size_t i = 0; i < places.size(); ++i) {
+    const ImageResult& one = report.images[places[i]];
+    if (one.rank != group.rank()) continue;
+    const auto kept = std::ranges::find(results_, one.image, &ImageResult::image);
+    std::memcpy(values + static_cast<int64_t>(i) * bytes,
+                pixels_.at(static_cast<size_t>(kept - results_.begin())).data(),
+                static_cast<size_t>(bytes));
+  }
+  group.all_reduce_sum(sum);
+  // With --classes N, the model may have more outputs than the data has classes.
+  const auto name = [&](int32_t label) {
+    const auto i = static_cast<size_t>(label);
+    return i < classes.size() ? printable(classes[i]) : "class " + std::to_string(label);
+  };
+  ImageGrid grid;
+  grid.height = grid.width = side_;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const uint8_t* pixel = values + static_cast<int64_t>(i) * bytes;
+    std::vector<uint8_t>& image = grid.images.emplace_back();
+    for (int64_t k = 0; k < side_ * side_; ++k, pixel += channels_)
+      for (int64_t c = 0; c < 3; ++c) image.push_back(pixel[channels_ == 3 ? c : 0]);
+    const WorstImage& worst = report.worst.at(i);
+    grid.captions.push_back(strf("%s, predicted %s %.1f %%, loss %.4g, %s",
+                                 name(worst.label).c_str(), name(worst.predicted).c_str(),
+                                 100 * worst.probability, worst.loss, worst.path.c_str()));
   }
   return grid;
 }

@@ -3,10 +3,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/normalization.h"
+#include "data/data_options.h"
+#include "data/loader/batch.h"
+#include "dist/group.h"
 #include "train/report/report.h"
 #include "train/step/flat_parameters.h"
 
@@ -15,6 +19,30 @@ namespace shoal::train {
 // Returns the first images (16 at most) of a prepared batch, N×C×H×W, and undoes the normalization.
 ImageGrid first_images(const at::Tensor& images, const Normalization& normalization,
                        const std::string& tag, int64_t step);
+
+// Keeps the pixels of the images with the highest losses during an evaluation.
+class WorstPixels {
+ public:
+  static constexpr size_t kImages = 16;
+
+  // `evaluation`: size and channels of the images.
+  explicit WorstPixels(const data::TransformOptions& evaluation);
+
+  // Takes the pixels of a batch of this rank. `results`: of its rows. Costs a copy for each image
+  // that is among the worst so far, so kImages images of memory.
+  void add(const data::Batch& batch, const std::vector<ImageResult>& results);
+
+  // Returns the worst images of all ranks as the network saw them (the first view, without the
+  // normalization), highest loss first, with class names, loss and path as captions. `report`: of
+  // this evaluation. The same for any number of ranks. Collective: one sum of kImages images.
+  ImageGrid grid(const dist::Group& group, const EvaluationReport& report,
+                 const std::vector<std::string>& classes) const;
+
+ private:
+  int64_t side_, channels_;
+  std::vector<ImageResult> results_;          // highest loss first
+  std::vector<std::vector<uint8_t>> pixels_;  // of each: side×side×channels
+};
 
 // Returns the histograms of each parameter ("weights/NAME") and of its gradient ("gradients/NAME").
 std::vector<Histogram> histograms_of(const FlatParameters& parameters);

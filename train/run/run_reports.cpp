@@ -51,20 +51,20 @@ void RunReports::step(const StepResult& step, double seconds) {
 
 void RunReports::nothing_left() const {
   const Position& position = run_.position;
+  std::string why;
   if (position.step >= run_.job.last_step)
-    log::info(strf("nothing left to train: the checkpoint is at step %lld of %lld",
-                   static_cast<long long>(position.step),
-                   static_cast<long long>(run_.job.last_step)));
+    why = strf("the checkpoint is at step %lld of %lld; raise --epochs or --max-steps to continue",
+               static_cast<long long>(position.step), static_cast<long long>(run_.job.last_step));
   else if (run_.steps_over())
-    log::info(
-        strf("nothing left to train: the time budget of %g s is used up; raise --time-budget "
-             "to continue",
-             position.used_budget));
+    why = strf("the time budget of %g s is used up; raise --time-budget to continue",
+               position.used_budget);
   else
-    log::info(
-        strf("nothing left to train: the last %lld evaluations were not better than the best "
-             "one; raise --patience to continue",
-             static_cast<long long>(position.evaluations_since_best)));
+    why = strf(
+        "the last %lld evaluations were not better than the best one; raise --patience to "
+        "continue",
+        static_cast<long long>(position.evaluations_since_best));
+  log::info("nothing left to train: " + why +
+            (run_.changed_settings ? ". The changed settings have no effect" : ""));
 }
 
 void RunReports::early_stop() const {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "models/catalogue.h"
@@ -148,8 +149,8 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
              theirs.same_padding ? "like TensorFlow" : "symmetrically", name.c_str(),
              ours.same_padding ? "like TensorFlow" : "symmetrically"));
   if (!fit.unused.empty())
-    adapted.warnings.push_back("ignored " + std::to_string(fit.unused.size()) +
-                               " tensor(s) of the weights, which " + name +
+    adapted.warnings.push_back("ignored " + counted(fit.unused.size(), "tensor") +
+                               " of the weights, which " + name +
                                " does not have: " + first_of(fit.unused));
   return adapted;
 }

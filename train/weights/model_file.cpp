@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kIntegers[] = {"epoch", "step", "classes", "val_size", "val_resize"};
 constexpr const char* kTexts[] = {"arch", "interpolation"};
-constexpr const char* kOptionalTexts[] = {"mean", "std", "channels", "crop_pct"};
+constexpr const char* kOptionalTexts[] = {"mean", "std", "channels", "crop_pct", kAverageOf};
 
 }  // namespace
 

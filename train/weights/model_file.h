@@ -12,6 +12,10 @@ namespace shoal::train {
 
 inline constexpr const char* kModelFile = "model.safetensors";
 
+// Key in CheckpointData::text and in the metadata: number of checkpoints whose average the weights
+// are. Missing for weights of a run.
+inline constexpr const char* kAverageOf = "average_of";
+
 // Writes the averaged weights if there are any, otherwise the weights. `data`: a run's state.
 // Throws what `sink` throws.
 void write_model(const CheckpointData& data, const ByteSink& sink);

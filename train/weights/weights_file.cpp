@@ -102,7 +102,10 @@ bool is_buffer(const std::string& name) {
 
 std::string OpenedCheckpoint::contents() const {
   std::string text;
-  if (data.integers.contains("step"))
+  if (data.text.contains(kAverageOf))
+    text += "average of " + data.string(kAverageOf) +
+            (data.string(kAverageOf) == "1" ? " checkpoint, " : " checkpoints, ");
+  else if (data.integers.contains("step"))
     text += "epoch " + std::to_string(data.integer("epoch")) + ", step " +
             std::to_string(data.integer("step")) + ", ";
   if (!entry.empty()) text += "entry " + entry + ", ";

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "data/sources/relabeled.h"
@@ -36,7 +37,7 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
   for (size_t rank = 1; rank < hashes.size(); ++rank) {
     if (hashes[rank] == hashes[0]) continue;
     others.push_back("rank " + dist::rank_with_host(static_cast<int>(rank), communicator.env) +
-                     " (" + std::to_string(sizes[rank]) + " images)");
+                     " (" + counted(sizes[rank], "image") + ")");
   }
   if (others.empty()) return;
   throw std::runtime_error(

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <system_error>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/whole_file.h"
@@ -38,8 +39,8 @@ Given from_json(const std::string& path, const nlohmann::json& json,
     add(given, path, name, value.is_number() ? value.get<double>() : -1);
   };
   if (json.is_array() && json.size() != classes.size())
-    refuse(path, strf("the list has %zu weights, but there are %zu classes", json.size(),
-                      classes.size()));
+    refuse(path, strf("the list has %s, but there are %zu classes",
+                      counted(json.size(), "weight").c_str(), classes.size()));
   if (json.is_array())
     for (size_t c = 0; c < classes.size(); ++c) weight_in(json[c], classes[c]);
   else

@@ -61,6 +61,24 @@ void check_data_exists(const train::Job& job, const DataPlaces& places) {
       throw UserError(split->option + ": '" + split->location.text + "' does not exist");
 }
 
+namespace {
+
+// Returns how to train on the folder of --data, which has no training images where they are
+// expected: its subfolders may be the classes, or it has only validation images. Empty: unknown.
+std::string other_layout(const std::string& data) {
+  if (const auto val = data::find_split(data, "val"))
+    return "; add --train DIR|FILE or, to train on some of the validation images, use --train " +
+           val->text + " --val-split 0.1 instead";
+  std::error_code error;  // not a folder: no entries
+  for (const auto& entry : fs::directory_iterator(data, error))
+    if (entry.is_directory(error))
+      return "; if its subfolders are the classes, use --train " + data +
+             " --val-split 0.1 instead";
+  return "";
+}
+
+}  // namespace
+
 void check_split_exists(const train::Job& job, const Split& split) {
   if (split.found() || split.option != "--data") return;
   const bool train = split.name == "train";
@@ -76,8 +94,9 @@ void check_split_exists(const train::Job& job, const Split& split) {
   const bool is_split = fs::exists(parent / "train") && fs::exists(parent / "val");
   throw UserError(
       "--data: " + job.data + " contains no " + data::split_places(split.name) +
-      (is_split            ? "; use its parent folder: --data " + parent.lexically_normal().string()
-       : job.val_split > 0 ? "; give them separately: --train DIR|FILE"
+      (is_split ? "; use its parent folder: --data " + parent.lexically_normal().string()
+       : train && !other_layout(job.data).empty() ? other_layout(job.data)
+       : job.val_split > 0                        ? "; give them separately: --train DIR|FILE"
                            : "; give them separately: --train DIR|FILE --val DIR|FILE" + also));
 }
 

@@ -8,6 +8,7 @@
 
 #include "app/commands/data/agreement.h"
 #include "app/commands/data/opening.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/whole_file.h"
@@ -136,8 +137,8 @@ std::shared_ptr<const data::Source> take_part(const OpenRequest& request,
 // Checks that the images have exactly the classes in --classes FILE.
 void check_class_names(const data::Source& images, const train::Job& job, const Classes& names) {
   if (job.classes_file.empty() || images.classes() == names) return;
-  throw UserError("--classes " + job.classes_file + " names " + std::to_string(names.size()) +
-                  " classes, but the images have " + std::to_string(images.classes().size()) +
+  throw UserError("--classes " + job.classes_file + " names " + counted(names.size(), "class") +
+                  ", but the images have " + std::to_string(images.classes().size()) +
                   ", which differ or have another order; only pipes need --classes FILE");
 }
 

@@ -1,5 +1,6 @@
 #include "app/commands/data/shared_images.h"
 
+#include "base/counted.h"
 #include "base/log.h"
 
 namespace shoal::app {
@@ -27,7 +28,7 @@ NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprint
     log::info(what + " share no image");
     return names;
   }
-  log::warning(strf("%s share %zu image(s):", what.c_str(), names.size()));
+  log::warning(what + " share " + counted(names.size(), "image") + ":");
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
     log::warning("  " + names[i].first + " = " + names[i].second);
   if (names.size() > kShown)

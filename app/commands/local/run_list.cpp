@@ -8,6 +8,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "base/counted.h"
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -92,8 +93,7 @@ void take_history(RunRow& row, const fs::path& folder) {
   const std::string name = train::kHistoryFile;
   if (history.torn) row.notes.push_back(name + ": the last line is incomplete and is ignored");
   if (history.unreadable > 0)
-    row.notes.push_back(name + ": " + std::to_string(history.unreadable) +
-                        " lines cannot be read and are ignored");
+    row.notes.push_back(name + ": " + counted(history.unreadable, "unreadable line") + " ignored");
   row.time = std::max(row.time, history.last_time);
   const auto best = train::best_epoch(history.epochs);
   if (const auto top1 = best ? history.epochs[*best].deciding_top1() : std::nullopt)

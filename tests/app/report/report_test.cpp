@@ -229,7 +229,7 @@ TEST_CASE("incomplete and foreign files of a run are left out with a note") {
   REQUIRE(has_note(sample.run(), "last line is incomplete"));
   REQUIRE(sample.run()["history"]["train"]["step"].size() == 3);
   write_text(sample.folder / "history.jsonl", "\x01garbage\n[1]\n" + whole);
-  REQUIRE(has_note(sample.run(), "2 damaged line(s)"));
+  REQUIRE(has_note(sample.run(), "2 damaged lines"));
   REQUIRE(sample.run()["history"]["train"]["step"].size() == 3);
 
   write_text(sample.folder / "summary.json", R"({"version":"0.0.7"})");

@@ -37,7 +37,7 @@ TEST_CASE("a loader whose threads compute is CPU-bound") {
   CHECK(advise(rates, 8, 6500).threads == 7);  // more than measured, but at most 8 processors
   const Advice too_many = advise(rates, 8, 20000);
   CHECK(too_many.threads == 0);
-  CHECK_THAT(too_many.sentence, Contains("need 20 such core(s)"));
+  CHECK_THAT(too_many.sentence, Contains("need 20 cores like these"));
   CHECK(advise(rates, 8, 0).threads == 0);
 }
 
@@ -73,6 +73,19 @@ TEST_CASE("if threads neither read nor compute, the advice blames other programs
   // With one processor, the loader's own threads compete.
   CHECK_THAT(advise({rate}, 1, 0).sentence, !Contains("other programs"));
   CHECK_THAT(advise({measured(2, 1000, 0.45, 0.55)}, 2, 0).sentence, !Contains("other programs"));
+}
+
+TEST_CASE("if the threads wait for free rows most of the time, the batches limit the rate") {
+  LoaderRate rate = measured(2, 1000, 0.01, 0.1);
+  rate.stages.seconds[static_cast<size_t>(Stage::wait)] = 1.72;
+  const Advice advice = advise({rate}, 2, 0);
+  CHECK(advice.bound == Bound::batches);
+  CHECK_THAT(advice.sentence, Contains("2 threads") && Contains("94 % of the time") &&
+                                  Contains("more of them do not help") && !Contains("CPU-bound"));
+  CHECK_THAT(advise({rate}, 2, 500).sentence, Contains("need 1 thread here"));
+  CHECK_THAT(advise({rate}, 2, 5000).sentence, Contains("more processes"));
+  rate.stages.seconds[static_cast<size_t>(Stage::wait)] = 0.1;
+  CHECK(advise({rate}, 2, 0).bound == Bound::processors);
 }
 
 TEST_CASE("one measurement of a slow disk does not show whether threads help") {

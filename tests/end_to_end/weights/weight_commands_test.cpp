@@ -119,6 +119,24 @@ TEST_CASE("inspect describes runs, checkpoints, exports and files of Python") {
   CHECK_THAT(python, Contains("torch.save, zip") && Contains("state_dict_ema") &&
                          Contains("none that shoal knows"));
 
+  const std::string onnx = trained.path("model.onnx");
+  succeeds({"export", trained.run, "--dynamic-batch", "-o", onnx});
+  const std::string model = succeeds({"inspect", onnx}).out;
+  CHECK_THAT(model, Contains("opset 18") && Contains("shoal") && Contains("resnet18") &&
+                        Contains("images: float32 batch×3×32×32") &&
+                        Contains("logits: float32 batch×3") && Contains("mean=[0.485") &&
+                        Contains("3 names: ") && Contains("102 initializers"));
+  CHECK(test::lines_of(model).size() < 16);
+  const Json as_json = Json::parse(succeeds({"inspect", onnx, "--json", "--tensors"}).out);
+  CHECK(as_json["parameters"] == 11178051 + 9600);  // and the statistics of batch norm
+  CHECK(as_json["classes"].size() == 3);
+  CHECK(as_json["tensors"].size() == 102);
+  const std::string no_onnx = trained.path("text.onnx");
+  std::ofstream(no_onnx) << "no model";
+  const auto refused = test::run_shoal({"inspect", no_onnx});
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.err, Contains("text.onnx") && Contains("not an ONNX model"));
+
   CHECK_THAT(refusal({"inspect", golden("values2.pkl")}), Contains("values2.pkl"));
   CHECK_THAT(refusal({"inspect", golden("whole.pth")}), Contains("whole pickled model"));
   CHECK_THAT(refusal({"inspect", trained.path("none")}), Contains("no such file"));
@@ -152,8 +170,14 @@ TEST_CASE("average writes the mean, and with --data only what does not lower the
     CHECK(same);
     CHECK(as != bs);
   }
-  succeeds({"predict", "--weights", soup, trained.data + "/val"});
-  succeeds({"eval", "--checkpoint", soup, "--data", trained.data});
+  for (const auto& words : {Words{"predict", "--weights", soup, trained.data + "/val"},
+                            Words{"eval", "--checkpoint", soup, "--data", trained.data}})
+    CHECK_THAT(succeeds(words).err, Contains("average of 2 checkpoints") && !Contains("epoch 0"));
+  CHECK_THAT(succeeds({"inspect", soup}).out,
+             Contains("average_of=2") && !Contains("epoch=0") && !Contains("step=0"));
+  const std::string onnx = trained.path("soup.onnx");
+  succeeds({"export", soup, "-o", onnx});
+  CHECK_THAT(succeeds({"inspect", onnx}).out, Contains("average_of=2") && !Contains("epoch="));
 
   const auto accuracy = [&](const std::string& weights) {
     return Json::parse(succeeds({"eval", "--weights", weights, "--data", trained.data, "--json"})

@@ -66,16 +66,21 @@ void damage(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("without --resume a run starts from scratch, but not over another run's checkpoints") {
+TEST_CASE("without --resume a run starts from scratch, but must not write over another run's") {
   const test::TemporaryDirectory directory;
   Run run(directory.path() / "run");
   const Start fresh = run.start();
   CHECK_FALSE(fresh.data);
   CHECK_FALSE(fresh.weights);
   CHECK(fresh.origin == "fresh start");
+  require_own_folder(run.job(), dist::Group());
   const std::string name = run.save(4).stem().string();
-  CHECK_THROWS_AS(run.start(), UserError);
-  CHECK_THROWS_WITH(run.start(), Contains(name) && Contains("--resume") && Contains("--output"));
+  const auto require_own = [&] { require_own_folder(run.job(), dist::Group()); };
+  CHECK_FALSE(run.start().data);
+  CHECK_THROWS_AS(require_own(), UserError);
+  CHECK_THROWS_WITH(require_own(), Contains(name) && Contains("--resume") && Contains("--output"));
+  run.job().resume = true;
+  require_own();
 }
 
 TEST_CASE("--resume continues from the newest intact checkpoint, or from scratch without one") {

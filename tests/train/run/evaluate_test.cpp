@@ -124,6 +124,53 @@ TEST_CASE("ranks with different numbers of images have the same sums") {
   });
 }
 
+TEST_CASE("the pixels of the worst images are those of the loader, with any number of ranks") {
+  // By loss, then by position: the images of class 9, 8, …. All are in one epoch of the loader.
+  const auto expected = [](int64_t channels) {
+    data::LoaderOptions options = loading();
+    options.transform.channels = channels;
+    std::vector<std::vector<uint8_t>> pixels;
+    data::Loader loader(images(), options);
+    loader.start_epoch(0);
+    while (const data::Batch* batch = loader.next()) {
+      for (int64_t row = 0; row < batch->count; ++row) {
+        const uint8_t* image = batch->images + row * 32 * 32 * channels;
+        std::vector<uint8_t>& rgb = pixels.emplace_back();
+        for (int64_t k = 0; k < 32 * 32; ++k)
+          for (int64_t c = 0; c < 3; ++c) rgb.push_back(image[k * channels + (channels == 3) * c]);
+      }
+    }
+    std::vector<std::vector<uint8_t>> worst;
+    for (const size_t i : {9, 19, 8, 18, 7, 17, 6, 16, 5, 15, 4, 14, 3, 13, 2, 12})
+      worst.push_back(pixels.at(i));
+    return worst;
+  };
+  static const std::vector<std::string> classes = {"c0", "c1", "c2", "c3", "c4",
+                                                   "c5", "c6", "c7", "c8", "c9"};
+  const auto check = [&](int64_t rank, int64_t ranks, dist::Group& group, int64_t channels) {
+    FixedScores model;
+    data::LoaderOptions options = loading(rank, ranks);
+    options.transform.channels = channels;
+    data::Loader loader(images(), options);
+    WorstPixels worst(options.transform);
+    const EvaluationReport report =
+        evaluate(model, ops::Type::f32, loader, group, {.worst = &worst});
+    const ImageGrid grid = worst.grid(group, report, classes);
+    REQUIRE(grid.width == 32);
+    REQUIRE(grid.images == expected(channels));
+    REQUIRE_THAT(grid.captions.at(1),
+                 Contains("c9, predicted c0 63.2 %") && Contains(images()->name(19)));
+  };
+  dist::Group alone;
+  check(0, 1, alone, 3);
+  check(0, 1, alone, 1);
+  test::run_ranks(3, "ranks", [&](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    check(env.rank, 3, world.main, 3);
+    world.shutdown();
+  });
+}
+
 TEST_CASE("with a subset of the classes, the others are not predicted") {
   dist::Group alone;
   FixedScores model;

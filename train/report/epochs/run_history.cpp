@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/counted.h"
 #include "base/json_lines.h"
 #include "base/text.h"
 
@@ -123,7 +124,7 @@ std::string epoch_table_text(const std::vector<EpochValues>& epochs, size_t most
   std::string text = std::string("epoch  train loss  val loss    top-1    top-5") +
                      (with_ema ? "  EMA top-1" : "") + "   images/s";
   if (best && *best < first) text += "\n" + line_of(epochs[*best], with_ema, true);
-  if (first > 0) text += strf("\n  ...  (%zu epochs, see history.jsonl)", first);
+  if (first > 0) text += "\n  ...  (" + counted(first, "epoch") + ", see history.jsonl)";
   for (size_t i = first; i < epochs.size(); ++i)
     text += "\n" + line_of(epochs[i], with_ema, best == i);
   return text;

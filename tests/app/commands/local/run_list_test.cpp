@@ -92,7 +92,7 @@ TEST_CASE("torn histories, missing files and files of other versions are read as
   REQUIRE(rows[0].notes.size() == 1);
   CHECK_THAT(rows[0].notes[0], Contains("summary.json cannot be read"));
   REQUIRE(rows[1].notes.size() == 1);
-  CHECK_THAT(rows[1].notes[0], Contains("1 lines cannot be read"));
+  CHECK_THAT(rows[1].notes[0], Contains("1 unreadable line"));
   CHECK(rows[1].top1 == 50.5);
   CHECK(rows[2].state == "failed");
   CHECK_FALSE((rows[2].top1 || rows[2].epochs || rows[2].images_per_second));

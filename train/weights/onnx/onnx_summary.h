@@ -1,0 +1,29 @@
+#pragma once
+// Describes an ONNX model, also of other programs. Torch-free.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::train {
+
+struct OnnxSummary {
+  // An input, output or initializer.
+  struct Value {
+    std::string name, type;          // type: "float32"; empty: not a tensor
+    std::vector<std::string> shape;  // numbers, or names of free dimensions ("?": without a name)
+  };
+  std::string producer, graph;  // the program with its version; the graph's name
+  int64_t ir_version = 0, nodes = 0;
+  std::vector<std::pair<std::string, int64_t>> opsets;  // domain, empty for ONNX's own → version
+  std::vector<Value> inputs, outputs, initializers;     // inputs: without the initializers
+  int64_t parameters = 0;                               // elements of the initializers of floats
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+// Throws std::runtime_error if the bytes are not an ONNX model. `where` appears in messages.
+OnnxSummary onnx_summary(std::span<const char> bytes, const std::string& where);
+
+}  // namespace shoal::train
