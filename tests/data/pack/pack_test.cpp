@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
-#include <fstream>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "data/errors.h"
 #include "data/image/raw_pixels.h"
