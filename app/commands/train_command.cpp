@@ -156,6 +156,40 @@ void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
     log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
 }
 
+// Logs the settings, and what the user may have overlooked in them.
+void print_start(const Arguments& arguments, const train::ResolvedJob& job,
+                 const train::Start& start) {
+  if (job.train_streamed || job.train_whole_files)
+    log::info(std::string(job.train_streamed ? "training images are read from pipes"
+                                             : "files of training images are read sequentially") +
+              ", so the batches depend on the number of processes; another number gives "
+              "different results");
+  print_settings(arguments);
+  for (const std::string& line : no_effect({arguments, job, start.data.has_value()}))
+    log::warning(line);
+  advise(arguments, job.model.classes);
+}
+
+// Like run_training(). Then writes the report if `reports` is set, also after a failure, but not if
+// the run was refused, for example because another run uses the folder.
+int train_with_report(const train::ResolvedJob& job, train::Start start, const Datasets& datasets,
+                      dist::Communicator& communicator, train::Watchdog& watchdog, bool reports) {
+  bool started = false;
+  const auto reason = [&started](const std::exception& error) {
+    started = true;
+    return reason_of(error);
+  };
+  int signal = 0;
+  try {
+    signal = run_training(job, std::move(start), datasets, communicator, reason, watchdog);
+  } catch (...) {
+    if (reports && started) write_run_report(job.output);
+    throw;
+  }
+  if (reports) write_run_report(job.output);
+  return signal;
+}
+
 }  // namespace
 
 int train_command(const Arguments& given) {
@@ -203,17 +237,7 @@ int train_command(const Arguments& given) {
   job.val_source = datasets.val_source;
   job.provenance = provenance_of(arguments, dist::environment());
   job.provenance.host.emplace_back("libtorch", TORCH_VERSION);
-  if (env.rank == 0) {
-    if (job.train_streamed || job.train_whole_files)
-      log::info(std::string(job.train_streamed ? "training images are read from pipes"
-                                               : "files of training images are read sequentially") +
-                ", so the batches depend on the number of processes; another number gives "
-                "different results");
-    print_settings(arguments);
-    for (const std::string& line : no_effect({arguments, job, start.data.has_value()}))
-      log::warning(line);
-    advise(arguments, job.model.classes);
-  }
+  if (env.rank == 0) print_start(arguments, job, start);
   if (job.dry_run) {
     const train::DryRun found =
         train::dry_run(job, start, datasets.train, datasets.val, communicator);
@@ -222,20 +246,8 @@ int train_command(const Arguments& given) {
     return 0;
   }
   training_begins();
-  const bool reports = arguments.report_page && env.rank == 0;
-  int signal = 0;
-  bool started = false;  // false: refused, for example because another run uses the folder
-  const auto reason = [&started](const std::exception& error) {
-    started = true;
-    return reason_of(error);
-  };
-  try {
-    signal = run_training(job, std::move(start), datasets, communicator, reason, watchdog);
-  } catch (...) {
-    if (reports && started) write_run_report(job.output);
-    throw;
-  }
-  if (reports) write_run_report(job.output);
+  const int signal = train_with_report(job, std::move(start), datasets, communicator, watchdog,
+                                       arguments.report_page && env.rank == 0);
   return signal == 0 || job.on_platform ? 0 : 128 + signal;
 }
 
