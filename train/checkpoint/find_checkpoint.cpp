@@ -210,16 +210,17 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
   return start;
 }
 
+void require_empty(const CheckpointStore& store) {
+  const auto existing = store.names();
+  require(existing.empty(), store.directory().string() +
+                                " holds checkpoints of an earlier run (the newest is " +
+                                (existing.empty() ? "" : existing.front()) +
+                                "); continue it with --resume, or choose another --output");
+}
+
 void require_own_folder(const Job& job, const dist::Group& group) {
   if (job.eval_only || job.resume || !job.resume_path.empty()) return;
-  on_rank_0(group, [&] {
-    const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
-    const auto existing = store.names();
-    require(existing.empty(), store.directory().string() +
-                                  " holds checkpoints of an earlier run (the newest is " +
-                                  (existing.empty() ? "" : existing.front()) +
-                                  "); continue it with --resume, or choose another --output");
-  });
+  on_rank_0(group, [&] { require_empty(checkpoint_store(checkpoint_directory(job), job.keep)); });
 }
 
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,

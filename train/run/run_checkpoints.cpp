@@ -19,6 +19,7 @@ RunCheckpoints::RunCheckpoints(const RunContext& run, ControlExchange& control,
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store) {
   store.open_for_writing(log::warning);
+  if (start.file.empty()) require_empty(store);
   for (const std::string& name : store.names())
     if (std::find(start.seen.begin(), start.seen.end(), name) == start.seen.end())
       throw std::runtime_error("another run saved " + name + " in " + store.directory().string() +
