@@ -87,6 +87,19 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            .within(1, 1024)});
 }
 
+Option kernels_row() {
+  using models::Kernels;
+  return choice<Kernels>("kernels", kTrain,
+                         "Kernels of training steps on the CPU: fused computes EfficientNets in "
+                         "float32 faster and in less memory; reference uses LibTorch's operations; "
+                         "auto: fused if it can train the model",
+                         {{"auto", Kernels::automatic},
+                          {"reference", Kernels::reference},
+                          {"fused", Kernels::fused}},
+                         JOB(model.kernels))
+      .of_training();
+}
+
 }  // namespace
 
 void add_machine(std::vector<Option>& table) {
@@ -100,6 +113,7 @@ void add_machine(std::vector<Option>& table) {
                    "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "
                    "that share a GPU",
                    {"auto", "nccl", "gloo"}, JOB(backend)),
+       kernels_row(),
        nproc_row(),
        row("rendezvous-timeout", kRanks, "SECONDS",
            "Time limit for all processes to connect; the error then names the missing host",
