@@ -31,14 +31,14 @@ float* aligned(float* p) {
 
 struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
   static at::Tensor forward(AutogradContext* ctx, FusedStep* step, const at::Tensor& images,
-                            ProgramInputs* inputs, const variable_list& weights) {
+                            ProgramInputs* inputs, at::TensorList weights) {
     const int64_t classes = step->network_.info.classes;
     at::Tensor logits = at::empty({images.size(0), classes}, images.options().memory_format({}));
     inputs->images = images.const_data_ptr<float>();
     for (const at::Tensor& weight : weights)
       inputs->weights.push_back(weight.const_data_ptr<float>());
     step->program_->forward(*inputs, logits.mutable_data_ptr<float>());
-    variable_list saved = weights;
+    variable_list saved(weights.begin(), weights.end());
     saved.push_back(images);
     ctx->save_for_backward(std::move(saved));
     ctx->saved_data["step"] = encapsulate(std::make_pair(step, ++step->forwards_));
@@ -118,7 +118,7 @@ at::Tensor FusedStep::forward(const at::Tensor& images_any, const std::vector<at
   ProgramInputs inputs;
   inputs.statistics = std::move(statistics);
   draw_masks(images, context, inputs);
-  return Function::apply(this, images, &inputs, weights);
+  return Function::apply(this, images, &inputs, at::TensorList(weights));
 }
 
 }  // namespace shoal::models
