@@ -15,7 +15,7 @@ constexpr int kRows = kLanes == 16 ? (vectors == 4   ? 6
                                       : vectors == 3 ? 8
                                       : vectors == 2 ? 12
                                                      : 16)
-                                   : 4;
+                                   : 6;
 constexpr int kSumRows = kLanes == 16 ? 8 : 4;  // rows of a block in multiply_transposed
 
 // Number of vectors of the panel that begins `left` vectors before the end.
@@ -142,11 +142,10 @@ void multiply_transposed(int64_t rows, const float* a, int64_t a_stride, int64_t
                          int64_t c_stride) {
   for (int64_t j = 0; j < width;) {
     const int64_t left = (width - j) / kLanes;
-    const int64_t vectors = kWidest == 4 ? (left == 4 ? 2 : least(left, 3)) : least(left, 2);
+    const int64_t vectors = left == 4 ? 2 : least(left, 3);
     for (int64_t i = 0; i < height; i += kSumRows) {
       float* to = c + i * c_stride + j;
-      if constexpr (kWidest == 4)
-        if (vectors == 3) add_products<3>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+      if (vectors == 3) add_products<3>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
       if (vectors == 2) add_products<2>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
       if (vectors == 1) add_products<1>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
     }

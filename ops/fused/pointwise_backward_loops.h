@@ -29,11 +29,13 @@ struct StoreDeferred {
   template <int rows>
   void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
     const Vec center = load(mean + n);
+    float* const to = u;
+    const bool past = streams;
     Vec first = splat(0), second = splat(0);
     for (int i = 0; i < rows; ++i) {
       const int64_t at = (m + i) * stride + n;
       const Vec value = column[i] * load(slopes + at);
-      streams ? stream(u + at, value) : store(u + at, value);
+      past ? stream(to + at, value) : store(to + at, value);
       first += value;
       second = multiply_add(value, load(x + at) - center, second);
     }
@@ -64,12 +66,14 @@ struct StoreGated {
   template <int rows>
   void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
     const Vec center = load(mean + n);
+    float* const to = u;
+    const bool past = streams;
     Vec total[5] = {};
     for (int i = 0; i < rows; ++i) {
       const int64_t at = (m + i) * stride + n;
       const Vec slope = load(slopes + at), value = column[i] * slope;
       const Vec deviation = load(x + at) - center;
-      streams ? stream(u + at, value) : store(u + at, value);
+      past ? stream(to + at, value) : store(to + at, value);
       total[0] = multiply_add(column[i], load(values + at), total[0]);
       total[1] += value;
       total[2] = multiply_add(value, deviation, total[2]);

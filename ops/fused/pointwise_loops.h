@@ -38,10 +38,12 @@ struct StoreSums {
   template <int rows>
   void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
     float* to = y + m * stride + n;
+    const int64_t step = stride;
+    const bool past = streams;
     Vec first = splat(0), second = splat(0);
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      streams ? stream(to + i * stride, column[i]) : store(to + i * stride, column[i]);
+    for (int i = 0; i < rows; ++i, to += step) {
+      past ? stream(to, column[i]) : store(to, column[i]);
       first += column[i];
       second = multiply_add(column[i], column[i], second);
     }

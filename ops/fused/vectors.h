@@ -35,7 +35,7 @@ inline void store(float* p, Vec v) {
 }
 
 inline Vec splat(float value) {
-  return Vec{} + value;
+  return value - Vec{};  // needs no addition, unlike value + 0 for -0
 }
 
 inline void add_to(float* p, Vec v) {
@@ -73,6 +73,17 @@ inline Vec multiply_add(Vec a, Vec b, Vec c) {
 
 
 
+// Returns x limited to [-limit, limit]. A NaN stays a NaN.
+inline Vec limited(Vec x, float limit) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_max_ps(_mm512_set1_ps(-limit), _mm512_min_ps(_mm512_set1_ps(limit), (__m512)x));
+#elif defined(__AVX2__) && defined(__FMA__)
+  return (Vec)_mm256_max_ps(_mm256_set1_ps(-limit), _mm256_min_ps(_mm256_set1_ps(limit), (__m256)x));
+#else
+  return x > limit ? splat(limit) : x < -limit ? splat(-limit) : x;
+#endif
+}
+
 inline float sum_of(Vec v) {
   float total = 0;
   for (int64_t i = 0; i < kLanes; ++i) total += v[i];
@@ -82,8 +93,7 @@ inline float sum_of(Vec v) {
 // Returns 1 / (1 + exp(-z)), to about 3 float epsilons. A NaN stays a NaN.
 inline Vec sigmoid(Vec z) {
   constexpr float kLimit = 120;  // 2^120 is a float, and 1 + 2^120 rounds to it
-  Vec t = z * splat(-1.44269504f);
-  t = t > kLimit ? splat(kLimit) : t < -kLimit ? splat(-kLimit) : t;
+  const Vec t = limited(z * splat(-1.44269504f), kLimit);
   // t = n + f with an integer n and |f| <= 1/2. exp2(f) is a polynomial.
 #if defined(__AVX512F__)
   const Vec n = (Vec)_mm512_roundscale_ps((__m512)t, 8);
