@@ -181,8 +181,9 @@ void backward_items(const Depthwise& op, int64_t begin, int64_t end, const Scrat
     int64_t loaded = 0, done = op.dx.u ? 0 : op.height;
     for (int64_t y = 0; y < op.out_height; ++y) {
       for (; loaded < least(op.height, y * stride - op.top + kernel); ++loaded)
-        load_operand(op.input, row_part(item, op.height, op.width, loaded), r.input.tile(loaded),
-                     {}, wants_slopes ? r.slopes.tile(loaded) : Tile{});
+        load_operand(op.input, row_part(item, op.height, op.width, loaded),
+                     {.values = r.input.tile(loaded),
+                      .slopes = wants_slopes ? r.slopes.tile(loaded) : Tile{}});
       load_gradient(op.dy, row_part(item, op.out_height, op.out_width, y), r.dy.tile(y));
       if (scratch.d_weights)
         weight_gradient_row<kernel, stride>(op, item, r, y, scratch.d_weights);

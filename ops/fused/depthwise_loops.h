@@ -133,8 +133,8 @@ void depthwise_items(const Depthwise& op, int64_t begin, int64_t end, const Scra
     int64_t loaded = 0;
     for (int64_t y = 0; y < op.out_height; ++y) {
       for (; loaded < least(op.height, y * stride - op.top + kernel); ++loaded)
-        load_operand(op.input, row_part(item, op.height, op.width, loaded), ring.tile(loaded), {},
-                     {});
+        load_operand(op.input, row_part(item, op.height, op.width, loaded),
+                     {.values = ring.tile(loaded)});
       output_row<kernel, stride>(op, item, ring, zeros, y, sums);
     }
     sums.flush(channels, scratch.sums);

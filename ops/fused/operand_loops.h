@@ -41,29 +41,52 @@ inline void for_activation(Activation activation, const Work& work) {
   }
 }
 
-// Writes the values of an operand: activated and, if `gated.memory`, also gated. `slopes.memory`:
-// also writes the activation's derivatives.
-inline void load_operand(const Operand& op, const Part& part, const Tile& values,
-                         const Tile& gated, const Tile& slopes) {
-  for_activation(op.activation, [&](auto tag) {
-    const float* x = op.x + part.row * part.stride + part.channel;
-    const float* gate = op.gate ? op.gate + part.image * part.stride + part.channel : nullptr;
-    for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
-      for (int64_t v = 0; v < part.vectors; ++v) {
-        Vec z = load(x + v * kLanes);
-        const int64_t c = part.channel + v * kLanes;
-        if (op.norm) z = multiply_add(z, load(op.norm->scale + c), load(op.norm->shift + c));
-        Activated a{};
-        if (slopes.memory) {
-          a = activate_both<tag.value>(z);
-          store(slopes.at(i, v), a.slope);
-        } else {
-          a.value = activate<tag.value>(z);
-        }
-        if (values.memory) store(values.at(i, v), a.value);
-        if (gated.memory) store(gated.at(i, v), a.value * load(gate + v * kLanes));
+// What load_operand() writes.
+struct OperandTiles {
+  Tile values{}, gated{}, slopes{};  // memory is nullptr: not wanted
+};
+
+template <Activation activation, bool keeps, bool gates, bool differentiates>
+void load_operand_rows(const Operand& op, const Part& part, const OperandTiles& to) {
+  const float* x = op.x + part.row * part.stride + part.channel;
+  const float* gate = gates ? op.gate + part.image * part.stride + part.channel : nullptr;
+  const float *scale = op.norm->scale + part.channel, *shift = op.norm->shift + part.channel;
+  for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
+    for (int64_t v = 0; v < part.vectors; ++v) {
+      const int64_t c = v * kLanes;
+      const Vec z = multiply_add(load(x + c), load(scale + c), load(shift + c));
+      Activated a{};
+      if constexpr (differentiates) {
+        a = activate_both<activation>(z);
+        store(to.slopes.at(i, v), a.slope);
+      } else {
+        a.value = activate<activation>(z);
       }
+      if constexpr (keeps) store(to.values.at(i, v), a.value);
+      if constexpr (gates) store(to.gated.at(i, v), a.value * load(gate + c));
     }
+  }
+}
+
+// Copies an operand that is not deferred.
+inline void copy_operand(const Operand& op, const Part& part, const Tile& to) {
+  const float* x = op.x + part.row * part.stride + part.channel;
+  for (int64_t i = 0; i < part.count; ++i, x += part.stride)
+    for (int64_t v = 0; v < part.vectors; ++v) store(to.at(i, v), load(x + v * kLanes));
+}
+
+// Writes the values of an operand: activated, activated and gated, and the activation's slopes.
+inline void load_operand(const Operand& op, const Part& part, const OperandTiles& to) {
+  if (!op.norm) return copy_operand(op, part, to.values);
+  for_activation(op.activation, [&](auto tag) {
+    constexpr Activation kind = tag.value;
+    const bool keeps = to.values.memory != nullptr, slopes = to.slopes.memory != nullptr;
+    if (!to.gated.memory)
+      return slopes ? load_operand_rows<kind, true, false, true>(op, part, to)
+                    : load_operand_rows<kind, true, false, false>(op, part, to);
+    if (slopes) return load_operand_rows<kind, true, true, true>(op, part, to);
+    keeps ? load_operand_rows<kind, true, true, false>(op, part, to)
+          : load_operand_rows<kind, false, true, false>(op, part, to);
   });
 }
 

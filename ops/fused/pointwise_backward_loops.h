@@ -143,9 +143,10 @@ void tile_backward(const Pointwise& op, const Rows& rows, const BackwardTiles& t
   const float* values = op.input.x + rows.row * in;
   if (op.input.norm) {
     const bool gated = op.input.gate != nullptr;
-    load_operand(op.input, part_of(rows, in), {t.values, in, kLanes},
-                 {gated ? t.gated : nullptr, in, kLanes},
-                 {op.dx.u ? t.slopes : nullptr, in, kLanes});
+    load_operand(op.input, part_of(rows, in),
+                 {{t.values, in, kLanes},
+                  {gated ? t.gated : nullptr, in, kLanes},
+                  {op.dx.u ? t.slopes : nullptr, in, kLanes}});
     values = gated ? t.gated : t.values;
   }
   if (op.dx.u) tile_gradient(op, rows, t, sums, gates);

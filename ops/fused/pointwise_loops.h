@@ -110,11 +110,12 @@ void pointwise(const Pointwise& op, int64_t begin, int64_t end, const Scratch& s
   for (int64_t item = begin; item < end; ++item) {
     if (op.squeeze) squeeze_image(op, item);
     for_each_tile(op, item, [&](const Rows& rows) {
-      const Tile values{tile, in, kLanes}, none{};
+      const Tile values{tile, in, kLanes};
       const Part part = part_of(rows, in);
-      if (!direct)
-        load_operand(op.input, part, op.input.gate ? none : values, op.input.gate ? values : none,
-                     none);
+      if (op.input.gate)
+        load_operand(op.input, part, {.gated = values});
+      else if (!direct)
+        load_operand(op.input, part, {.values = values});
       StoreSums epilogue{op.y + rows.row * out, out, sums, op.streams};
       multiply(direct ? op.input.x + rows.row * in : tile, in, rows.count, op.weights, 0, count,
                epilogue);

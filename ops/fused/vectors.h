@@ -90,29 +90,32 @@ inline float sum_of(Vec v) {
   return total;
 }
 
+// Returns 1 / x, to about 2 float epsilons.
+inline Vec reciprocal(Vec x) {
+#if defined(__AVX512F__)
+  const Vec r = (Vec)_mm512_rcp14_ps((__m512)x);
+  return r * (Vec)_mm512_fnmadd_ps((__m512)x, (__m512)r, _mm512_set1_ps(2));
+#elif defined(__AVX2__) && defined(__FMA__)
+  const Vec r = (Vec)_mm256_rcp_ps((__m256)x);
+  return r * (Vec)_mm256_fnmadd_ps((__m256)x, (__m256)r, _mm256_set1_ps(2));
+#else
+  return splat(1) / x;
+#endif
+}
+
 // Returns 1 / (1 + exp(-z)), to about 3 float epsilons. A NaN stays a NaN.
 inline Vec sigmoid(Vec z) {
   constexpr float kLimit = 120;  // 2^120 is a float, and 1 + 2^120 rounds to it
   const Vec t = limited(z * splat(-1.44269504f), kLimit);
-  // t = n + f with an integer n and |f| <= 1/2. exp2(f) is a polynomial.
-#if defined(__AVX512F__)
-  const Vec n = (Vec)_mm512_roundscale_ps((__m512)t, 8);
-#else
-  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer
-  const Vec n = (t + kRound) - kRound;
-#endif
-  const Vec f = t - n;
+  // t = n + f with an integer n and |f| <= 1/2. exp2(f) is a polynomial. Adding kRound moves n into
+  // the last bits.
+  constexpr float kRound = 12582912;  // 1.5 * 2^23
+  const Vec moved = t + kRound, f = t - (moved - kRound);
   constexpr float kExp2[] = {9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1};
   Vec p = splat(1.33335581e-3f);
   for (const float c : kExp2) p = multiply_add(p, f, splat(c));
-#if defined(__AVX512F__)
-  const __m512 d = (__m512)(splat(1) + (Vec)_mm512_scalef_ps((__m512)p, (__m512)n));
-  const __m512 r = _mm512_rcp14_ps(d);  // one Newton step follows
-  return (Vec)_mm512_mul_ps(r, _mm512_fnmadd_ps(d, r, _mm512_set1_ps(2)));
-#else
-  const Ints power = (__builtin_convertvector(n, Ints) + 127) << 23;
-  return splat(1) / (splat(1) + p * (Vec)power);
-#endif
+  const Vec power = (Vec)((Ints)p + ((Ints)moved << 23));  // adds n to the exponent
+  return reciprocal(splat(1) + power);
 }
 
 // An activation and its derivative at z.
