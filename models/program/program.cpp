@@ -164,7 +164,6 @@ fused::Pointwise Program::pointwise(int i) {
   op.tile = fused::tile_rows(op.in, op.out);
   op.wide = op.out > op.in;
   op.y = at(p.output);
-  op.origin = norms_[static_cast<size_t>(p.next_norm)].mean;
   op.streams = shape_.images * op.pixels * padded(op.out) * int64_t{sizeof(float)} > kStreamBytes;
   return op;
 }
@@ -186,7 +185,6 @@ fused::Depthwise Program::depthwise(int i) const {
   op.block = forward_block(op);
   op.input = operand(i);
   op.y = at(p.output);
-  op.origin = norms_[static_cast<size_t>(p.next_norm)].mean;
   op.streams = shape_.images * p.height * p.width * padded(p.channels) * int64_t{sizeof(float)} >
                kStreamBytes;
   return op;
@@ -209,7 +207,6 @@ fused::Stem Program::stem(int i) const {
   op.left = zeros_before(c, shape_.width);
   op.x = inputs_.images;
   op.y = at(p.output);
-  op.origin = norms_[static_cast<size_t>(p.next_norm)].mean;
   op.streams = true;
   return op;
 }

@@ -51,7 +51,6 @@ void Program::pack_depthwise(fused::Depthwise& op, int parameter) const {
 void Program::forward_convolution(int i) {
   const PlannedNode& p = node(i);
   const int parameter = operation<Convolution>(i).weight;
-  start_norm(norm_state(p.next_norm), *norm_vectors(p.next_norm));
   if (p.step == Step::stem) {
     fused::Stem op = stem(i);
     const int64_t depth = op.kernel * op.kernel * op.in;

@@ -106,14 +106,12 @@ void output_row(const Depthwise& op, const Item& item, const Ring& ring, const f
     Vec weights[kernel * kernel];
     load_weights(op, channel, false, weights);
     float* to = op.y + part.row * part.stride + channel;
-    const Vec origin = load(op.origin + channel);
     Vec first = splat(0), second = splat(0);
     const bool streams = op.streams;
     convolve_row<kernel, stride>(rows, weights, op.out_width, [&](int64_t o, Vec value) {
       streams ? stream(to + o * part.stride, value) : store(to + o * part.stride, value);
-      const Vec deviation = value - origin;
-      first += deviation;
-      second = multiply_add(deviation, deviation, second);
+      first += value;
+      second = multiply_add(value, value, second);
     });
     add_to(sums.first + channel, first);
     add_to(sums.second + channel, second);

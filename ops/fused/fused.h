@@ -76,8 +76,6 @@ struct NormState {
   bool fixed = false;        // the running statistics are constants
 };
 
-// Sets norm.mean to the origin of the sums: the running mean, which is close to the batch's.
-void start_norm(const NormState&, const Norm& norm);
 // Computes mean, inv_std, scale and shift from the sums, or from the running statistics if they are
 // fixed.
 void finish_norm(const NormState&, const Norm&, const Workspace&);

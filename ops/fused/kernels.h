@@ -82,9 +82,8 @@ struct Pointwise {  // a 1×1 convolution
   Packed weights;              // forward: in×out; backward: out×in
   int64_t tile;                // rows that are processed together
   bool streams = false;        // writes the output past the caches
-  float* y = nullptr;             // forward
-  const float* origin = nullptr;  // forward sums y - origin and its square, per channel of y
-  Upstream dy;                    // backward
+  float* y = nullptr;          // forward
+  Upstream dy;                 // backward
   Downstream dx;
   bool wide = false;  // out > in: d_weights is in×out, otherwise out×in; both are padded
 
@@ -106,7 +105,6 @@ struct Depthwise {
   const float* weights = nullptr;  // kernel²×padded channels
   bool streams = false;
   float* y = nullptr;
-  const float* origin = nullptr;
   Upstream dy;
   Downstream dx;
 };
@@ -119,7 +117,6 @@ struct Stem {
   Packed weights;            // (kernel²·in)×out
   bool streams = false;
   float* y = nullptr;
-  const float* origin = nullptr;
   Upstream dy;
 };
 

@@ -28,12 +28,10 @@ inline void for_each_tile(const Pointwise& op, int64_t item, const Work& work) {
     work(Rows{item / tiles, row, least(op.tile, last - row)});
 }
 
-// Stores the output and sums its differences from the origin and their squares: without an origin,
-// rounding errors would dominate a variance that is much smaller than the mean's square.
+// Stores the output and sums x and x².
 struct StoreSums {
   float* y;  // of row 0 of the tile
   int64_t stride;
-  const float* origin;
   FloatSums sums;
   bool streams;
 
@@ -42,14 +40,12 @@ struct StoreSums {
     float* to = y + m * stride + n;
     const int64_t step = stride;
     const bool past = streams;
-    const Vec center = load(origin + n);
     Vec first = splat(0), second = splat(0);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i, to += step) {
       past ? stream(to, column[i]) : store(to, column[i]);
-      const Vec deviation = column[i] - center;
-      first += deviation;
-      second = multiply_add(deviation, deviation, second);
+      first += column[i];
+      second = multiply_add(column[i], column[i], second);
     }
     add_to(sums.first + n, first);
     add_to(sums.second + n, second);
@@ -120,7 +116,7 @@ void pointwise(const Pointwise& op, int64_t begin, int64_t end, const Scratch& s
         load_operand(op.input, part, {.gated = values});
       else if (!direct)
         load_operand(op.input, part, {.values = values});
-      StoreSums epilogue{op.y + rows.row * out, out, op.origin, sums, op.streams};
+      StoreSums epilogue{op.y + rows.row * out, out, sums, op.streams};
       multiply(direct ? op.input.x + rows.row * in : tile, in, rows.count, op.weights, 0, count,
                epilogue);
       sums.flush(out, scratch.sums);

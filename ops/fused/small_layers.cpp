@@ -45,11 +45,6 @@ void sum_rows(const float* values, int64_t images, int64_t stride, int64_t count
 
 }  // namespace
 
-void start_norm(const NormState& state, const Norm& norm) {
-  std::copy_n(state.running_mean, state.channels, norm.mean);
-  std::fill(norm.mean + state.channels, norm.mean + padded(state.channels), 0.0f);
-}
-
 void finish_norm(const NormState& state, const Norm& norm, const Workspace& workspace) {
   const int64_t stride = padded(state.channels);
   for (int64_t c = 0; c < stride; ++c) {
@@ -65,9 +60,8 @@ void finish_norm(const NormState& state, const Norm& norm, const Workspace& work
       variance = state.running_var[c];
     } else {
       const TwoSums sums = total(workspace, c, stride);
-      const double shift = sums.first / state.count;
-      mean = norm.mean[c] + shift;
-      const double squares = sums.second / state.count - shift * shift;
+      mean = sums.first / state.count;
+      const double squares = sums.second / state.count - mean * mean;
       variance = squares < 0 ? 0 : squares;  // keeps a NaN
       const double unbiased = state.count > 1 ? variance * state.count / (state.count - 1) : variance;
       float *of_mean = state.pending + c, *of_variance = of_mean + state.channels;

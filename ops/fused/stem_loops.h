@@ -44,7 +44,7 @@ void stem(const Stem& op, int64_t begin, int64_t end, const Scratch& scratch) {
   float* const tile = scratch.memory + 2 * out;
   for (int64_t item = begin; item < end; ++item) {
     gather_row(op, item / op.out_height, item % op.out_height, tile, stride);
-    StoreSums epilogue{op.y + item * op.out_width * out, out, op.origin, sums, op.streams};
+    StoreSums epilogue{op.y + item * op.out_width * out, out, sums, op.streams};
     multiply(tile, stride, op.out_width, op.weights, 0, count, epilogue);
     sums.flush(out, scratch.sums);
   }

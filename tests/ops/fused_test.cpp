@@ -126,7 +126,6 @@ std::vector<Output> pointwise_outputs(const Loops& loops, int64_t in, int64_t ou
   op.tile = 16;
   op.wide = out > in;
   op.y = y;
-  op.origin = after.mean;
   op.streams = out % 3 == 0;
   op.weights = packed_by(loops, weights, in, out, memory);
   std::vector<Output> outputs{output_of(loops.pointwise, op, op.items(), forward_needs(op), y)};
@@ -163,7 +162,6 @@ std::vector<Output> depthwise_outputs(const Loops& loops, int64_t kernel, int64_
               nullptr};
   op.weights = weights;
   op.y = y;
-  op.origin = after.mean;
   const int64_t items = images * chunks(padded(channels), op.block);
   std::vector<Output> outputs{output_of(loops.depthwise, op, items, forward_needs(op), y)};
   op.dy = {y, &after.norm, Activation::relu6, u, nullptr, gate, spread};
@@ -192,7 +190,6 @@ std::vector<Output> stem_outputs(const Loops& loops) {
   op.x = x;
   op.weights = packed_by(loops, weights, 27, out, memory);
   op.y = y;
-  op.origin = after.mean;
   std::vector<Output> outputs{output_of(loops.stem, op, images * 5, forward_needs(op), y)};
   op.dy = {y, &after.norm, Activation::silu, nullptr, nullptr, nullptr, spread};
   outputs.push_back(output_of(loops.stem_backward, op, images * 5, backward_needs(op), y));
