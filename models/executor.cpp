@@ -59,12 +59,11 @@ at::Tensor activate(const at::Tensor& x, ops::Activation activation) {
 
 }  // namespace
 
-Executor::Executor(Network network, uint64_t seed, Kernels kernels)
-    : network_(std::move(network)) {
-  if (kernels != Kernels::reference) {
+Executor::Executor(Network network, uint64_t seed, Kernels kernels) : network_(std::move(network)) {
+  if (kernels == Kernels::fused) {
     const std::string obstacle = fused_obstacle(network_);
-    if (obstacle.empty()) fused_ = std::make_unique<FusedStep>(network_);
-    else if (kernels == Kernels::fused) throw std::invalid_argument(obstacle);
+    if (!obstacle.empty()) throw std::invalid_argument(obstacle);
+    fused_ = std::make_unique<FusedStep>(network_);
   }
   at::Generator generator = at::detail::createCPUGenerator(seed);
   for (const Parameter& parameter : network_.parameters)

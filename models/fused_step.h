@@ -33,8 +33,8 @@ class FusedStep {
 
   const Network& network_;
   std::unique_ptr<Program> program_;
-  at::Tensor memory_;               // of the program
-  std::vector<at::Tensor> masks_;   // of the current step
+  at::Tensor memory_;              // of the program
+  std::vector<at::Tensor> masks_;  // of the current step
   uint64_t forwards_ = 0;
 };
 

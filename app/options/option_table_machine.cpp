@@ -90,9 +90,9 @@ void add_hosts(std::vector<Option>& table, const char* group) {
 Option kernels_row() {
   using models::Kernels;
   return choice<Kernels>("kernels", kTrain,
-                         "Kernels of training steps on the CPU: fused computes EfficientNets in "
-                         "float32 faster and in less memory; reference uses LibTorch's operations; "
-                         "auto: fused if it can train the model",
+                         "Kernels of training steps: reference (LibTorch's operations) or fused, "
+                         "which takes less time and memory, for EfficientNets on the CPU in "
+                         "float32; auto: reference",
                          {{"auto", Kernels::automatic},
                           {"reference", Kernels::reference},
                           {"fused", Kernels::fused}},
@@ -113,8 +113,7 @@ void add_machine(std::vector<Option>& table) {
                    "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "
                    "that share a GPU",
                    {"auto", "nccl", "gloo"}, JOB(backend)),
-       kernels_row(),
-       nproc_row(),
+       kernels_row(), nproc_row(),
        row("rendezvous-timeout", kRanks, "SECONDS",
            "Time limit for all processes to connect; the error then names the missing host",
            JOB(rendezvous_timeout))

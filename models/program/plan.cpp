@@ -44,13 +44,14 @@ class Check {
     const Node& node = n_.nodes[static_cast<size_t>(i)];
     const int input = node.inputs[0];
     if (const auto* c = operation<Convolution>(n_, i)) {
-      return step_of(n_, node, *c) != Step::none && readable(input, /*by_pointwise=*/c->kernel == 1) &&
-             only_reader<Norm>(i);
+      return step_of(n_, node, *c) != Step::none &&
+             readable(input, /*by_pointwise=*/c->kernel == 1) && only_reader<Norm>(i);
     }
     if (const auto* norm = operation<Norm>(n_, i)) {
       if (!operation<Convolution>(n_, input)) return false;
       if (!is_join(*norm)) return node.inputs.size() == 1 && readers(i).size() == 1;
-      return convolutions_reading(i) == 1 && (node.inputs.size() == 1 || ends_in(node.inputs[1], i));
+      return convolutions_reading(i) == 1 &&
+             (node.inputs.size() == 1 || ends_in(node.inputs[1], i));
     }
     if (operation<SqueezeExcite>(n_, i)) {
       const bool read = readers(i).size() == 1 && operation<Convolution>(n_, readers(i)[0]) &&

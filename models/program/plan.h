@@ -25,11 +25,11 @@ struct PlannedNode {
   // Convolutions and pooling: the batch norm and the squeeze-excite applied while loading the
   // input, and the node whose output is in memory.
   int norm = -1, squeeze = -1, source = -1;
-  int next_norm = -1;    // convolutions: the batch norm that follows
-  int next_squeeze = -1;  // convolutions: the squeeze-excite after that norm
-  int next_pool = -1;     // convolutions: the pooling after that norm
-  bool joins = false;     // norms: the output is written to memory, not deferred
-  int skip = -1;          // joins: the second input
+  int next_norm = -1;           // convolutions: the batch norm that follows
+  int next_squeeze = -1;        // convolutions: the squeeze-excite after that norm
+  int next_pool = -1;           // convolutions: the pooling after that norm
+  bool joins = false;           // norms: the output is written to memory, not deferred
+  int skip = -1;                // joins: the second input
   bool differentiates = false;  // this node or one before it has parameters to train
   Place output = -1;            // convolutions and joins; pooling: the features
   // Gradient. Joins: of the output. Other norms: u of ops::fused::Upstream.

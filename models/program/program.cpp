@@ -62,8 +62,7 @@ void Program::reserve() {
     const PlannedNode& p = node(i);
     const Operation& operation = network_.nodes[static_cast<size_t>(i)].operation;
     if (const auto* s = std::get_if<SqueezeExcite>(&operation)) {
-      const int64_t squeezed =
-          network_.parameters[static_cast<size_t>(s->weight)].shape[0];
+      const int64_t squeezed = network_.parameters[static_cast<size_t>(s->weight)].shape[0];
       squeezes_[static_cast<size_t>(i)].squeezed = squeezed;
       squeeze_places_[static_cast<size_t>(i)] =
           take(squeeze_size(shape_.images, p.channels, squeezed));
@@ -78,9 +77,10 @@ void Program::reserve() {
     if (p.step == Step::pointwise) {
       const fused::Pointwise op = pointwise(i);
       include(op);
-      const int64_t squeezed = p.squeeze < 0 ? 0 : squeezes_[static_cast<size_t>(p.squeeze)].squeezed;
-      packed = std::max(packed, fused::squeeze_floats(op.in, squeezed) +
-                                    padded(op.in) * padded(op.out));
+      const int64_t squeezed =
+          p.squeeze < 0 ? 0 : squeezes_[static_cast<size_t>(p.squeeze)].squeezed;
+      packed =
+          std::max(packed, fused::squeeze_floats(op.in, squeezed) + padded(op.in) * padded(op.out));
     } else if (p.step == Step::depthwise) {
       fused::Depthwise op = depthwise(i);
       needs.include(forward_needs(op));
@@ -113,12 +113,17 @@ void Program::use(float* memory) {
     const int64_t channels = plan_.nodes[i].channels, stride = padded(channels);
     if (norm_places_[i] >= 0) {
       float* v = at(norm_places_[i]);
-      norms_[i] = {v,              v + stride,     v + 2 * stride, v + 3 * stride,
-                   v + 4 * stride, v + 5 * stride, v + 6 * stride};
+      norms_[i] = {v,
+                   v + stride,
+                   v + 2 * stride,
+                   v + 3 * stride,
+                   v + 4 * stride,
+                   v + 5 * stride,
+                   v + 6 * stride};
     }
     if (squeeze_places_[i] >= 0)
-      squeezes_[i] = squeeze_in(at(squeeze_places_[i]), shape_.images, channels,
-                                squeezes_[i].squeezed);
+      squeezes_[i] =
+          squeeze_in(at(squeeze_places_[i]), shape_.images, channels, squeezes_[i].squeezed);
   }
 }
 
@@ -241,8 +246,8 @@ fused::Pool Program::pool(int i) const {
 fused::Linear Program::linear(int i) const {
   const PlannedNode &p = node(i), &from = node(p.source);
   const int parameter = operation<Linear>(i).weight;
-  return {shape_.images,      from.channels,         p.channels,
-          at(from.output),    weight(parameter),     weight(parameter + 1)};
+  return {shape_.images,   from.channels,     p.channels,
+          at(from.output), weight(parameter), weight(parameter + 1)};
 }
 
 }  // namespace shoal::models

@@ -24,8 +24,8 @@ struct ProgramStatistics {
 
 // What a step reads. Pointers must stay valid until backward is done.
 struct ProgramInputs {
-  const float* images = nullptr;             // N×H×W×C
-  std::vector<const float*> weights;         // of Network::parameters; 4-D ones are channels-last
+  const float* images = nullptr;              // N×H×W×C
+  std::vector<const float*> weights;          // of Network::parameters; 4-D ones are channels-last
   std::vector<ProgramStatistics> statistics;  // of Network::statistics
   std::vector<const float*> masks;  // by node: norms: one per image; pooled features: N×channels;
                                     // nullptr: nothing is dropped
@@ -57,9 +57,7 @@ class Program {
   const T& operation(int i) const {
     return std::get<T>(network_.nodes[static_cast<size_t>(i)].operation);
   }
-  float* at(Place place) const {
-    return place < 0 || !memory_ ? nullptr : memory_ + place;
-  }
+  float* at(Place place) const { return place < 0 || !memory_ ? nullptr : memory_ + place; }
   const ops::fused::Norm* norm_vectors(int i) const {
     return i < 0 ? nullptr : &norms_[static_cast<size_t>(i)];
   }

@@ -111,8 +111,7 @@ void Program::backward_linear(int i, const float* d_logits) {
   const int parameter = operation<Linear>(i).weight, pooled = node(i).source;
   const bool deeper = node(pooled).differentiates;
   float* const d_features = deeper ? at(spread_) : nullptr;
-  run_backward(op, d_logits, at(packed_), d_features, gradient(parameter),
-               gradient(parameter + 1));
+  run_backward(op, d_logits, at(packed_), d_features, gradient(parameter), gradient(parameter + 1));
   if (!deeper) return;
   // The gradient of each pixel of the head's output.
   const PlannedNode& from = node(node(pooled).source);
@@ -149,7 +148,6 @@ fused::Downstream Program::downstream(int i) const {
   for (const PlannedNode& later : plan_.nodes) add |= p.norm < 0 && later.skip == into;
   return {at(node(into).gradient), add};
 }
-
 
 void Program::backward_convolution(int i) {
   const PlannedNode& p = node(i);

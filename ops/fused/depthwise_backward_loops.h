@@ -22,8 +22,8 @@ inline BackwardRings backward_rings(const Depthwise& op, float* memory) {
   r.slopes = {memory, k, op.width, 0};
   memory += r.slopes.size(vectors);
   const int64_t before = op.stride == 1 ? k - 1 - op.left : k / 2;
-  const int64_t used = op.stride == 1 ? rounded_up(op.width, kAcross) + k
-                                      : op.out_width + k + 2 * kPairs + kAcross;
+  const int64_t used =
+      op.stride == 1 ? rounded_up(op.width, kAcross) + k : op.out_width + k + 2 * kPairs + kAcross;
   r.dy = {memory, k, most(used, before + rounded_up(op.out_width, kAcross)), before};
   memory += r.dy.size(vectors);
   r.zeros = memory;
@@ -99,8 +99,8 @@ inline void spread_row(const float* const* rows, const int* kernel_rows, int cou
 
 // Calls emit(x, gradient) for each column of row y of the input's gradient, vector v.
 template <int kernel, int stride, class Emit>
-inline void input_gradient(const Depthwise& op, const Item& item, const BackwardRings& r,
-                           int64_t y, int64_t v, const Emit& emit) {
+inline void input_gradient(const Depthwise& op, const Item& item, const BackwardRings& r, int64_t y,
+                           int64_t v, const Emit& emit) {
   Vec weights[kernel * kernel];
   load_weights(op, item.channel + v * kLanes, stride == 1, weights);
   const float* rows[kernel];
@@ -185,13 +185,11 @@ void backward_items(const Depthwise& op, int64_t begin, int64_t end, const Scrat
                      {.values = r.input.tile(loaded),
                       .slopes = wants_slopes ? r.slopes.tile(loaded) : Tile{}});
       load_gradient(op.dy, row_part(item, op.out_height, op.out_width, y), r.dy.tile(y));
-      if (scratch.d_weights)
-        weight_gradient_row<kernel, stride>(op, item, r, y, scratch.d_weights);
+      if (scratch.d_weights) weight_gradient_row<kernel, stride>(op, item, r, y, scratch.d_weights);
       for (; done < least(op.height, stride * (y + 1) - op.top); ++done)
         input_gradient_row<kernel, stride>(op, item, r, done, sums);
     }
-    for (; done < op.height; ++done)
-      input_gradient_row<kernel, stride>(op, item, r, done, sums);
+    for (; done < op.height; ++done) input_gradient_row<kernel, stride>(op, item, r, done, sums);
     if (wants_slopes) sums.flush(channels, scratch.sums);
   }
 }

@@ -48,8 +48,8 @@ inline Item item_of(const Depthwise& op, int64_t item) {
 }
 
 inline Part row_part(const Item& item, int64_t height, int64_t width, int64_t y) {
-  return {item.image,   (item.image * height + y) * width, width, item.channel,
-          item.vectors, item.stride};
+  return {item.image, (item.image * height + y) * width, width, item.channel, item.vectors,
+          item.stride};
 }
 
 // Computes outputs[o] = Σ over kernel positions (i, j) of weights[i * kernel + j] * rows[i][o *

@@ -9,9 +9,9 @@
 namespace shoal::ops::fused {
 namespace {
 
-constexpr int64_t kTileBytes = 200'000;                              // of one tile; in L2
+constexpr int64_t kTileBytes = 200'000;                             // of one tile; in L2
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;  // bytes of a depthwise block
-constexpr int64_t kRingMargin = 40;                                  // columns
+constexpr int64_t kRingMargin = 40;                                 // columns
 
 int64_t depth_of(const Stem& op) {
   return op.kernel * op.kernel * op.in;
@@ -82,7 +82,7 @@ void backward(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const O
 
 const Loops& loops() {
 #if defined(__x86_64__)
-  static const Loops& best = processor().avx512  ? avx512::kLoops
+  static const Loops& best = processor().avx512 ? avx512::kLoops
                              : processor().avx2 ? avx2::kLoops
                                                 : portable::kLoops;
   return best;
@@ -150,8 +150,7 @@ int64_t backward_block(const Depthwise& op) {
 }
 
 int64_t Workspace::per_thread() const {
-  return aligned(needs_.scratch) + aligned(2 * needs_.sums) + aligned(needs_.d_weights) +
-         kPadding;
+  return aligned(needs_.scratch) + aligned(2 * needs_.sums) + aligned(needs_.d_weights) + kPadding;
 }
 
 int64_t Workspace::floats() const {

@@ -36,8 +36,8 @@ int64_t backward_block(const Depthwise&);
 class Workspace {
  public:
   Workspace(const Needs& needs, int threads) : needs_(needs), threads_(threads) {}
-  int64_t floats() const;                          // size of the memory
-  void use(float* memory) { memory_ = memory; }    // 64-byte aligned; the caller owns it
+  int64_t floats() const;                        // size of the memory
+  void use(float* memory) { memory_ = memory; }  // 64-byte aligned; the caller owns it
   int threads() const { return threads_; }
   // Number of threads that computed the last operation.
   int used() const { return used_; }

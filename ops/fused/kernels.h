@@ -60,9 +60,9 @@ struct Downstream {
 // padded(squeezed)×stride.
 struct Squeeze {
   int64_t squeezed = 0;
-  const float *weight1 = nullptr, *weight2 = nullptr;  // weight2 is transposed
-  const float *bias1 = nullptr, *bias2 = nullptr;      // padded
-  float *pooled = nullptr, *gate = nullptr;            // images×stride
+  const float *weight1 = nullptr, *weight2 = nullptr;   // weight2 is transposed
+  const float *bias1 = nullptr, *bias2 = nullptr;       // padded
+  float *pooled = nullptr, *gate = nullptr;             // images×stride
   float *hidden = nullptr, *squeezed_values = nullptr;  // images×padded(squeezed)
   // Backward.
   float *d_excited = nullptr, *spread = nullptr;  // images×stride

@@ -49,8 +49,8 @@ void finish_norm(const NormState& state, const Norm& norm, const Workspace& work
   const int64_t stride = padded(state.channels);
   for (int64_t c = 0; c < stride; ++c) {
     if (c >= state.channels) {
-      for (float* v : {norm.mean, norm.inv_std, norm.scale, norm.shift, norm.slope, norm.pull,
-                       norm.offset})
+      for (float* v :
+           {norm.mean, norm.inv_std, norm.scale, norm.shift, norm.slope, norm.pull, norm.offset})
         v[c] = 0;
       continue;
     }
@@ -63,7 +63,8 @@ void finish_norm(const NormState& state, const Norm& norm, const Workspace& work
       mean = sums.first / state.count;
       const double squares = sums.second / state.count - mean * mean;
       variance = squares < 0 ? 0 : squares;  // keeps a NaN
-      const double unbiased = state.count > 1 ? variance * state.count / (state.count - 1) : variance;
+      const double unbiased =
+          state.count > 1 ? variance * state.count / (state.count - 1) : variance;
       float *of_mean = state.pending + c, *of_variance = of_mean + state.channels;
       *of_mean = static_cast<float>((1 - state.momentum) * *of_mean + state.momentum * mean);
       *of_variance =
@@ -85,8 +86,7 @@ void finish_norm_backward(const NormState& state, const Norm& norm, float* d_wei
     const double inv_std = norm.inv_std[c], slope = state.weight[c] * inv_std;
     if (d_weight) d_weight[c] = static_cast<float>(sums.second * inv_std);
     if (d_bias) d_bias[c] = static_cast<float>(sums.first);
-    const double pull =
-        state.fixed ? 0 : -slope * inv_std * inv_std * sums.second / state.count;
+    const double pull = state.fixed ? 0 : -slope * inv_std * inv_std * sums.second / state.count;
     norm.slope[c] = static_cast<float>(slope);
     norm.pull[c] = static_cast<float>(pull);
     norm.offset[c] =
@@ -187,8 +187,7 @@ void run_backward(const Linear& op, const float* d_logits, float* memory, float*
   const int64_t in = padded(op.in), out = padded(op.out), panels = loops().panels(op.in);
   float *const dy = memory, *const sums = memory + op.images * out;
   std::fill_n(dy, op.images * out, 0.0f);
-  for (int64_t n = 0; n < op.images; ++n)
-    std::copy_n(d_logits + n * op.out, op.out, dy + n * out);
+  for (int64_t n = 0; n < op.images; ++n) std::copy_n(d_logits + n * op.out, op.out, dy + n * out);
   if (d_bias) sum_rows(dy, op.images, out, op.out, d_bias);
   if (d_weight) {
 #pragma omp parallel for schedule(static)

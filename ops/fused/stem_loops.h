@@ -71,8 +71,9 @@ void join(const Join& op, int64_t begin, int64_t end, const Scratch&) {
     const Vec mask = splat(op.mask ? op.mask[image] : 1);
     for (int64_t i = image * size; i < (image + 1) * size; i += stride) {
       for (int64_t c = 0; c < stride; c += kLanes) {
-        Vec y = multiply_add(load(op.x + i + c), load(op.norm->scale + c),
-                             load(op.norm->shift + c)) * mask;
+        Vec y =
+            multiply_add(load(op.x + i + c), load(op.norm->scale + c), load(op.norm->shift + c)) *
+            mask;
         if (op.skip) y += load(op.skip + i + c);
         store(op.y + i + c, y);
       }
@@ -119,7 +120,8 @@ void pool_backward(const Pool& op, int64_t begin, int64_t end, const Scratch& sc
         const float* x = op.input.x + image * op.pixels * stride + c;
         Vec first = splat(0), second = splat(0);
         for (int64_t i = 0; i < op.pixels; ++i, x += stride) {
-          const Vec raw = load(x), z = multiply_add(raw, load(norm.scale + c), load(norm.shift + c));
+          const Vec raw = load(x),
+                    z = multiply_add(raw, load(norm.scale + c), load(norm.shift + c));
           const Vec slope = activate_both<tag.value>(z).slope;
           first += slope;
           second = multiply_add(slope, raw - load(norm.mean + c), second);

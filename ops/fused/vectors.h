@@ -71,14 +71,14 @@ inline Vec multiply_add(Vec a, Vec b, Vec c) {
 #endif
 }
 
-
-
 // Returns x limited to [-limit, limit]. A NaN stays a NaN.
 inline Vec limited(Vec x, float limit) {
 #if defined(__AVX512F__)
-  return (Vec)_mm512_max_ps(_mm512_set1_ps(-limit), _mm512_min_ps(_mm512_set1_ps(limit), (__m512)x));
+  return (Vec)_mm512_max_ps(_mm512_set1_ps(-limit),
+                            _mm512_min_ps(_mm512_set1_ps(limit), (__m512)x));
 #elif defined(__AVX2__) && defined(__FMA__)
-  return (Vec)_mm256_max_ps(_mm256_set1_ps(-limit), _mm256_min_ps(_mm256_set1_ps(limit), (__m256)x));
+  return (Vec)_mm256_max_ps(_mm256_set1_ps(-limit),
+                            _mm256_min_ps(_mm256_set1_ps(limit), (__m256)x));
 #else
   return x > limit ? splat(limit) : x < -limit ? splat(-limit) : x;
 #endif

@@ -41,8 +41,12 @@ class Values {
 
 struct NormValues {
   explicit NormValues(int64_t channels)
-      : mean(1, channels), scale(1, channels, 0.5, 1.5), shift(1, channels), slope(1, channels),
-        pull(1, channels), offset(1, channels),
+      : mean(1, channels),
+        scale(1, channels, 0.5, 1.5),
+        shift(1, channels),
+        slope(1, channels),
+        pull(1, channels),
+        offset(1, channels),
         norm{mean, nullptr, scale, shift, slope, pull, offset} {}
   Values mean, scale, shift, slope, pull, offset;
   Norm norm;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "base/processor.h"
 #include "base/text.h"
 #include "models/catalogue.h"
 #include "models/program/plan.h"
@@ -179,13 +178,11 @@ std::string fused_obstacle(const ResolvedJob& job) {
 
 void resolve_kernels(ResolvedJob& job) {
   using models::Kernels;
+  if (job.model.kernels == Kernels::automatic) job.model.kernels = Kernels::reference;
   if (job.model.kernels == Kernels::reference) return;
   const std::string obstacle = fused_obstacle(job);
-  require(job.model.kernels == Kernels::automatic || obstacle.empty(),
-          "--kernels fused cannot train this run: " + obstacle + "; use --kernels auto");
-  const bool fused =
-      obstacle.empty() && (job.model.kernels == Kernels::fused || processor().avx2);
-  job.model.kernels = fused ? Kernels::fused : Kernels::reference;
+  require(obstacle.empty(),
+          "--kernels fused cannot train this run: " + obstacle + "; use --kernels reference");
 }
 
 }  // namespace
