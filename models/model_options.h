@@ -10,9 +10,10 @@
 
 namespace shoal::models {
 
-// What computes training steps: LibTorch's operations one by one (reference), or the fused step for
-// the CPU (program/program.h), which can differ in rounding. automatic: fused where it can compute
-// the network. Evaluation always uses the reference.
+// What computes training steps: reference, LibTorch's operations one by one, or fused, the kernels
+// for the CPU (program/program.h), whose results differ in rounding. automatic: reference.
+// Evaluation always uses the reference.
+//
 enum class Kernels { automatic, reference, fused };
 
 struct ModelOptions {

@@ -7,91 +7,6 @@
 namespace shoal::models {
 namespace {
 
-template <class T>
-const T* operation(const Network& network, int node) {
-  return node < 0 ? nullptr : std::get_if<T>(&network.nodes[static_cast<size_t>(node)].operation);
-}
-
-// The nodes that read the output of each node.
-std::vector<std::vector<int>> readers_of(const Network& network) {
-  std::vector<std::vector<int>> readers(network.nodes.size());
-  for (size_t i = 0; i < network.nodes.size(); ++i)
-    for (int input : network.nodes[i].inputs)
-      if (input != kImages) readers[static_cast<size_t>(input)].push_back(static_cast<int>(i));
-  return readers;
-}
-
-bool is_join(const Norm& norm) {
-  return norm.activation == ops::Activation::none;
-}
-
-// Returns the step of a convolution; none: there is no kernel for it.
-Step step_of(const Network& network, const Node& node, const Convolution& c) {
-  const auto& shape = network.parameters[static_cast<size_t>(c.weight)].shape;
-  if (node.inputs[0] == kImages) return c.groups == 1 ? Step::stem : Step::none;
-  if (c.kernel == 1 && c.stride == 1 && c.groups == 1) return Step::pointwise;
-  const bool depthwise = c.groups == shape[0] && shape[1] == 1;
-  const bool size = (c.kernel == 3 || c.kernel == 5) && (c.stride == 1 || c.stride == 2);
-  return depthwise && size ? Step::depthwise : Step::none;
-}
-
-// Checks one node against what the kernels can read and write.
-class Check {
- public:
-  explicit Check(const Network& network) : n_(network), readers_(readers_of(network)) {}
-
-  bool supported(int i) const {
-    const Node& node = n_.nodes[static_cast<size_t>(i)];
-    const int input = node.inputs[0];
-    if (const auto* c = operation<Convolution>(n_, i)) {
-      return step_of(n_, node, *c) != Step::none &&
-             readable(input, /*by_pointwise=*/c->kernel == 1) && only_reader<Norm>(i);
-    }
-    if (const auto* norm = operation<Norm>(n_, i)) {
-      if (!operation<Convolution>(n_, input)) return false;
-      if (!is_join(*norm)) return node.inputs.size() == 1 && readers(i).size() == 1;
-      return convolutions_reading(i) == 1 &&
-             (node.inputs.size() == 1 || ends_in(node.inputs[1], i));
-    }
-    if (operation<SqueezeExcite>(n_, i)) {
-      const bool read = readers(i).size() == 1 && operation<Convolution>(n_, readers(i)[0]) &&
-                        operation<Convolution>(n_, readers(i)[0])->kernel == 1;
-      return deferred(input) && read;
-    }
-    if (operation<PooledFeatures>(n_, i)) return deferred(input) && only_reader<Linear>(i);
-    if (operation<Linear>(n_, i)) return operation<PooledFeatures>(n_, input) && readers(i).empty();
-    return false;
-  }
-
- private:
-  const std::vector<int>& readers(int i) const { return readers_[static_cast<size_t>(i)]; }
-  template <class T>
-  bool only_reader(int i) const {
-    return readers(i).size() == 1 && operation<T>(n_, readers(i)[0]);
-  }
-  int64_t convolutions_reading(int i) const {
-    return std::count_if(readers(i).begin(), readers(i).end(),
-                         [&](int reader) { return operation<Convolution>(n_, reader); });
-  }
-  bool deferred(int i) const {
-    const auto* norm = operation<Norm>(n_, i);
-    return norm && !is_join(*norm);
-  }
-  bool readable(int i, bool by_pointwise) const {
-    return i == kImages || operation<Norm>(n_, i) ||
-           (by_pointwise && operation<SqueezeExcite>(n_, i));
-  }
-  // Whether a join with this node as its second input is the last reader of a join. Its gradient
-  // then starts as the later join's.
-  bool ends_in(int node, int join) const {
-    const auto* norm = operation<Norm>(n_, node);
-    return norm && is_join(*norm) && readers(node).back() == join;
-  }
-
-  const Network& n_;
-  std::vector<std::vector<int>> readers_;
-};
-
 // A buffer and the first and the last moment at which it is in use.
 struct Buffer {
   int64_t floats;
@@ -157,13 +72,13 @@ class Planner {
     p.height = from == kImages ? shape_.height : at(from).height;
     p.width = from == kImages ? shape_.width : at(from).width;
     p.differentiates = from != kImages && at(from).differentiates;
-    if (const auto* c = operation<Convolution>(n_, i)) {
-      p.step = step_of(n_, node, *c);
+    if (const auto* c = operation_at<Convolution>(n_, i)) {
+      p.step = step_of(n_, i);
       p.height = ops::fused::chunks(p.height, c->stride);
       p.width = ops::fused::chunks(p.width, c->stride);
       p.differentiates |= trained(c->weight);
       read(i, from);
-    } else if (const auto* norm = operation<Norm>(n_, i)) {
+    } else if (const auto* norm = operation_at<Norm>(n_, i)) {
       at(from).next_norm = i;
       p.joins = is_join(*norm);
       p.step = p.joins ? Step::join : Step::none;
@@ -171,15 +86,15 @@ class Planner {
       p.differentiates |= trained(norm->weight) || trained(norm->weight + 1);
       if (node.inputs.size() > 1) p.skip = node.inputs[1];
       if (p.skip >= 0) p.differentiates |= at(p.skip).differentiates;
-    } else if (const auto* s = operation<SqueezeExcite>(n_, i)) {
+    } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
       at(input(from)).next_squeeze = i;
       for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
-    } else if (operation<PooledFeatures>(n_, i)) {
+    } else if (operation_at<PooledFeatures>(n_, i)) {
       p.step = Step::pool;
       p.height = p.width = 1;
       at(input(from)).next_pool = i;
       read(i, from);
-    } else if (const auto* l = operation<Linear>(n_, i)) {
+    } else if (const auto* l = operation_at<Linear>(n_, i)) {
       p.step = Step::linear;
       p.differentiates |= trained(l->weight) || trained(l->weight + 1);
       p.source = from;
@@ -189,7 +104,7 @@ class Planner {
   // Finds what node i reads and applies.
   void read(int i, int from) {
     PlannedNode& p = at(i);
-    if (operation<SqueezeExcite>(n_, from)) {
+    if (operation_at<SqueezeExcite>(n_, from)) {
       p.squeeze = from;
       from = input(from);
     }
@@ -217,7 +132,7 @@ class Planner {
   // before it. A join shares it with its second input.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
-    if (!operation<Norm>(n_, i) || !p.differentiates || p.gradient == kShared) return;
+    if (!operation_at<Norm>(n_, i) || !p.differentiates || p.gradient == kShared) return;
     const bool pooled = at(input(i)).next_pool >= 0;  // its u is 0
     if (pooled) return;
     int begin = backward_time(i), end = backward_time(input(i));
@@ -243,17 +158,6 @@ class Planner {
 };
 
 }  // namespace
-
-std::string fused_obstacle(const Network& network) {
-  const Check check(network);
-  for (size_t i = 0; i < network.nodes.size(); ++i) {
-    if (check.supported(static_cast<int>(i))) continue;
-    const Node& node = network.nodes[i];
-    const std::string name = node.name.empty() ? "" : "'" + node.name + "' ";
-    return "there is no fused kernel for " + name + "(" + describe(node.operation) + ")";
-  }
-  return "";
-}
 
 Plan plan_step(const Network& network, const StepShape& shape) {
   return Planner(network, shape).make();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "models/network.h"
@@ -17,6 +18,16 @@ std::string fused_obstacle(const Network& network);
 using Place = int64_t;
 
 enum class Step { none, stem, pointwise, depthwise, join, pool, linear };
+
+// Returns the operation of a node if it has type T, otherwise nullptr. `node` may be negative.
+template <class T>
+const T* operation_at(const Network& network, int node) {
+  return node < 0 ? nullptr : std::get_if<T>(&network.nodes[static_cast<size_t>(node)].operation);
+}
+// Whether the output of a norm is written to memory.
+bool is_join(const Norm& norm);
+// Returns the step of a convolution; none: there is no kernel for it.
+Step step_of(const Network& network, int convolution);
 
 // One node of the fused step. Indices are those of Network::nodes; -1: none.
 struct PlannedNode {

@@ -131,22 +131,6 @@ fused::Squeeze* Program::squeeze_of(int i) {
   return i < 0 ? nullptr : &squeezes_[static_cast<size_t>(i)];
 }
 
-fused::NormState Program::norm_state(int i) const {
-  const Norm& norm = operation<Norm>(i);
-  const ProgramStatistics& s = inputs_.statistics[static_cast<size_t>(norm.statistics)];
-  const PlannedNode& p = node(i);
-  return {p.channels,
-          static_cast<double>(shape_.images * p.height * p.width),
-          norm.eps,
-          norm.momentum,
-          weight(norm.weight),
-          weight(norm.weight + 1),
-          s.running_mean,
-          s.running_var,
-          s.pending,
-          s.fixed};
-}
-
 fused::Operand Program::operand(int i) const {
   const PlannedNode& p = node(i);
   fused::Operand op;

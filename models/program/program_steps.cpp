@@ -9,6 +9,22 @@ namespace shoal::models {
 namespace fused = ops::fused;
 using fused::padded;
 
+fused::NormState Program::norm_state(int i) const {
+  const Norm& norm = operation<Norm>(i);
+  const ProgramStatistics& s = inputs_.statistics[static_cast<size_t>(norm.statistics)];
+  const PlannedNode& p = node(i);
+  return {p.channels,
+          static_cast<double>(shape_.images * p.height * p.width),
+          norm.eps,
+          norm.momentum,
+          weight(norm.weight),
+          weight(norm.weight + 1),
+          s.running_mean,
+          s.running_var,
+          s.pending,
+          s.fixed};
+}
+
 void Program::forward(const ProgramInputs& inputs, float* logits) {
   inputs_ = inputs;
   for (int i = 0; i < static_cast<int>(network_.nodes.size()); ++i) forward_node(i, logits);
