@@ -3,6 +3,7 @@
 //
 //   step_bench [--model NAME] [--batch N] [--size PIXELS] [--threads N] [--warmup STEPS]
 //              [--steps STEPS] [--amp off|bf16] [--allocator on|off]
+//              [--kernels auto|reference|fused]
 //
 // --allocator off: LibTorch's CPU allocator instead of shoal's (train/step/allocator.h).
 
@@ -30,7 +31,8 @@ Settings parse(int argc, char** argv) {
                        {"warmup", "3"},
                        {"steps", "8"},
                        {"amp", "off"},
-                       {"allocator", "on"}};
+                       {"allocator", "on"},
+                       {"kernels", "auto"}};
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (name.rfind("--", 0) != 0 || settings.count(name.substr(2)) == 0 || i + 1 == argc) {
@@ -46,6 +48,8 @@ shoal::bench::StepOptions step_options(const Settings& s) {
   options.model = s.at("model");
   options.batch = std::stoll(s.at("batch"));
   options.size = std::stoll(s.at("size"));
+  if (s.at("kernels") == "reference") options.kernels = shoal::models::Kernels::reference;
+  if (s.at("kernels") == "fused") options.kernels = shoal::models::Kernels::fused;
   if (s.at("amp") == "bf16") options.copy_type = at::kBFloat16;
   return options;
 }

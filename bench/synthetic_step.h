@@ -31,6 +31,7 @@ struct StepOptions {
   std::optional<at::ScalarType> copy_type;  // type that layers compute in, if different
   bool masks = true;                        // use the model's dropout and stochastic depth
   uint64_t image_seed = 0;
+  models::Kernels kernels = models::Kernels::automatic;
   train::OptimizerOptions optimizer;
 };
 
@@ -98,6 +99,7 @@ class SyntheticStep {
   static std::unique_ptr<models::Classifier> make_model(const StepOptions& o) {
     models::ModelOptions options;
     options.name = o.model;
+    options.kernels = o.kernels;
     if (!o.masks) options.dropout = options.drop_path = 0;
     return models::create(options);
   }

@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/hardtanh.h>
@@ -13,6 +14,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "models/functions.h"
@@ -20,8 +22,6 @@
 
 namespace shoal::models {
 namespace {
-
-constexpr double kMaxDropped = 0.999;  // upper limit of the dropout rate after scaling
 
 at::Tensor initial(const Parameter& parameter, at::Generator& generator) {
   const auto format =
@@ -59,7 +59,12 @@ at::Tensor activate(const at::Tensor& x, ops::Activation activation) {
 
 }  // namespace
 
-Executor::Executor(Network network, uint64_t seed) : network_(std::move(network)) {
+Executor::Executor(Network network, uint64_t seed, Kernels kernels) : network_(std::move(network)) {
+  if (kernels == Kernels::fused) {
+    const std::string obstacle = fused_obstacle(network_);
+    if (!obstacle.empty()) throw std::invalid_argument(obstacle);
+    fused_ = std::make_unique<FusedStep>(network_);
+  }
   at::Generator generator = at::detail::createCPUGenerator(seed);
   for (const Parameter& parameter : network_.parameters)
     weights_.push_back(initial(parameter, generator));
@@ -141,7 +146,7 @@ struct Executor::Step {
 
   at::Tensor operator()(const PooledFeatures& p) const {
     const at::Tensor pooled = at::mean(x, {2, 3}, /*keepdim=*/false, statistics_dtype(x));
-    const double dropout = std::min(p.dropout * context.strength, kMaxDropped);
+    const double dropout = dropout_rate(p.dropout, context);
     if (!self.training_ || dropout <= 0) return pooled;
     return pooled * element_mask(pooled, dropout, p.mask_layer, context);
   }
@@ -151,7 +156,21 @@ struct Executor::Step {
   }
 };
 
+bool Executor::fuses(const at::Tensor& images, const StepContext& context) const {
+  return fused_ && training_ && at::GradMode::is_enabled() && !context.sum_across_ranks &&
+         images.is_cpu() && images.scalar_type() == at::kFloat &&
+         weights_[0].scalar_type() == at::kFloat && images.size(0) > 0;
+}
+
 at::Tensor Executor::forward(const at::Tensor& images, const StepContext& context) {
+  if (fuses(images, context)) {
+    std::vector<ProgramStatistics> statistics;
+    for (const Buffers& b : buffers_)
+      statistics.push_back({b.running_mean.const_data_ptr<float>(),
+                            b.running_var.const_data_ptr<float>(),
+                            b.pending.mutable_data_ptr<float>(), b.fixed});
+    return fused_->forward(images, weights_, std::move(statistics), context);
+  }
   const at::Tensor none;
   std::vector<at::Tensor> outputs(network_.nodes.size());
   const auto output = [&](int node) -> const at::Tensor& {

@@ -1,11 +1,13 @@
 #pragma once
-// Runs a network with autograd, one node after another, in any of the four dtypes. It defines what
-// a network computes.
+// Runs a network with autograd, one node after another, in any of the four dtypes. This defines
+// what a network computes. On the CPU, FusedStep can compute training steps in float32 instead.
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <vector>
 
+#include "models/fused_step.h"
 #include "models/model.h"
 #include "models/network.h"
 
@@ -13,8 +15,9 @@ namespace shoal::models {
 
 class Executor final : public Classifier {
  public:
-  // Creates the tensors on the CPU in float32. The initial weights are drawn from `seed`.
-  Executor(Network network, uint64_t seed);
+  // Creates the tensors on the CPU in float32. The initial weights are drawn from `seed`. Throws
+  // std::invalid_argument if `kernels` is fused and the network has a fused_obstacle().
+  Executor(Network network, uint64_t seed, Kernels kernels = Kernels::reference);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -31,10 +34,13 @@ class Executor final : public Classifier {
   };
   struct Step;
 
+  bool fuses(const at::Tensor& images, const StepContext& context) const;
+
   const Network network_;
   std::vector<at::Tensor> weights_, copies_;  // of Network::parameters
   std::vector<Buffers> buffers_;              // of Network::statistics
   std::vector<int> last_use_;                 // of each node's output: index of a node
+  std::unique_ptr<FusedStep> fused_;          // null: not used
   bool training_ = true;
 };
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/hash.h"
@@ -9,6 +10,8 @@
 
 namespace shoal::models {
 namespace {
+
+constexpr double kMaxDropped = 0.999;
 
 uint64_t chain(uint64_t state, uint64_t value) {
   return mix_bits(state + kGolden * (value + 1));
@@ -37,6 +40,10 @@ at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t lay
 double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element) {
   const uint64_t bits = chain(chain(chain(mix_bits(seed), layer), key), element);
   return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+double dropout_rate(double dropout, const StepContext& context) {
+  return std::min(dropout * context.strength, kMaxDropped);
 }
 
 at::Tensor row_mask(const at::Tensor& like, double drop, uint64_t layer,

@@ -10,6 +10,12 @@
 
 namespace shoal::models {
 
+// What computes training steps: reference, LibTorch's operations one by one, or fused, the kernels
+// for the CPU (program/program.h), whose results differ in rounding. automatic: reference.
+// Evaluation always uses the reference.
+//
+enum class Kernels { automatic, reference, fused };
+
 struct ModelOptions {
   // All of these settings change the trained model.
   std::string name = "efficientnet_b0";
@@ -20,6 +26,7 @@ struct ModelOptions {
   // Stochastic depth rate of the last block, 0..1. Unset: the model's default (EfficientNet 0.2).
   std::optional<double> drop_path;
   uint64_t seed = 0;  // seed of the initial weights
+  Kernels kernels = Kernels::automatic;
 };
 
 // Properties of a model, for reports and for default settings.

@@ -87,6 +87,19 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            .within(1, 1024)});
 }
 
+Option kernels_row() {
+  using models::Kernels;
+  return choice<Kernels>("kernels", kTrain,
+                         "Kernels of training steps: reference (LibTorch's operations) or fused, "
+                         "which takes less time and memory, for EfficientNets on the CPU in "
+                         "float32; auto: reference",
+                         {{"auto", Kernels::automatic},
+                          {"reference", Kernels::reference},
+                          {"fused", Kernels::fused}},
+                         JOB(model.kernels))
+      .of_training();
+}
+
 }  // namespace
 
 void add_machine(std::vector<Option>& table) {
@@ -100,7 +113,7 @@ void add_machine(std::vector<Option>& table) {
                    "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "
                    "that share a GPU",
                    {"auto", "nccl", "gloo"}, JOB(backend)),
-       nproc_row(),
+       kernels_row(), nproc_row(),
        row("rendezvous-timeout", kRanks, "SECONDS",
            "Time limit for all processes to connect; the error then names the missing host",
            JOB(rendezvous_timeout))

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "data/dataset.h"
 #include "models/catalogue.h"
+#include "ops/fused/kernels.h"
+#include "ops/ops.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/imagenet_example.h"
 #include "train/step/cuda/open.h"
@@ -24,7 +26,11 @@ namespace {
 // Returns the name of the CPU kernels or of the GPU. With another name, results may differ in the
 // last bits.
 std::string kernels_of(const ResolvedJob& job) {
-  if (job.device == "cpu") return ops::cpu().name;
+  if (job.device == "cpu") {
+    const std::string name = ops::cpu().name;
+    if (job.model.kernels != models::Kernels::fused) return name;
+    return name + ", fused " + ops::fused::loops().name;
+  }
   return cuda_plugin().device_info(job.gpu).name;
 }
 

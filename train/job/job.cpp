@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "models/catalogue.h"
+#include "models/program/plan.h"
 #include "train/job/job_images.h"
 
 namespace shoal::train {
@@ -164,6 +166,25 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
     out.workers = static_cast<int>(share_of(*job.workers, here.local_world_size));
 }
 
+// Returns why the fused step cannot train; empty if it can.
+std::string fused_obstacle(const ResolvedJob& job) {
+  if (job.device != "cpu") return "it is for the CPU";
+  if (job.amp != Precision::off || job.float64) return "it computes in float32";
+  if (job.sync_bn) return "it does not support --sync-bn";
+  models::ModelOptions options;
+  options.name = job.model.name;
+  return models::fused_obstacle(models::make_network(options));
+}
+
+void resolve_kernels(ResolvedJob& job) {
+  using models::Kernels;
+  if (job.model.kernels == Kernels::automatic) job.model.kernels = Kernels::reference;
+  if (job.model.kernels == Kernels::reference) return;
+  const std::string obstacle = fused_obstacle(job);
+  require(obstacle.empty(),
+          "--kernels fused cannot train this run: " + obstacle + "; use --kernels reference");
+}
+
 }  // namespace
 
 int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model) {
@@ -250,6 +271,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.forward_reads = out.train_whole_files;
   resolve_images(job, out);
   resolve_machine(job, here, out);
+  resolve_kernels(out);
   if (job.scale_lr)
     out.schedule.lr *=
         static_cast<double>(out.global_batch_size) / static_cast<double>(*job.scale_lr);

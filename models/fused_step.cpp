@@ -1,0 +1,124 @@
+#include "models/fused_step.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "models/functions_internal.h"
+#include "models/masks.h"
+
+namespace shoal::models {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+namespace {
+
+constexpr int64_t kAlignment = 16;  // floats
+
+int64_t aligned(int64_t floats) {
+  return (floats + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+float* aligned(float* p) {
+  return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(p) + 63) / 64 * 64);
+}
+
+}  // namespace
+
+struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
+  static at::Tensor forward(AutogradContext* ctx, FusedStep* step, const at::Tensor& images,
+                            ProgramInputs* inputs, at::TensorList weights) {
+    const int64_t classes = step->network_.info.classes;
+    at::Tensor logits = at::empty({images.size(0), classes}, images.options().memory_format({}));
+    inputs->images = images.const_data_ptr<float>();
+    for (const at::Tensor& weight : weights)
+      inputs->weights.push_back(weight.const_data_ptr<float>());
+    step->program_->forward(*inputs, logits.mutable_data_ptr<float>());
+    variable_list saved(weights.begin(), weights.end());
+    saved.push_back(images);
+    ctx->save_for_backward(std::move(saved));
+    ctx->saved_data["step"] = encapsulate(std::make_pair(step, ++step->forwards_));
+    return logits;
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const auto& [step, number] =
+        decapsulate<std::pair<FusedStep*, uint64_t>>(ctx->saved_data["step"]);
+    if (number != step->forwards_)
+      throw std::logic_error("backward of a step whose activations a later forward has replaced");
+    const variable_list weights = ctx->get_saved_variables();
+    const std::vector<bool>& trained = step->program_->shape().trained;
+    int64_t floats = kAlignment;
+    for (size_t i = 0; i < trained.size(); ++i)
+      if (trained[i]) floats += aligned(weights[i].numel());
+    const at::Tensor all = at::empty({floats}, at::kFloat);
+    float* const memory = all.mutable_data_ptr<float>();
+    float* next = aligned(memory);
+    std::vector<float*> places(trained.size(), nullptr);
+    variable_list result(3);  // step, images, inputs
+    for (size_t i = 0; i < trained.size(); ++i) {
+      result.emplace_back();
+      if (!trained[i]) continue;
+      const at::Tensor& weight = weights[i];
+      result.back() = all.as_strided(weight.sizes(), weight.strides(), next - memory);
+      places[i] = std::exchange(next, next + aligned(weight.numel()));
+    }
+    const at::Tensor d_logits = gradients[0].contiguous();
+    step->program_->backward(d_logits.const_data_ptr<float>(), places);
+    return result;
+  }
+};
+
+void FusedStep::prepare(const at::Tensor& images, const std::vector<at::Tensor>& weights) {
+  StepShape shape{images.size(0), images.size(2), images.size(3), {}};
+  for (const at::Tensor& weight : weights) shape.trained.push_back(weight.requires_grad());
+  const int threads = at::get_num_threads();
+  if (program_ && program_->shape() == shape && program_->threads() == threads) return;
+  program_ = std::make_unique<Program>(network_, std::move(shape), threads);
+  const int64_t floats = program_->floats() + kAlignment;
+  if (!memory_.defined() || memory_.numel() < floats) {
+    memory_.reset();  // before the larger one is allocated
+    memory_ = at::empty({floats}, at::kFloat);
+  }
+  program_->use(aligned(memory_.mutable_data_ptr<float>()));
+}
+
+void FusedStep::draw_masks(const at::Tensor& images, const StepContext& context,
+                           ProgramInputs& inputs) {
+  masks_.clear();
+  inputs.masks.assign(network_.nodes.size(), nullptr);
+  const int64_t count = images.size(0);
+  for (size_t i = 0; i < network_.nodes.size(); ++i) {
+    const Node& node = network_.nodes[i];
+    const auto* norm = std::get_if<Norm>(&node.operation);
+    const auto* pooled = std::get_if<PooledFeatures>(&node.operation);
+    if (norm && norm->drop > 0 && node.inputs.size() > 1) {
+      masks_.push_back(
+          row_mask(at::empty({count}, at::kFloat), norm->drop, norm->mask_layer, context));
+    } else if (pooled && dropout_rate(pooled->dropout, context) > 0) {
+      masks_.push_back(element_mask(at::empty({count, node.out.channels}, at::kFloat),
+                                    dropout_rate(pooled->dropout, context), pooled->mask_layer,
+                                    context));
+    } else {
+      continue;
+    }
+    inputs.masks[i] = masks_.back().const_data_ptr<float>();
+  }
+}
+
+at::Tensor FusedStep::forward(const at::Tensor& images_any, const std::vector<at::Tensor>& weights,
+                              std::vector<ProgramStatistics> statistics,
+                              const StepContext& context) {
+  const at::Tensor images = channels_last(images_any);
+  prepare(images, weights);
+  ProgramInputs inputs;
+  inputs.statistics = std::move(statistics);
+  draw_masks(images, context, inputs);
+  return Function::apply(this, images, &inputs, at::TensorList(weights));
+}
+
+}  // namespace shoal::models

@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "models/program/plan.h"
+
+namespace shoal::models {
+namespace {
+
+// The nodes that read the output of each node.
+std::vector<std::vector<int>> readers_of(const Network& network) {
+  std::vector<std::vector<int>> readers(network.nodes.size());
+  for (size_t i = 0; i < network.nodes.size(); ++i)
+    for (int input : network.nodes[i].inputs)
+      if (input != kImages) readers[static_cast<size_t>(input)].push_back(static_cast<int>(i));
+  return readers;
+}
+
+// Checks one node against what the kernels can read and write.
+class Check {
+ public:
+  explicit Check(const Network& network) : n_(network), readers_(readers_of(network)) {}
+
+  bool supported(int i) const {
+    const Node& node = n_.nodes[static_cast<size_t>(i)];
+    const int input = node.inputs[0];
+    if (const auto* c = operation_at<Convolution>(n_, i)) {
+      return step_of(n_, i) != Step::none && readable(input, /*by_pointwise=*/c->kernel == 1) &&
+             only_reader<Norm>(i);
+    }
+    if (const auto* norm = operation_at<Norm>(n_, i)) {
+      if (!operation_at<Convolution>(n_, input)) return false;
+      if (!is_join(*norm)) return node.inputs.size() == 1 && readers(i).size() == 1;
+      return convolutions_reading(i) == 1 &&
+             (node.inputs.size() == 1 || ends_in(node.inputs[1], i));
+    }
+    if (operation_at<SqueezeExcite>(n_, i)) {
+      const bool read = readers(i).size() == 1 && operation_at<Convolution>(n_, readers(i)[0]) &&
+                        operation_at<Convolution>(n_, readers(i)[0])->kernel == 1;
+      return deferred(input) && read;
+    }
+    if (operation_at<PooledFeatures>(n_, i)) return deferred(input) && only_reader<Linear>(i);
+    if (operation_at<Linear>(n_, i))
+      return operation_at<PooledFeatures>(n_, input) && readers(i).empty();
+    return false;
+  }
+
+ private:
+  const std::vector<int>& readers(int i) const { return readers_[static_cast<size_t>(i)]; }
+  template <class T>
+  bool only_reader(int i) const {
+    return readers(i).size() == 1 && operation_at<T>(n_, readers(i)[0]);
+  }
+  int64_t convolutions_reading(int i) const {
+    return std::count_if(readers(i).begin(), readers(i).end(),
+                         [&](int reader) { return operation_at<Convolution>(n_, reader); });
+  }
+  bool deferred(int i) const {
+    const auto* norm = operation_at<Norm>(n_, i);
+    return norm && !is_join(*norm);
+  }
+  bool readable(int i, bool by_pointwise) const {
+    return i == kImages || operation_at<Norm>(n_, i) ||
+           (by_pointwise && operation_at<SqueezeExcite>(n_, i));
+  }
+  // Whether a join with this node as its second input is the last reader of a join. Its gradient
+  // then starts as the later join's.
+  bool ends_in(int node, int join) const {
+    const auto* norm = operation_at<Norm>(n_, node);
+    return norm && is_join(*norm) && readers(node).back() == join;
+  }
+
+  const Network& n_;
+  std::vector<std::vector<int>> readers_;
+};
+
+}  // namespace
+
+bool is_join(const Norm& norm) {
+  return norm.activation == ops::Activation::none;
+}
+
+Step step_of(const Network& network, int i) {
+  const Node& node = network.nodes[static_cast<size_t>(i)];
+  const auto& c = std::get<Convolution>(node.operation);
+  const auto& shape = network.parameters[static_cast<size_t>(c.weight)].shape;
+  if (node.inputs[0] == kImages) return c.groups == 1 ? Step::stem : Step::none;
+  if (c.kernel == 1 && c.stride == 1 && c.groups == 1) return Step::pointwise;
+  const bool depthwise = c.groups == shape[0] && shape[1] == 1;
+  const bool size = (c.kernel == 3 || c.kernel == 5) && (c.stride == 1 || c.stride == 2);
+  return depthwise && size ? Step::depthwise : Step::none;
+}
+
+std::string fused_obstacle(const Network& network) {
+  const Check check(network);
+  for (size_t i = 0; i < network.nodes.size(); ++i) {
+    if (check.supported(static_cast<int>(i))) continue;
+    const Node& node = network.nodes[i];
+    const std::string name = node.name.empty() ? "" : "'" + node.name + "' ";
+    return "there is no fused kernel for " + name + "(" + describe(node.operation) + ")";
+  }
+  return "";
+}
+
+}  // namespace shoal::models

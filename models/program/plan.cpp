@@ -1,0 +1,172 @@
+#include "models/program/plan.h"
+
+#include <algorithm>
+
+#include "ops/fused/kernels.h"
+
+namespace shoal::models {
+namespace {
+
+// A buffer and the first and the last moment at which it is in use.
+struct Buffer {
+  int64_t floats;
+  int begin, end;
+  std::vector<Place*> users;
+};
+
+// Places buffers in memory, the largest first, each at the lowest address that is free for as long
+// as it is in use. Returns the size of the memory.
+int64_t place(std::vector<Buffer>& buffers) {
+  std::stable_sort(buffers.begin(), buffers.end(),
+                   [](const Buffer& a, const Buffer& b) { return a.floats > b.floats; });
+  int64_t size = 0;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& b = buffers[i];
+    std::vector<std::pair<int64_t, int64_t>> taken;
+    for (size_t j = 0; j < i; ++j)
+      if (buffers[j].begin <= b.end && b.begin <= buffers[j].end)
+        taken.emplace_back(*buffers[j].users[0], buffers[j].floats);
+    std::sort(taken.begin(), taken.end());
+    Place at = 0;
+    for (const auto& [begin, floats] : taken) {
+      if (begin >= at + b.floats) break;
+      at = std::max(at, begin + floats);
+    }
+    for (Place* user : b.users) *user = at;
+    size = std::max(size, at + b.floats);
+  }
+  return size;
+}
+
+class Planner {
+ public:
+  Planner(const Network& network, const StepShape& shape)
+      : n_(network), shape_(shape), count_(static_cast<int>(network.nodes.size())) {
+    plan_.nodes.resize(network.nodes.size());
+  }
+
+  Plan make() {
+    for (int i = 0; i < count_; ++i) describe(i);
+    for (int i = 0; i < count_; ++i) add_output(i);
+    for (int i = count_; i-- > 0;) add_gradient(i);
+    plan_.floats = place(buffers_);
+    return std::move(plan_);
+  }
+
+ private:
+  PlannedNode& at(int i) { return plan_.nodes[static_cast<size_t>(i)]; }
+  int input(int i) const { return n_.nodes[static_cast<size_t>(i)].inputs[0]; }
+  bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
+  int backward_time(int i) const { return 2 * count_ - 1 - i; }
+  int64_t floats(int i) {
+    const PlannedNode& p = at(i);
+    return shape_.images * p.height * p.width * ops::fused::padded(p.channels);
+  }
+
+  // Fills in what does not depend on memory.
+  void describe(int i) {
+    const Node& node = n_.nodes[static_cast<size_t>(i)];
+    PlannedNode& p = at(i);
+    const int from = input(i);
+    p.channels = node.out.channels;
+    p.height = from == kImages ? shape_.height : at(from).height;
+    p.width = from == kImages ? shape_.width : at(from).width;
+    p.differentiates = from != kImages && at(from).differentiates;
+    if (const auto* c = operation_at<Convolution>(n_, i)) {
+      p.step = step_of(n_, i);
+      p.height = ops::fused::chunks(p.height, c->stride);
+      p.width = ops::fused::chunks(p.width, c->stride);
+      p.differentiates |= trained(c->weight);
+      read(i, from);
+    } else if (const auto* norm = operation_at<Norm>(n_, i)) {
+      at(from).next_norm = i;
+      p.joins = is_join(*norm);
+      p.step = p.joins ? Step::join : Step::none;
+      p.source = from;
+      p.differentiates |= trained(norm->weight) || trained(norm->weight + 1);
+      if (node.inputs.size() > 1) p.skip = node.inputs[1];
+      if (p.skip >= 0) p.differentiates |= at(p.skip).differentiates;
+    } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
+      at(input(from)).next_squeeze = i;
+      for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
+    } else if (operation_at<PooledFeatures>(n_, i)) {
+      p.step = Step::pool;
+      p.height = p.width = 1;
+      at(input(from)).next_pool = i;
+      read(i, from);
+    } else if (const auto* l = operation_at<Linear>(n_, i)) {
+      p.step = Step::linear;
+      p.differentiates |= trained(l->weight) || trained(l->weight + 1);
+      p.source = from;
+    }
+  }
+
+  // Finds what node i reads and applies.
+  void read(int i, int from) {
+    PlannedNode& p = at(i);
+    if (operation_at<SqueezeExcite>(n_, from)) {
+      p.squeeze = from;
+      from = input(from);
+    }
+    if (from != kImages && !at(from).joins) {
+      p.norm = from;
+      from = input(from);
+    }
+    p.source = from;
+  }
+
+  // The output of a convolution or join is in use until its last reader.
+  void add_output(int i) {
+    PlannedNode& p = at(i);
+    if (p.step == Step::none || p.step == Step::linear) return;
+    int end = p.differentiates ? backward_time(i) : i;
+    for (int reader = i + 1; reader < count_; ++reader) {
+      const PlannedNode& r = at(reader);
+      if (r.source == i || r.skip == i)
+        end = std::max(end, r.differentiates ? backward_time(reader) : reader);
+    }
+    buffers_.push_back({floats(i), i, end, {&p.output}});
+  }
+
+  // The gradient of a norm is in use from its last reader's backward to that of the convolution
+  // before it. A join shares it with its second input.
+  void add_gradient(int i) {
+    PlannedNode& p = at(i);
+    if (!operation_at<Norm>(n_, i) || !p.differentiates || p.gradient == kShared) return;
+    const bool pooled = at(input(i)).next_pool >= 0;  // its u is 0
+    if (pooled) return;
+    int begin = backward_time(i), end = backward_time(input(i));
+    for (int reader = i + 1; reader < count_; ++reader)
+      if ((p.joins && (at(reader).source == i || at(reader).skip == i)) || at(reader).norm == i)
+        begin = std::min(begin, backward_time(reader));
+    Buffer buffer{floats(i), begin, end, {&p.gradient}};
+    for (int s = p.skip; s >= 0 && at(s).differentiates; s = at(s).skip) {
+      buffer.users.push_back(&at(s).gradient);
+      at(s).gradient = kShared;
+      buffer.end = backward_time(input(s));
+    }
+    buffers_.push_back(std::move(buffer));
+  }
+
+  static constexpr Place kShared = -2;
+
+  const Network& n_;
+  const StepShape& shape_;
+  int count_;
+  Plan plan_;
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace
+
+Plan plan_step(const Network& network, const StepShape& shape) {
+  return Planner(network, shape).make();
+}
+
+int64_t zeros_before(const Convolution& c, int64_t size) {
+  if (c.padding == Padding::symmetric) return (c.kernel - 1) / 2;
+  const int64_t outputs = ops::fused::chunks(size, c.stride);
+  return std::max<int64_t>((outputs - 1) * c.stride + c.kernel - size, 0) / 2;
+}
+
+}  // namespace shoal::models

@@ -1,0 +1,68 @@
+#pragma once
+// Plans the fused training step of a network: what each node becomes, and where its buffers are.
+// Torch-free.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/network.h"
+
+namespace shoal::models {
+
+// Returns why the fused step cannot compute this network, for a message; empty if it can.
+std::string fused_obstacle(const Network& network);
+
+// A place in the step's memory, in floats; -1: none.
+using Place = int64_t;
+
+enum class Step { none, stem, pointwise, depthwise, join, pool, linear };
+
+// Returns the operation of a node if it has type T, otherwise nullptr. `node` may be negative.
+template <class T>
+const T* operation_at(const Network& network, int node) {
+  return node < 0 ? nullptr : std::get_if<T>(&network.nodes[static_cast<size_t>(node)].operation);
+}
+// Whether the output of a norm is written to memory.
+bool is_join(const Norm& norm);
+// Returns the step of a convolution; none: there is no kernel for it.
+Step step_of(const Network& network, int convolution);
+
+// One node of the fused step. Indices are those of Network::nodes; -1: none.
+struct PlannedNode {
+  Step step = Step::none;
+  int64_t channels = 0, height = 1, width = 1;  // of the output
+  // Convolutions and pooling: the batch norm and the squeeze-excite applied while loading the
+  // input, and the node whose output is in memory.
+  int norm = -1, squeeze = -1, source = -1;
+  int next_norm = -1;           // convolutions: the batch norm that follows
+  int next_squeeze = -1;        // convolutions: the squeeze-excite after that norm
+  int next_pool = -1;           // convolutions: the pooling after that norm
+  bool joins = false;           // norms: the output is written to memory, not deferred
+  int skip = -1;                // joins: the second input
+  bool differentiates = false;  // this node or one before it has parameters to train
+  Place output = -1;            // convolutions and joins; pooling: the features
+  // Gradient. Joins: of the output. Other norms: u of ops::fused::Upstream.
+  Place gradient = -1;
+};
+
+struct StepShape {
+  int64_t images = 0, height = 0, width = 0;
+  std::vector<bool> trained;  // for each parameter
+
+  bool operator==(const StepShape&) const = default;
+};
+
+struct Plan {
+  std::vector<PlannedNode> nodes;
+  int64_t floats = 0;  // size of the memory for outputs and gradients
+};
+
+// Plans a network without an obstacle. Buffers that are not in use at the same time share memory.
+Plan plan_step(const Network& network, const StepShape& shape);
+
+// Zeros above (or left of) an image of `size` pixels.
+int64_t zeros_before(const Convolution& convolution, int64_t size);
+
+}  // namespace shoal::models

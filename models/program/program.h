@@ -1,0 +1,109 @@
+#pragma once
+// The fused training step of a network on the CPU, in float32: forward and backward without
+// autograd and without allocations. executor.h defines what it computes.
+//
+// Batch norm, activation and squeeze-excite's gate are applied while their consumer loads a
+// convolution's output, so memory holds only outputs of convolutions and of blocks. Results repeat
+// bit for bit for a fixed number of threads (ops/fused/fused.h). Torch-free. Not thread-safe.
+
+#include <cstdint>
+#include <vector>
+
+#include "models/network.h"
+#include "models/program/plan.h"
+#include "ops/fused/fused.h"
+
+namespace shoal::models {
+
+// The buffers of one batch norm layer, as in BatchNormSlot.
+struct ProgramStatistics {
+  const float *running_mean = nullptr, *running_var = nullptr;
+  float* pending = nullptr;
+  bool fixed = false;
+};
+
+// What a step reads. Pointers must stay valid until backward is done.
+struct ProgramInputs {
+  const float* images = nullptr;              // N×H×W×C
+  std::vector<const float*> weights;          // of Network::parameters; 4-D ones are channels-last
+  std::vector<ProgramStatistics> statistics;  // of Network::statistics
+  std::vector<const float*> masks;  // by node: norms: one per image; pooled features: N×channels;
+                                    // nullptr: nothing is dropped
+};
+
+class Program {
+ public:
+  // `network` must outlive the program and have no fused_obstacle().
+  Program(const Network& network, StepShape shape, int threads);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  const StepShape& shape() const { return shape_; }
+  int threads() const { return workspace_.threads(); }
+  // Size of the memory in floats. use() sets it: 64-byte aligned, owned by the caller.
+  int64_t floats() const { return floats_; }
+  void use(float* memory);
+
+  // Computes logits (N×classes) and updates the pending statistics.
+  void forward(const ProgramInputs& inputs, float* logits);
+  // Computes the gradients of the parameters that are trained and writes them; others are nullptr.
+  // Layouts are those of the weights. Call it once after each forward at most.
+  void backward(const float* d_logits, const std::vector<float*>& gradients);
+
+ private:
+  PlannedNode& node(int i) { return plan_.nodes[static_cast<size_t>(i)]; }
+  const PlannedNode& node(int i) const { return plan_.nodes[static_cast<size_t>(i)]; }
+  template <class T>
+  const T& operation(int i) const {
+    return std::get<T>(network_.nodes[static_cast<size_t>(i)].operation);
+  }
+  float* at(Place place) const { return place < 0 || !memory_ ? nullptr : memory_ + place; }
+  const ops::fused::Norm* norm_vectors(int i) const {
+    return i < 0 ? nullptr : &norms_[static_cast<size_t>(i)];
+  }
+  const float* weight(int parameter) const {
+    return inputs_.weights[static_cast<size_t>(parameter)];
+  }
+  const float* mask(int i) const { return inputs_.masks[static_cast<size_t>(i)]; }
+  bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
+  float* gradient(int parameter) const { return (*gradients_)[static_cast<size_t>(parameter)]; }
+
+  void reserve();
+  Place take(int64_t floats);
+  ops::fused::Squeeze* squeeze_of(int i);
+  ops::fused::NormState norm_state(int norm) const;
+  ops::fused::Operand operand(int i) const;
+  ops::fused::Upstream upstream(int convolution) const;
+  ops::fused::Downstream downstream(int i) const;
+  // Operations, complete except for the weights and what backward adds.
+  ops::fused::Pointwise pointwise(int i);
+  ops::fused::Depthwise depthwise(int i) const;
+  ops::fused::Stem stem(int i) const;
+  ops::fused::Join join(int i) const;
+  ops::fused::Pool pool(int i) const;
+  ops::fused::Linear linear(int i) const;
+  void pack_depthwise(ops::fused::Depthwise& op, int weight) const;
+
+  void forward_node(int i, float* logits);
+  void forward_convolution(int i);
+  void backward_node(int i, const float* d_logits);
+  void backward_convolution(int i);
+  void backward_norm(int norm);
+  void backward_squeeze(int i);
+  void backward_linear(int i, const float* d_logits);
+
+  const Network& network_;
+  const StepShape shape_;
+  Plan plan_;
+  ops::fused::Workspace workspace_;
+  int64_t floats_ = 0;
+  float* memory_ = nullptr;
+  std::vector<ops::fused::Norm> norms_;        // by node
+  std::vector<ops::fused::Squeeze> squeezes_;  // by node
+  std::vector<Place> norm_places_, squeeze_places_;
+  Place workspace_place_ = 0, packed_ = 0, spread_ = 0;
+  ProgramInputs inputs_;
+  const std::vector<float*>* gradients_ = nullptr;
+};
+
+}  // namespace shoal::models

@@ -1,0 +1,217 @@
+// Forward and backward of the fused step, node by node.
+
+#include <algorithm>
+
+#include "models/program/program.h"
+
+namespace shoal::models {
+
+namespace fused = ops::fused;
+using fused::padded;
+
+fused::NormState Program::norm_state(int i) const {
+  const Norm& norm = operation<Norm>(i);
+  const ProgramStatistics& s = inputs_.statistics[static_cast<size_t>(norm.statistics)];
+  const PlannedNode& p = node(i);
+  return {p.channels,
+          static_cast<double>(shape_.images * p.height * p.width),
+          norm.eps,
+          norm.momentum,
+          weight(norm.weight),
+          weight(norm.weight + 1),
+          s.running_mean,
+          s.running_var,
+          s.pending,
+          s.fixed};
+}
+
+void Program::forward(const ProgramInputs& inputs, float* logits) {
+  inputs_ = inputs;
+  for (int i = 0; i < static_cast<int>(network_.nodes.size()); ++i) forward_node(i, logits);
+}
+
+void Program::forward_node(int i, float* logits) {
+  switch (node(i).step) {
+    case Step::none:
+      return;
+    case Step::join:
+      return run(join(i), workspace_);
+    case Step::pool: {
+      const fused::Pool op = pool(i);
+      run(op, workspace_);
+      if (const float* kept = mask(i)) {
+        const int64_t stride = padded(op.channels);
+        for (int64_t n = 0; n < op.images; ++n)
+          for (int64_t c = 0; c < op.channels; ++c)
+            op.y[n * stride + c] *= kept[n * op.channels + c];
+      }
+      return;
+    }
+    case Step::linear:
+      return run(linear(i), at(packed_), logits);
+    default:
+      return forward_convolution(i);
+  }
+}
+
+void Program::pack_depthwise(fused::Depthwise& op, int parameter) const {
+  const int64_t taps = op.kernel * op.kernel, stride = padded(op.channels);
+  float* const to = at(packed_);
+  const float* const from = weight(parameter);
+  for (int64_t t = 0; t < taps; ++t)
+    for (int64_t c = 0; c < stride; ++c)
+      to[t * stride + c] = c < op.channels ? from[c * taps + t] : 0;
+  op.weights = to;
+}
+
+void Program::forward_convolution(int i) {
+  const PlannedNode& p = node(i);
+  const int parameter = operation<Convolution>(i).weight;
+  if (p.step == Step::stem) {
+    fused::Stem op = stem(i);
+    const int64_t depth = op.kernel * op.kernel * op.in;
+    op.weights = fused::pack(weight(parameter), 1, depth, depth, op.out, at(packed_));
+    run(op, workspace_);
+  } else if (p.step == Step::depthwise) {
+    fused::Depthwise op = depthwise(i);
+    pack_depthwise(op, parameter);
+    run(op, workspace_);
+  } else {
+    fused::Pointwise op = pointwise(i);
+    float* packed = at(packed_);
+    if (op.squeeze) {
+      const int w = operation<SqueezeExcite>(p.squeeze).weight;
+      fused::pack_squeeze({weight(w), weight(w + 1), weight(w + 2), weight(w + 3)}, op.in, packed,
+                          *op.squeeze);
+      packed += fused::squeeze_floats(op.in, op.squeeze->squeezed);
+    }
+    op.weights = fused::pack(weight(parameter), 1, op.in, op.in, op.out, packed);
+    run(op, workspace_);
+  }
+  finish_norm(norm_state(p.next_norm), *norm_vectors(p.next_norm), workspace_);
+}
+
+void Program::backward(const float* d_logits, const std::vector<float*>& gradients) {
+  gradients_ = &gradients;
+  for (int i = static_cast<int>(network_.nodes.size()); i-- > 0;)
+    if (node(i).differentiates) backward_node(i, d_logits);
+}
+
+void Program::backward_node(int i, const float* d_logits) {
+  switch (node(i).step) {
+    case Step::none:
+      return;
+    case Step::join:
+      run_backward(join(i), workspace_);
+      return backward_norm(i);
+    case Step::pool:
+      if (!node(node(i).norm).differentiates) return;
+      run_backward(pool(i), workspace_);
+      return backward_norm(node(i).norm);
+    case Step::linear:
+      return backward_linear(i, d_logits);
+    default:
+      return backward_convolution(i);
+  }
+}
+
+// Computes what the gradient of a convolution's output needs, from the workspace's sums.
+void Program::backward_norm(int i) {
+  const int parameter = operation<Norm>(i).weight;
+  finish_norm_backward(norm_state(i), *norm_vectors(i), gradient(parameter),
+                       gradient(parameter + 1), workspace_);
+}
+
+void Program::backward_linear(int i, const float* d_logits) {
+  const fused::Linear op = linear(i);
+  const int parameter = operation<Linear>(i).weight, pooled = node(i).source;
+  const bool deeper = node(pooled).differentiates;
+  float* const d_features = deeper ? at(spread_) : nullptr;
+  run_backward(op, d_logits, at(packed_), d_features, gradient(parameter), gradient(parameter + 1));
+  if (!deeper) return;
+  // The gradient of each pixel of the head's output.
+  const PlannedNode& from = node(node(pooled).source);
+  const float share = 1.0f / static_cast<float>(from.height * from.width);
+  const float* const kept = mask(pooled);
+  for (int64_t n = 0; n < op.images; ++n)
+    for (int64_t c = 0; c < op.in; ++c)
+      d_features[n * padded(op.in) + c] *= kept ? share * kept[n * op.in + c] : share;
+}
+
+fused::Upstream Program::upstream(int i) const {
+  const PlannedNode& p = node(i);
+  fused::Upstream up;
+  up.x = at(p.output);
+  up.norm = norm_vectors(p.next_norm);
+  up.activation = operation<Norm>(p.next_norm).activation;
+  up.u = at(node(p.next_norm).gradient);
+  if (node(p.next_norm).joins) up.mask = mask(p.next_norm);
+  if (p.next_pool >= 0) up.spread = at(spread_);
+  if (p.next_squeeze >= 0) {
+    const fused::Squeeze& s = squeezes_[static_cast<size_t>(p.next_squeeze)];
+    up.gate = s.gate;
+    up.spread = s.spread;
+  }
+  return up;
+}
+
+fused::Downstream Program::downstream(int i) const {
+  const PlannedNode& p = node(i);
+  const int into = p.norm >= 0 ? p.norm : p.source;
+  if (!node(into).differentiates) return {};
+  // A join that is the second input of a later join shares its gradient.
+  bool add = false;
+  for (const PlannedNode& later : plan_.nodes) add |= p.norm < 0 && later.skip == into;
+  return {at(node(into).gradient), add};
+}
+
+void Program::backward_convolution(int i) {
+  const PlannedNode& p = node(i);
+  const int parameter = operation<Convolution>(i).weight;
+  const bool wants_weight = trained(parameter);
+  float* const to = gradient(parameter);
+  if (p.step == Step::stem) {
+    fused::Stem op = stem(i);
+    op.dy = upstream(i);
+    run_backward(op, workspace_);
+    return fused::collect_gradient(true, op.out, op.kernel * op.kernel * op.in, to, workspace_);
+  }
+  fused::Downstream dx = downstream(i);
+  if (p.step == Step::depthwise) {
+    fused::Depthwise op = depthwise(i);
+    op.block = backward_block(op);
+    pack_depthwise(op, parameter);
+    op.dy = upstream(i);
+    op.dx = dx;
+    run_backward(op, wants_weight, workspace_);
+    if (wants_weight)
+      fused::collect_gradient(true, op.channels, op.kernel * op.kernel, to, workspace_);
+  } else {
+    fused::Pointwise op = pointwise(i);
+    float* packed = at(packed_);
+    if (op.squeeze) {
+      const int w = operation<SqueezeExcite>(p.squeeze).weight;
+      fused::pack_squeeze({weight(w), weight(w + 1), weight(w + 2), weight(w + 3)}, op.in, packed,
+                          *op.squeeze);
+      packed += fused::squeeze_floats(op.in, op.squeeze->squeezed);
+    }
+    op.weights = fused::pack(weight(parameter), op.in, 1, op.out, op.in, packed);
+    op.dy = upstream(i);
+    op.dx = dx;
+    op.streams = op.images * op.pixels * padded(op.in) * int64_t{sizeof(float)} > (8 << 20);
+    run_backward(op, wants_weight, workspace_);
+    if (wants_weight) fused::collect_gradient(op.wide, op.out, op.in, to, workspace_);
+    if (op.squeeze) backward_squeeze(i);
+  }
+  if (dx.u && p.norm >= 0) backward_norm(p.norm);
+}
+
+void Program::backward_squeeze(int i) {
+  const PlannedNode& p = node(i);
+  const int w = operation<SqueezeExcite>(p.squeeze).weight;
+  fused::squeeze_gradients(squeezes_[static_cast<size_t>(p.squeeze)], shape_.images,
+                           node(p.squeeze).channels, at(packed_),
+                           {gradient(w), gradient(w + 1), gradient(w + 2), gradient(w + 3)});
+}
+
+}  // namespace shoal::models

@@ -1,0 +1,197 @@
+#include "ops/fused/fused.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "base/processor.h"
+
+namespace shoal::ops::fused {
+namespace {
+
+constexpr int64_t kTileBytes = 200'000;                             // of one tile; in L2
+constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;  // bytes of a depthwise block
+constexpr int64_t kRingMargin = 40;                                 // columns
+
+int64_t depth_of(const Stem& op) {
+  return op.kernel * op.kernel * op.in;
+}
+
+// Columns of one row in the three rings of depthwise_backward_loops.h together, at most.
+int64_t input_columns(const Depthwise& op) {
+  return std::max(op.width, op.stride * op.out_width) + kRingMargin;
+}
+
+int64_t all_columns(const Depthwise& op) {
+  return input_columns(op) + op.width + std::max(op.width, op.out_width) + kRingMargin;
+}
+
+int64_t block_of(const Depthwise& op, int64_t columns, int64_t bytes) {
+  const int64_t channels = padded(op.channels);
+  const int64_t each = columns * op.kernel * static_cast<int64_t>(sizeof(float));
+  const int64_t most = std::max<int64_t>(bytes / each / kPadding * kPadding, kPadding);
+  return padded(chunks(channels, chunks(channels, most)));
+}
+
+int64_t items(const Pointwise& op) {
+  return op.items();
+}
+int64_t items(const Depthwise& op) {
+  return op.images * chunks(padded(op.channels), op.block);
+}
+int64_t items(const Stem& op) {
+  return op.images * op.out_height;
+}
+int64_t items(const Join& op) {
+  return op.images;
+}
+int64_t items(const Pool& op) {
+  return op.images;
+}
+
+int64_t aligned(int64_t floats) {
+  return (floats + kPadding - 1) / kPadding * kPadding;
+}
+
+// Calls loop(op, first item, last item, scratch) on each thread, after clearing its sums.
+template <class Op>
+void on_all_threads(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
+                    const Needs& needs, Workspace& workspace) {
+  const int64_t all = items(op);
+#pragma omp parallel num_threads(workspace.threads())
+  {
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    if (thread == 0) workspace.set_used(threads);
+    Scratch scratch = workspace.of(thread);
+    std::fill_n(scratch.sums, needs.sums, 0.0);
+    std::fill_n(scratch.d_weights, needs.d_weights, 0.0f);
+    if (needs.d_weights == 0) scratch.d_weights = nullptr;
+    loop(op, all * thread / threads, all * (thread + 1) / threads, scratch);
+  }
+}
+
+template <class Op>
+void backward(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
+              bool weight_gradient, Workspace& workspace) {
+  Needs needs = backward_needs(op);
+  if (!weight_gradient) needs.d_weights = 0;
+  on_all_threads(loop, op, needs, workspace);
+}
+
+}  // namespace
+
+const Loops& loops() {
+#if defined(__x86_64__)
+  static const Loops& best = processor().avx512 ? avx512::kLoops
+                             : processor().avx2 ? avx2::kLoops
+                                                : portable::kLoops;
+  return best;
+#else
+  return portable::kLoops;
+#endif
+}
+
+void Needs::include(const Needs& other) {
+  scratch = std::max(scratch, other.scratch);
+  sums = std::max(sums, other.sums);
+  d_weights = std::max(d_weights, other.d_weights);
+}
+
+Needs forward_needs(const Pointwise& op) {
+  const int64_t in = padded(op.in), out = padded(op.out);
+  return {2 * out + op.tile * in, 2 * out, 0};
+}
+
+Needs forward_needs(const Depthwise& op) {
+  const int64_t channels = padded(op.channels);
+  return {2 * channels + (op.block * op.kernel + kPadding) * input_columns(op), 2 * channels, 0};
+}
+
+Needs forward_needs(const Stem& op) {
+  const int64_t out = padded(op.out);
+  return {2 * out + op.out_width * padded(depth_of(op) + kPadding), 2 * out, 0};
+}
+
+Needs backward_needs(const Pointwise& op) {
+  const int64_t in = padded(op.in), out = padded(op.out);
+  return {7 * in + op.tile * (out + 3 * in), 2 * in, in * out};
+}
+
+Needs backward_needs(const Depthwise& op) {
+  const int64_t channels = padded(op.channels);
+  return {2 * channels + (op.block * op.kernel + kPadding) * all_columns(op), 2 * channels,
+          op.kernel * op.kernel * channels};
+}
+
+Needs backward_needs(const Stem& op) {
+  const int64_t depth = depth_of(op), out = padded(op.out);
+  return {op.out_width * (padded(depth + kPadding) + out), 0, padded(depth) * out};
+}
+
+Needs backward_needs(const Join& op) {
+  return {2 * padded(op.channels), 2 * padded(op.channels), 0};
+}
+
+Needs backward_needs(const Pool& op) {
+  return {0, 2 * padded(op.channels), 0};
+}
+
+int64_t tile_rows(int64_t in, int64_t out) {
+  const int64_t widest = padded(std::max(in, out)) * static_cast<int64_t>(sizeof(float));
+  return std::clamp<int64_t>(kTileBytes / widest / 48 * 48, 48, 192);
+}
+
+int64_t forward_block(const Depthwise& op) {
+  return block_of(op, input_columns(op) - kRingMargin, kForwardRing);
+}
+
+int64_t backward_block(const Depthwise& op) {
+  return block_of(op, all_columns(op) - 2 * kRingMargin, kBackwardRing);
+}
+
+int64_t Workspace::per_thread() const {
+  return aligned(needs_.scratch) + aligned(2 * needs_.sums) + aligned(needs_.d_weights) + kPadding;
+}
+
+int64_t Workspace::floats() const {
+  return per_thread() * threads_;
+}
+
+Scratch Workspace::of(int thread) const {
+  float* own = memory_ + thread * per_thread();
+  float* sums = own + aligned(needs_.scratch);
+  return {own, reinterpret_cast<double*>(sums), sums + aligned(2 * needs_.sums)};
+}
+
+void run(const Pointwise& op, Workspace& w) {
+  on_all_threads(loops().pointwise, op, forward_needs(op), w);
+}
+void run(const Depthwise& op, Workspace& w) {
+  on_all_threads(loops().depthwise, op, forward_needs(op), w);
+}
+void run(const Stem& op, Workspace& w) {
+  on_all_threads(loops().stem, op, forward_needs(op), w);
+}
+void run(const Join& op, Workspace& w) {
+  on_all_threads(loops().join, op, {}, w);
+}
+void run(const Pool& op, Workspace& w) {
+  on_all_threads(loops().pool, op, {}, w);
+}
+void run_backward(const Pointwise& op, bool weight_gradient, Workspace& w) {
+  backward(loops().pointwise_backward, op, weight_gradient, w);
+}
+void run_backward(const Depthwise& op, bool weight_gradient, Workspace& w) {
+  backward(loops().depthwise_backward, op, weight_gradient, w);
+}
+void run_backward(const Stem& op, Workspace& w) {
+  backward(loops().stem_backward, op, true, w);
+}
+void run_backward(const Join& op, Workspace& w) {
+  backward(loops().join_backward, op, false, w);
+}
+void run_backward(const Pool& op, Workspace& w) {
+  backward(loops().pool_backward, op, false, w);
+}
+
+}  // namespace shoal::ops::fused

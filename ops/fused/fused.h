@@ -1,0 +1,120 @@
+#pragma once
+// Runs the kernels of the fused CPU training step on all threads of OpenMP's pool.
+//
+// Each thread computes consecutive items and sums on its own; the threads' sums are added in thread
+// order. So results repeat bit for bit for a fixed number of threads, and differ in rounding
+// between numbers of threads. Not thread-safe.
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/fused/kernels.h"
+
+namespace shoal::ops::fused {
+
+// What an operation needs of each thread's memory, in floats and doubles.
+struct Needs {
+  int64_t scratch = 0, sums = 0, d_weights = 0;
+  void include(const Needs& other);
+};
+
+Needs forward_needs(const Pointwise&);
+Needs forward_needs(const Depthwise&);
+Needs forward_needs(const Stem&);
+Needs backward_needs(const Pointwise&);
+Needs backward_needs(const Depthwise&);
+Needs backward_needs(const Stem&);
+Needs backward_needs(const Join&);
+Needs backward_needs(const Pool&);
+
+// Returns the rows of a tile and the channels of a block that fit the caches of a core.
+int64_t tile_rows(int64_t in, int64_t out);
+int64_t forward_block(const Depthwise&);
+int64_t backward_block(const Depthwise&);
+
+// The memory of all threads.
+class Workspace {
+ public:
+  Workspace(const Needs& needs, int threads) : needs_(needs), threads_(threads) {}
+  int64_t floats() const;                        // size of the memory
+  void use(float* memory) { memory_ = memory; }  // 64-byte aligned; the caller owns it
+  int threads() const { return threads_; }
+  // Number of threads that computed the last operation.
+  int used() const { return used_; }
+  void set_used(int threads) { used_ = threads; }
+  Scratch of(int thread) const;
+
+ private:
+  int64_t per_thread() const;
+
+  Needs needs_;
+  int threads_, used_ = 0;
+  float* memory_ = nullptr;
+};
+
+// The operations. Forward and backward leave sums for finish_norm() and finish_norm_backward() in
+// the workspace, and backward leaves weight gradients for collect_gradient().
+void run(const Pointwise&, Workspace&);
+void run(const Depthwise&, Workspace&);
+void run(const Stem&, Workspace&);
+void run(const Join&, Workspace&);
+void run(const Pool&, Workspace&);
+void run_backward(const Pointwise&, bool weight_gradient, Workspace&);
+void run_backward(const Depthwise&, bool weight_gradient, Workspace&);
+void run_backward(const Stem&, Workspace&);
+void run_backward(const Join&, Workspace&);
+void run_backward(const Pool&, Workspace&);
+
+// The parameters and statistics of a batch norm, `channels` values each.
+struct NormState {
+  int64_t channels = 0;
+  double count = 0;  // rows of the batch
+  double eps = 0, momentum = 0;
+  const float *weight = nullptr, *bias = nullptr;
+  const float *running_mean = nullptr, *running_var = nullptr;
+  float* pending = nullptr;  // 2×channels; updated as BatchNormFinish::pending
+  bool fixed = false;        // the running statistics are constants
+};
+
+// Computes mean, inv_std, scale and shift from the sums, or from the running statistics if they are
+// fixed.
+void finish_norm(const NormState&, const Norm&, const Workspace&);
+// Computes slope, pull and offset from the sums, and the gradients; nullptr: not wanted.
+void finish_norm_backward(const NormState&, const Norm&, float* d_weight, float* d_bias,
+                          const Workspace&);
+
+// Writes the out×in gradient that the last operation summed. `transposed`: the sums are
+// in×padded(out), otherwise out×padded(in).
+void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient, const Workspace&);
+
+// Packs a matrix as Loops::pack. `packed` has depth * padded(width) floats.
+Packed pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
+            float* packed);
+
+// The layers of a block of squeeze-excite. Weights as torchvision stores them.
+struct SqueezeWeights {
+  const float *weight1, *bias1, *weight2, *bias2;
+};
+struct SqueezeGradients {
+  float *weight1, *bias1, *weight2, *bias2;  // nullptr: not wanted
+};
+// Fills the weights of `squeeze`. `memory`: squeeze_floats().
+int64_t squeeze_floats(int64_t channels, int64_t squeezed);
+void pack_squeeze(const SqueezeWeights&, int64_t channels, float* memory, Squeeze& squeeze);
+// After run_backward(). `memory`: squeeze_floats().
+void squeeze_gradients(const Squeeze&, int64_t images, int64_t channels, float* memory,
+                       const SqueezeGradients&);
+
+// logits = features × weightᵀ + bias. `features`: images×padded(in); others are not padded.
+struct Linear {
+  int64_t images, in, out;
+  const float *features, *weight, *bias;
+};
+// Memory of the operation and its backward, in floats.
+int64_t linear_floats(const Linear&);
+void run(const Linear&, float* memory, float* logits);
+// d_features: images×padded(in), or nullptr.
+void run_backward(const Linear&, const float* d_logits, float* memory, float* d_features,
+                  float* d_weight, float* d_bias);
+
+}  // namespace shoal::ops::fused

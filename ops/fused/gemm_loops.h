@@ -1,0 +1,157 @@
+#pragma once
+// Matrix products. A matrix b is packed into panels of a few vectors: all rows of the first panel,
+// then all rows of the second.
+
+#include "ops/fused/kernels.h"
+#include "ops/fused/vectors.h"
+
+namespace shoal::ops::fused::SHOAL_LOOPS {
+namespace {
+
+// Sizes for which all sums of a block stay in registers: 32 with AVX-512, 16 otherwise.
+constexpr int64_t kWidest = kLanes == 16 ? 4 : 2;  // vectors of a panel
+template <int vectors>
+constexpr int kRows = kLanes == 16 ? (vectors == 4   ? 6
+                                      : vectors == 3 ? 8
+                                      : vectors == 2 ? 12
+                                                     : 16)
+                                   : 6;
+constexpr int kSumRows = kLanes == 16 ? 8 : 4;  // rows of a block in multiply_transposed
+
+// Number of vectors of the panel that begins `left` vectors before the end.
+inline int64_t panel_vectors(int64_t left) {
+  if (kWidest == 2) return left < 2 ? left : 2;
+  return left == 4 ? 4 : left < 3 ? left : 3;
+}
+
+inline int64_t panels(int64_t width) {
+  int64_t count = 0;
+  for (int64_t left = padded(width) / kLanes; left > 0; left -= panel_vectors(left)) ++count;
+  return count;
+}
+
+void pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
+          int64_t begin, int64_t end, float* out) {
+  int64_t n = 0;
+  for (int64_t p = 0; p < end; ++p) {
+    const int64_t lanes = panel_vectors((padded(width) - n) / kLanes) * kLanes;
+    const int64_t valid = least(lanes, most(width - n, 0));
+    for (int64_t k = 0; p >= begin && k < depth; ++k) {
+      float* const row = out + n * depth + k * lanes;
+      const float* const from = values + k * k_step + n * n_step;
+      for (int64_t j = 0; j < valid; ++j) row[j] = from[j * n_step];
+      for (int64_t j = valid; j < lanes; ++j) row[j] = 0;
+    }
+    n += lanes;
+  }
+}
+
+// Computes `rows`×`vectors` sums over k of a[row, k] b[k, …] and passes them to `epilogue`.
+template <int rows, int vectors, class Epilogue>
+inline void block(const float* a, int64_t stride, int64_t depth, const float* b, Epilogue& epilogue,
+                  int64_t m, int64_t n) {
+  Vec sums[rows][vectors] = {};
+  for (int64_t k = 0; k < depth; ++k, b += vectors * kLanes) {
+    Vec columns[vectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      const Vec row = splat(a[i * stride + k]);
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) sums[i][j] = multiply_add(row, columns[j], sums[i][j]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < vectors; ++j) {
+    Vec column[rows];
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) column[i] = sums[i][j];
+    epilogue.template store_column<rows>(column, m, n + j * kLanes);
+  }
+}
+
+template <int rows, int vectors, class Epilogue>
+void blocks(const float* a, int64_t stride, int64_t count, const Packed& b, const float* panel,
+            Epilogue& epilogue, int64_t m, int64_t n) {
+  for (; count - m >= rows; m += rows)
+    block<rows, vectors>(a + m * stride, stride, b.depth, panel, epilogue, m, n);
+  if constexpr (rows > 1)
+    if (m < count) blocks<rows / 2, vectors>(a, stride, count, b, panel, epilogue, m, n);
+}
+
+// Multiplies `count` rows of a with the panels [begin, end) of b.
+template <class Epilogue>
+void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, int64_t begin,
+              int64_t end, Epilogue& epilogue) {
+  int64_t n = 0;
+  for (int64_t p = 0; p < end; ++p) {
+    const int64_t vectors = panel_vectors((b.width - n) / kLanes);
+    const float* panel = b.values + n * b.depth;
+    if (p >= begin) {
+      if constexpr (kWidest == 4) {
+        if (vectors == 4) blocks<kRows<4>, 4>(a, stride, count, b, panel, epilogue, 0, n);
+        if (vectors == 3) blocks<kRows<3>, 3>(a, stride, count, b, panel, epilogue, 0, n);
+      }
+      if (vectors == 2) blocks<kRows<2>, 2>(a, stride, count, b, panel, epilogue, 0, n);
+      if (vectors == 1) blocks<kRows<1>, 1>(a, stride, count, b, panel, epilogue, 0, n);
+    }
+    n += vectors * kLanes;
+  }
+}
+
+struct AddTo {
+  float* c;
+  int64_t stride;
+  template <int rows>
+  void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
+    for (int i = 0; i < rows; ++i) add_to(c + (m + i) * stride + n, column[i]);
+  }
+};
+
+void multiply_panels(const float* a, int64_t stride, int64_t rows, const Packed& b, int64_t begin,
+                     int64_t end, float* c, int64_t c_stride) {
+  AddTo epilogue{c, c_stride};
+  multiply(a, stride, rows, b, begin, end, epilogue);
+}
+
+template <int vectors>
+void add_products(int64_t rows, const float* a, int64_t a_stride, const float* b, int64_t b_stride,
+                  float* c, int64_t c_stride) {
+  Vec sums[kSumRows][vectors] = {};
+  for (int64_t m = 0; m < rows; ++m, a += a_stride, b += b_stride) {
+    Vec columns[vectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < kSumRows; ++i) {
+      const Vec row = splat(a[i]);
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) sums[i][j] = multiply_add(row, columns[j], sums[i][j]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kSumRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) add_to(c + i * c_stride + j * kLanes, sums[i][j]);
+  }
+}
+
+void multiply_transposed(int64_t rows, const float* a, int64_t a_stride, int64_t height,
+                         const float* b, int64_t b_stride, int64_t width, float* c,
+                         int64_t c_stride) {
+  for (int64_t j = 0; j < width;) {
+    const int64_t left = (width - j) / kLanes;
+    const int64_t vectors = left == 4 ? 2 : least(left, 3);
+    for (int64_t i = 0; i < height; i += kSumRows) {
+      float* to = c + i * c_stride + j;
+      if (vectors == 3) add_products<3>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+      if (vectors == 2) add_products<2>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+      if (vectors == 1) add_products<1>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+    }
+    j += vectors * kLanes;
+  }
+}
+
+}  // namespace
+}  // namespace shoal::ops::fused::SHOAL_LOOPS

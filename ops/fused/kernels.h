@@ -1,0 +1,192 @@
+#pragma once
+// The kernels of the fused CPU training step, in float32. Each kernel applies the batch norm and
+// the activation of its input while loading it, and sums what the batch norm of its output needs
+// while storing it. fused.h runs them on all threads.
+//
+// Activations are images×pixels×stride with stride = padded(channels). All vectors of channels have
+// padded(channels) values. Padding is zero and stays zero. Pointers are 64-byte aligned, except
+// those to parameters and to images.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/ops.h"
+
+namespace shoal::ops::fused {
+
+// Rounds up to the granularity of channels.
+constexpr int64_t kPadding = 16;
+[[maybe_unused]] static constexpr int64_t padded(int64_t channels) {
+  return (channels + kPadding - 1) / kPadding * kPadding;
+}
+[[maybe_unused]] static constexpr int64_t chunks(int64_t all, int64_t size) {
+  return (all + size - 1) / size;
+}
+
+// Vectors of one batch norm. Forward: y = activation(x * scale + shift). Backward, with dz = dy *
+// activation'(…): dx = slope * dz + pull * x + offset.
+struct Norm {
+  float *mean, *inv_std, *scale, *shift, *slope, *pull, *offset;
+};
+
+// An activation as its consumer reads it.
+struct Operand {
+  const float* x = nullptr;  // raw output of a convolution if `norm` is set
+  const Norm* norm = nullptr;
+  Activation activation = Activation::none;
+  const float* gate = nullptr;  // images×stride; the activated value is multiplied by it
+};
+
+// The gradient with respect to x, the raw output of a convolution. `norm` follows the convolution.
+struct Upstream {
+  const float* x = nullptr;
+  const Norm* norm = nullptr;
+  Activation activation = Activation::none;
+  // dz = u [* mask of the image] [* gate] [+ spread * activation'(z)]. u is nullptr if it is 0.
+  const float* u = nullptr;
+  const float* mask = nullptr;    // images
+  const float* gate = nullptr;    // images×stride, with `spread`
+  const float* spread = nullptr;  // images×stride
+};
+
+// Where a consumer writes the gradient of its input. If the input is deferred (operand.norm): u =
+// gradient * activation'(z), with the sums that its batch norm needs.
+struct Downstream {
+  float* u = nullptr;  // nullptr: not wanted
+  bool add = false;    // adds to u; only if the input is not deferred
+};
+
+// A block of squeeze-excite for `channels` of the gated operand. Matrices are
+// padded(squeezed)×stride.
+struct Squeeze {
+  int64_t squeezed = 0;
+  const float *weight1 = nullptr, *weight2 = nullptr;   // weight2 is transposed
+  const float *bias1 = nullptr, *bias2 = nullptr;       // padded
+  float *pooled = nullptr, *gate = nullptr;             // images×stride
+  float *hidden = nullptr, *squeezed_values = nullptr;  // images×padded(squeezed)
+  // Backward.
+  float *d_excited = nullptr, *spread = nullptr;  // images×stride
+  float* d_hidden = nullptr;                      // images×padded(squeezed)
+};
+
+// A matrix in the order in which multiply() reads it.
+struct Packed {
+  const float* values = nullptr;
+  int64_t depth = 0, width = 0;  // width: padded
+};
+
+struct Pointwise {  // a 1×1 convolution
+  int64_t images, pixels, in, out;
+  Operand input;
+  Squeeze* squeeze = nullptr;  // computes input.gate first
+  Packed weights;              // forward: in×out; backward: out×in
+  int64_t tile;                // rows that are processed together
+  bool streams = false;        // writes the output past the caches
+  float* y = nullptr;          // forward
+  Upstream dy;                 // backward
+  Downstream dx;
+  bool wide = false;  // out > in: d_weights is in×out, otherwise out×in; both are padded
+
+  bool by_image() const {
+    return squeeze != nullptr || input.gate != nullptr || dy.mask != nullptr ||
+           dy.spread != nullptr;
+  }
+  int64_t group() const { return by_image() ? pixels : images * pixels; }  // rows
+  int64_t items() const {
+    return squeeze ? images : images * pixels / group() * chunks(group(), tile);
+  }
+};
+
+struct Depthwise {
+  int64_t images, height, width, out_height, out_width, channels;
+  int64_t kernel, stride, top, left;  // 3 or 5; 1 or 2; zeros above and left of the image
+  int64_t block;                      // channels that are processed together
+  Operand input;
+  const float* weights = nullptr;  // kernel²×padded channels
+  bool streams = false;
+  float* y = nullptr;
+  Upstream dy;
+  Downstream dx;
+};
+
+// A dense convolution of the images, which need no gradient.
+struct Stem {
+  int64_t images, height, width, out_height, out_width, in, out;
+  int64_t kernel, stride, top, left;
+  const float* x = nullptr;  // images×height×width×in, not padded
+  Packed weights;            // (kernel²·in)×out
+  bool streams = false;
+  float* y = nullptr;
+  Upstream dy;
+};
+
+// y = x * scale + shift [* mask] [+ skip], in forward. Backward sums dz = dy [* mask].
+struct Join {
+  int64_t images, pixels, channels;
+  const float* x;
+  const Norm* norm;
+  const float* mask = nullptr;  // images
+  const float* skip = nullptr;
+  float* y = nullptr;
+  const float* dy = nullptr;
+};
+
+// Mean over the pixels of the operand, and its backward: dz = spread * activation'(z).
+struct Pool {
+  int64_t images, pixels, channels;
+  Operand input;
+  float* y = nullptr;             // images×stride
+  const float* spread = nullptr;  // images×stride
+};
+
+// One thread's memory.
+struct Scratch {
+  float* memory;     // scratch_floats() of the operation (fused.h)
+  double* sums;      // 2×stride: sums for the batch norm that follows or precedes; added to
+  float* d_weights;  // added to; nullptr: not wanted
+};
+
+struct Loops {
+  const char* name;  // of the instruction set: "avx512", "avx2" or "portable"
+
+  // Number of panels of a packed matrix.
+  int64_t (*panels)(int64_t width);
+  // Packs the panels [begin, end) of a depth×width matrix with the elements values[k * k_step + n *
+  // n_step].
+  void (*pack)(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
+               int64_t begin, int64_t end, float* packed);
+  // c[m, n] += Σ a[m, k] b[k, n] for the panels [begin, end) of b.
+  void (*multiply_panels)(const float* a, int64_t stride, int64_t rows, const Packed& b,
+                          int64_t begin, int64_t end, float* c, int64_t c_stride);
+  // c[i, j] += Σ over m of a[m, i] b[m, j], for i < rounded_rows(height) and j < width (padded).
+  void (*multiply_transposed)(int64_t rows, const float* a, int64_t a_stride, int64_t height,
+                              const float* b, int64_t b_stride, int64_t width, float* c,
+                              int64_t c_stride);
+
+  // Each computes the items [begin, end) of the operation, which fused.h counts.
+  void (*pointwise)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
+  void (*pointwise_backward)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
+  void (*depthwise)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);
+  void (*depthwise_backward)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);
+  void (*stem)(const Stem&, int64_t begin, int64_t end, const Scratch&);
+  void (*stem_backward)(const Stem&, int64_t begin, int64_t end, const Scratch&);
+  void (*join)(const Join&, int64_t begin, int64_t end, const Scratch&);
+  void (*join_backward)(const Join&, int64_t begin, int64_t end, const Scratch&);
+  void (*pool)(const Pool&, int64_t begin, int64_t end, const Scratch&);
+  void (*pool_backward)(const Pool&, int64_t begin, int64_t end, const Scratch&);
+};
+
+namespace portable {
+extern const Loops kLoops;
+}
+namespace avx2 {
+extern const Loops kLoops;
+}
+namespace avx512 {
+extern const Loops kLoops;
+}
+
+// Returns the loops for this processor; the same on every call. Thread-safe.
+const Loops& loops();
+
+}  // namespace shoal::ops::fused

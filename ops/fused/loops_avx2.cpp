@@ -1,0 +1,2 @@
+#define SHOAL_LOOPS avx2
+#include "ops/fused/loops.h"

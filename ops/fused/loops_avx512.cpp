@@ -1,0 +1,2 @@
+#define SHOAL_LOOPS avx512
+#include "ops/fused/loops.h"

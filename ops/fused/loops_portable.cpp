@@ -1,0 +1,2 @@
+#define SHOAL_LOOPS portable
+#include "ops/fused/loops.h"

@@ -1,0 +1,144 @@
+#pragma once
+// Loads operands and gradients into a tile: normalized, activated and gated.
+
+#include "ops/fused/kernels.h"
+#include "ops/fused/vectors.h"
+
+namespace shoal::ops::fused::SHOAL_LOOPS {
+namespace {
+
+// A tile of the kernels' scratch memory. The vector of pixel i and of channels [v * kLanes, …) is
+// at memory + i * pixel + v * vector.
+struct Tile {
+  float* memory;
+  int64_t pixel, vector;
+  float* at(int64_t i, int64_t v) const { return memory + i * pixel + v * vector; }
+};
+
+// Part of an activation: `count` pixels from row `row` on, and `vectors` vectors of channels from
+// `channel` on.
+struct Part {
+  int64_t image, row, count, channel, vectors, stride;
+};
+
+// An activation as a type, and a call of work(Tag<activation>()).
+template <Activation activation>
+struct Tag {
+  static constexpr Activation value = activation;
+};
+
+template <class Work>
+inline void for_activation(Activation activation, const Work& work) {
+  switch (activation) {
+    case Activation::none:
+      return work(Tag<Activation::none>());
+    case Activation::relu:
+      return work(Tag<Activation::relu>());
+    case Activation::relu6:
+      return work(Tag<Activation::relu6>());
+    case Activation::silu:
+      return work(Tag<Activation::silu>());
+  }
+}
+
+// What load_operand() writes.
+struct OperandTiles {
+  Tile values{}, gated{}, slopes{};  // memory is nullptr: not wanted
+};
+
+template <Activation activation, bool keeps, bool gates, bool differentiates>
+void load_operand_rows(const Operand& op, const Part& part, const OperandTiles& to) {
+  const float* x = op.x + part.row * part.stride + part.channel;
+  const float* gate = gates ? op.gate + part.image * part.stride + part.channel : nullptr;
+  const float *scale = op.norm->scale + part.channel, *shift = op.norm->shift + part.channel;
+  for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
+    for (int64_t v = 0; v < part.vectors; ++v) {
+      const int64_t c = v * kLanes;
+      const Vec z = multiply_add(load(x + c), load(scale + c), load(shift + c));
+      Activated a{};
+      if constexpr (differentiates) {
+        a = activate_both<activation>(z);
+        store(to.slopes.at(i, v), a.slope);
+      } else {
+        a.value = activate<activation>(z);
+      }
+      if constexpr (keeps) store(to.values.at(i, v), a.value);
+      if constexpr (gates) store(to.gated.at(i, v), a.value * load(gate + c));
+    }
+  }
+}
+
+// Copies an operand that is not deferred.
+inline void copy_operand(const Operand& op, const Part& part, const Tile& to) {
+  const float* x = op.x + part.row * part.stride + part.channel;
+  for (int64_t i = 0; i < part.count; ++i, x += part.stride)
+    for (int64_t v = 0; v < part.vectors; ++v) store(to.at(i, v), load(x + v * kLanes));
+}
+
+// Writes the values of an operand: activated, activated and gated, and the activation's slopes.
+inline void load_operand(const Operand& op, const Part& part, const OperandTiles& to) {
+  if (!op.norm) return copy_operand(op, part, to.values);
+  for_activation(op.activation, [&](auto tag) {
+    constexpr Activation kind = tag.value;
+    const bool keeps = to.values.memory != nullptr, slopes = to.slopes.memory != nullptr;
+    if (!to.gated.memory)
+      return slopes ? load_operand_rows<kind, true, false, true>(op, part, to)
+                    : load_operand_rows<kind, true, false, false>(op, part, to);
+    if (slopes) return load_operand_rows<kind, true, true, true>(op, part, to);
+    keeps ? load_operand_rows<kind, true, true, false>(op, part, to)
+          : load_operand_rows<kind, false, true, false>(op, part, to);
+  });
+}
+
+// Writes the gradient with respect to the raw output of a convolution.
+template <bool has_u, bool spreads, class Act>
+inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile& to, Act) {
+  const Norm& n = *up.norm;
+  const float* x = up.x + part.row * part.stride + part.channel;
+  const float* u = has_u ? up.u + part.row * part.stride + part.channel : nullptr;
+  const int64_t of_image = part.image * part.stride + part.channel;
+  const Vec mask = splat(up.mask ? up.mask[part.image] : 1);
+  for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
+    for (int64_t v = 0; v < part.vectors; ++v) {
+      const int64_t c = part.channel + v * kLanes;
+      const Vec raw = load(x + v * kLanes);
+      Vec dz = has_u ? load(u + v * kLanes) * mask : splat(0);
+      if constexpr (spreads) {
+        const Vec z = multiply_add(raw, load(n.scale + c), load(n.shift + c));
+        if (has_u && up.gate) dz = dz * load(up.gate + of_image + v * kLanes);
+        dz = multiply_add(load(up.spread + of_image + v * kLanes),
+                          activate_both<Act::value>(z).slope, dz);
+      }
+      const Vec rest = multiply_add(load(n.pull + c), raw, load(n.offset + c));
+      store(to.at(i, v), multiply_add(load(n.slope + c), dz, rest));
+    }
+    if (has_u) u += part.stride;
+  }
+}
+
+inline void load_gradient(const Upstream& up, const Part& part, const Tile& to) {
+  if (!up.spread) return load_gradient_rows<true, false>(up, part, to, Tag<Activation::none>());
+  for_activation(up.activation, [&](auto tag) {
+    up.u ? load_gradient_rows<true, true>(up, part, to, tag)
+         : load_gradient_rows<false, true>(up, part, to, tag);
+  });
+}
+
+// Sums of a batch norm over the rows of a tile: in float, then added to the thread's doubles.
+struct FloatSums {
+  float *first, *second;  // stride values each
+
+  void clear(int64_t stride) const {
+    __builtin_memset(first, 0, static_cast<size_t>(stride) * sizeof(float));
+    __builtin_memset(second, 0, static_cast<size_t>(stride) * sizeof(float));
+  }
+  // Adds to `sums` and clears.
+  void flush(int64_t stride, double* sums) const {
+    for (int64_t c = 0; c < stride; ++c) sums[c] += first[c];
+    for (int64_t c = 0; c < stride; ++c) sums[stride + c] += second[c];
+    clear(stride);
+  }
+};
+
+}  // namespace
+}  // namespace shoal::ops::fused::SHOAL_LOOPS

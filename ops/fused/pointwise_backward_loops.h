@@ -1,0 +1,182 @@
+#pragma once
+// Backward of 1×1 convolutions and of the squeeze-excite before them.
+
+#include "ops/fused/pointwise_loops.h"
+
+namespace shoal::ops::fused::SHOAL_LOOPS {
+namespace {
+
+// Stores the gradient of an input that is not deferred, or adds to it.
+struct StorePlain {
+  float* u;
+  int64_t stride;
+  bool add;
+  template <int rows>
+  void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
+    float* to = u + m * stride + n;
+    for (int i = 0; i < rows; ++i, to += stride) store(to, add ? column[i] + load(to) : column[i]);
+  }
+};
+
+// Stores u = gradient * slope for a deferred input and sums u and u * (x - mean).
+struct StoreDeferred {
+  float* u;
+  const float *slopes, *x, *mean;  // slopes: of the tile; u and x: of its first row
+  int64_t stride;
+  bool streams;
+  FloatSums sums;
+
+  template <int rows>
+  void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
+    const Vec center = load(mean + n);
+    float* const to = u;
+    const bool past = streams;
+    Vec first = splat(0), second = splat(0);
+    for (int i = 0; i < rows; ++i) {
+      const int64_t at = (m + i) * stride + n;
+      const Vec value = column[i] * load(slopes + at);
+      past ? stream(to + at, value) : store(to + at, value);
+      first += value;
+      second = multiply_add(value, load(x + at) - center, second);
+    }
+    add_to(sums.first + n, first);
+    add_to(sums.second + n, second);
+  }
+};
+
+// Sums of one image that squeeze-excite needs, stride values each: of gradient * value, of u, u *
+// (x - mean), slope, slope * (x - mean).
+struct GateSums {
+  float* memory;
+  int64_t stride;
+  float* of(int kind) const { return memory + kind * stride; }
+  void clear() const {
+    __builtin_memset(memory, 0, static_cast<size_t>(5 * stride) * sizeof(float));
+  }
+};
+
+// Like StoreDeferred, for an input that is gated.
+struct StoreGated {
+  float* u;
+  const float *values, *slopes, *x, *mean;
+  int64_t stride;
+  bool streams;
+  GateSums sums;
+
+  template <int rows>
+  void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
+    const Vec center = load(mean + n);
+    float* const to = u;
+    const bool past = streams;
+    Vec total[5] = {};
+    for (int i = 0; i < rows; ++i) {
+      const int64_t at = (m + i) * stride + n;
+      const Vec slope = load(slopes + at), value = column[i] * slope;
+      const Vec deviation = load(x + at) - center;
+      past ? stream(to + at, value) : store(to + at, value);
+      total[0] = multiply_add(column[i], load(values + at), total[0]);
+      total[1] += value;
+      total[2] = multiply_add(value, deviation, total[2]);
+      total[3] += slope;
+      total[4] = multiply_add(slope, deviation, total[4]);
+    }
+    for (int kind = 0; kind < 5; ++kind) add_to(sums.of(kind) + n, total[kind]);
+  }
+};
+
+// Completes one image: the gradients of the small layers, `spread`, and the batch norm's sums.
+void squeeze_backward_image(const Pointwise& op, int64_t image, const GateSums& g, double* sums) {
+  const Squeeze& s = *op.squeeze;
+  const int64_t stride = padded(op.in), narrow = padded(s.squeezed);
+  const float* gate = s.gate + image * stride;
+  float *excited = s.d_excited + image * stride, *spread = s.spread + image * stride;
+  float* hidden = s.d_hidden + image * narrow;
+  for (int64_t c = 0; c < stride; c += kLanes) {
+    const Vec value = load(gate + c);
+    store(excited + c, load(g.of(0) + c) * value * (splat(1) - value));
+    store(spread + c, splat(0));
+  }
+  for (int64_t j = 0; j < narrow; j += kLanes)
+    store(hidden + j, activate_both<Activation::silu>(load(s.hidden + image * narrow + j)).slope);
+  for (int64_t j = s.squeezed; j < narrow; ++j) hidden[j] = 0;
+  const float share = 1.0f / static_cast<float>(op.pixels);
+  for (int64_t j = 0; j < s.squeezed; ++j) {
+    hidden[j] *= dot(s.weight2 + j * stride, excited, stride);
+    const Vec value = splat(hidden[j] * share);
+    for (int64_t c = 0; c < stride; c += kLanes)
+      store(spread + c, multiply_add(value, load(s.weight1 + j * stride + c), load(spread + c)));
+  }
+  for (int64_t c = 0; c < stride; ++c) {
+    const double of_u = gate[c], of_slope = spread[c];
+    sums[c] += of_u * g.of(1)[c] + of_slope * g.of(3)[c];
+    sums[stride + c] += of_u * g.of(2)[c] + of_slope * g.of(4)[c];
+  }
+}
+
+// The tiles that one thread works on.
+struct BackwardTiles {
+  float *dy, *values, *gated, *slopes;
+};
+
+// Computes the input's gradient of one tile.
+void tile_gradient(const Pointwise& op, const Rows& rows, const BackwardTiles& t,
+                   const FloatSums& sums, const GateSums& gates) {
+  const int64_t in = padded(op.in), out = padded(op.out), count = panels(in);
+  float* u = op.dx.u + rows.row * in;
+  const float* x = op.input.x + rows.row * in;
+  if (op.squeeze) {
+    StoreGated store{u, t.values, t.slopes, x, op.input.norm->mean, in, op.streams, gates};
+    return multiply(t.dy, out, rows.count, op.weights, 0, count, store);
+  }
+  if (op.input.norm) {
+    StoreDeferred store{u, t.slopes, x, op.input.norm->mean, in, op.streams, sums};
+    return multiply(t.dy, out, rows.count, op.weights, 0, count, store);
+  }
+  StorePlain store{u, in, op.dx.add};
+  multiply(t.dy, out, rows.count, op.weights, 0, count, store);
+}
+
+void tile_backward(const Pointwise& op, const Rows& rows, const BackwardTiles& t,
+                   const FloatSums& sums, const GateSums& gates, float* d_weights) {
+  const int64_t in = padded(op.in), out = padded(op.out);
+  load_gradient(op.dy, part_of(rows, out), {t.dy, out, kLanes});
+  const float* values = op.input.x + rows.row * in;
+  if (op.input.norm) {
+    const bool gated = op.input.gate != nullptr;
+    load_operand(op.input, part_of(rows, in),
+                 {{t.values, in, kLanes},
+                  {gated ? t.gated : nullptr, in, kLanes},
+                  {op.dx.u ? t.slopes : nullptr, in, kLanes}});
+    values = gated ? t.gated : t.values;
+  }
+  if (op.dx.u) tile_gradient(op, rows, t, sums, gates);
+  if (!d_weights) return;
+  if (op.wide) {
+    multiply_transposed(rows.count, values, in, op.in, t.dy, out, out, d_weights, out);
+  } else {
+    multiply_transposed(rows.count, t.dy, out, op.out, values, in, in, d_weights, in);
+  }
+}
+
+void pointwise_backward(const Pointwise& op, int64_t begin, int64_t end, const Scratch& scratch) {
+  const int64_t in = padded(op.in), out = padded(op.out);
+  const FloatSums sums{scratch.memory, scratch.memory + in};
+  sums.clear(in);
+  const GateSums gates{scratch.memory + 2 * in, in};
+  float* tiles = scratch.memory + 7 * in;
+  const BackwardTiles t{tiles, tiles + op.tile * out, tiles + op.tile * (out + in),
+                        tiles + op.tile * (out + 2 * in)};
+  const bool deferred = op.input.norm != nullptr && op.dx.u != nullptr;
+  for (int64_t item = begin; item < end; ++item) {
+    if (op.squeeze) gates.clear();
+    for_each_tile(op, item, [&](const Rows& rows) {
+      tile_backward(op, rows, t, sums, gates, scratch.d_weights);
+      if (deferred && !op.squeeze) sums.flush(in, scratch.sums);
+    });
+    if (op.squeeze) squeeze_backward_image(op, item, gates, scratch.sums);
+  }
+  finish_streams();
+}
+
+}  // namespace
+}  // namespace shoal::ops::fused::SHOAL_LOOPS

@@ -1,0 +1,129 @@
+#pragma once
+// 1×1 convolutions as matrix products over tiles of rows, with squeeze-excite before them.
+
+#include "ops/fused/gemm_loops.h"
+#include "ops/fused/operand_loops.h"
+
+namespace shoal::ops::fused::SHOAL_LOOPS {
+namespace {
+
+// Rows of one tile: `count` rows from row `row` of the whole activation, in image `image` if the
+// operation goes image by image.
+struct Rows {
+  int64_t image, row, count;
+};
+
+inline Part part_of(const Rows& rows, int64_t stride) {
+  return {rows.image, rows.row, rows.count, 0, stride / kLanes, stride};
+}
+
+// Calls work(rows) for each tile of an item.
+template <class Work>
+inline void for_each_tile(const Pointwise& op, int64_t item, const Work& work) {
+  const int64_t group = op.group(), tiles = op.squeeze ? 1 : chunks(group, op.tile);
+  const int64_t first = item / tiles * group, end = first + group;
+  const int64_t begin = first + item % tiles * op.tile;
+  const int64_t last = op.squeeze ? end : least(begin + op.tile, end);
+  for (int64_t row = begin; row < last; row += op.tile)
+    work(Rows{item / tiles, row, least(op.tile, last - row)});
+}
+
+// Stores the output and sums x and x².
+struct StoreSums {
+  float* y;  // of row 0 of the tile
+  int64_t stride;
+  FloatSums sums;
+  bool streams;
+
+  template <int rows>
+  void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
+    float* to = y + m * stride + n;
+    const int64_t step = stride;
+    const bool past = streams;
+    Vec first = splat(0), second = splat(0);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i, to += step) {
+      past ? stream(to, column[i]) : store(to, column[i]);
+      first += column[i];
+      second = multiply_add(column[i], column[i], second);
+    }
+    add_to(sums.first + n, first);
+    add_to(sums.second + n, second);
+  }
+};
+
+// Mean over the pixels of an image of the operand, which is activated but not gated.
+void pool_image(const Operand& op, int64_t image, int64_t pixels, int64_t stride, float* mean) {
+  const Vec share = splat(1.0f / static_cast<float>(pixels));
+  for_activation(op.activation, [&](auto tag) {
+    for (int64_t c = 0; c < stride; c += kLanes) store(mean + c, splat(0));
+    for (int64_t row = 0; row < pixels; row += 8) {
+      const float* x = op.x + (image * pixels + row) * stride;
+      const int64_t count = least(8, pixels - row);
+      for (int64_t c = 0; c < stride; c += kLanes) {
+        Vec scale = splat(1), shift = splat(0), total = load(mean + c);
+        if (op.norm) scale = load(op.norm->scale + c), shift = load(op.norm->shift + c);
+        for (int64_t i = 0; i < count; ++i)
+          total += activate<tag.value>(multiply_add(load(x + i * stride + c), scale, shift));
+        store(mean + c, total);
+      }
+    }
+  });
+  for (int64_t c = 0; c < stride; c += kLanes) store(mean + c, load(mean + c) * share);
+}
+
+// Returns Σ a[c] b[c].
+float dot(const float* a, const float* b, int64_t count) {
+  Vec total = splat(0);
+  for (int64_t c = 0; c < count; c += kLanes) total = multiply_add(load(a + c), load(b + c), total);
+  return sum_of(total);
+}
+
+// Computes the gate of one image.
+void squeeze_image(const Pointwise& op, int64_t image) {
+  const Squeeze& s = *op.squeeze;
+  const int64_t stride = padded(op.in), narrow = padded(s.squeezed);
+  float *pooled = s.pooled + image * stride, *gate = s.gate + image * stride;
+  float *hidden = s.hidden + image * narrow, *values = s.squeezed_values + image * narrow;
+  pool_image(op.input, image, op.pixels, stride, pooled);
+  for (int64_t j = 0; j < s.squeezed; ++j)
+    hidden[j] = dot(s.weight1 + j * stride, pooled, stride) + s.bias1[j];
+  for (int64_t j = s.squeezed; j < narrow; ++j) hidden[j] = 0;
+  for (int64_t j = 0; j < narrow; j += kLanes)
+    store(values + j, activate<Activation::silu>(load(hidden + j)));
+  for (int64_t c = 0; c < stride; c += kLanes) store(gate + c, load(s.bias2 + c));
+  for (int64_t j = 0; j < s.squeezed; ++j) {
+    const Vec value = splat(values[j]);
+    for (int64_t c = 0; c < stride; c += kLanes)
+      store(gate + c, multiply_add(value, load(s.weight2 + j * stride + c), load(gate + c)));
+  }
+  for (int64_t c = 0; c < stride; c += kLanes) store(gate + c, sigmoid(load(gate + c)));
+}
+
+void pointwise(const Pointwise& op, int64_t begin, int64_t end, const Scratch& scratch) {
+  const int64_t in = padded(op.in), out = padded(op.out);
+  const FloatSums sums{scratch.memory, scratch.memory + out};
+  sums.clear(out);
+  float* const tile = scratch.memory + 2 * out;
+  const bool direct = op.input.norm == nullptr && op.input.gate == nullptr;
+  const int64_t count = panels(out);
+  for (int64_t item = begin; item < end; ++item) {
+    if (op.squeeze) squeeze_image(op, item);
+    for_each_tile(op, item, [&](const Rows& rows) {
+      const Tile values{tile, in, kLanes};
+      const Part part = part_of(rows, in);
+      if (op.input.gate)
+        load_operand(op.input, part, {.gated = values});
+      else if (!direct)
+        load_operand(op.input, part, {.values = values});
+      StoreSums epilogue{op.y + rows.row * out, out, sums, op.streams};
+      multiply(direct ? op.input.x + rows.row * in : tile, in, rows.count, op.weights, 0, count,
+               epilogue);
+      sums.flush(out, scratch.sums);
+    });
+  }
+  finish_streams();
+}
+
+}  // namespace
+}  // namespace shoal::ops::fused::SHOAL_LOOPS

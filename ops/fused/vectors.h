@@ -1,0 +1,153 @@
+#pragma once
+// Vectors of kLanes floats with the longest registers of the instruction set that the including
+// file is compiled for. Each such file has its own namespace (SHOAL_LOOPS), so everything here has
+// internal linkage. Includes no header with inline functions or templates besides intrinsics.
+
+#if defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+
+#include "ops/ops.h"
+
+namespace shoal::ops::fused::SHOAL_LOOPS {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int64_t kLanes = 16;
+#elif defined(__AVX2__) && defined(__FMA__)
+constexpr int64_t kLanes = 8;
+#else
+constexpr int64_t kLanes = 4;
+#endif
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
+
+inline Vec load(const float* p) {
+  Vec v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+
+inline void store(float* p, Vec v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+
+inline Vec splat(float value) {
+  return value - Vec{};  // needs no addition, unlike value + 0 for -0
+}
+
+inline void add_to(float* p, Vec v) {
+  store(p, load(p) + v);
+}
+
+// Writes past the caches; `p` must be aligned to the vector's size.
+inline void stream(float* p, Vec v) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(p, (__m512)v);
+#elif defined(__AVX2__) && defined(__FMA__)
+  _mm256_stream_ps(p, (__m256)v);
+#else
+  store(p, v);
+#endif
+}
+
+// Makes streamed values visible to other threads before what follows.
+inline void finish_streams() {
+#if defined(__AVX2__) && defined(__FMA__)
+  _mm_sfence();
+#endif
+}
+
+// Returns a * b + c, rounded once where the instruction set can.
+inline Vec multiply_add(Vec a, Vec b, Vec c) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+  return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  return a * b + c;
+#endif
+}
+
+// Returns x limited to [-limit, limit]. A NaN stays a NaN.
+inline Vec limited(Vec x, float limit) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_max_ps(_mm512_set1_ps(-limit),
+                            _mm512_min_ps(_mm512_set1_ps(limit), (__m512)x));
+#elif defined(__AVX2__) && defined(__FMA__)
+  return (Vec)_mm256_max_ps(_mm256_set1_ps(-limit),
+                            _mm256_min_ps(_mm256_set1_ps(limit), (__m256)x));
+#else
+  return x > limit ? splat(limit) : x < -limit ? splat(-limit) : x;
+#endif
+}
+
+inline float sum_of(Vec v) {
+  float total = 0;
+  for (int64_t i = 0; i < kLanes; ++i) total += v[i];
+  return total;
+}
+
+// Returns 1 / x, to about 2 float epsilons.
+inline Vec reciprocal(Vec x) {
+#if defined(__AVX512F__)
+  const Vec r = (Vec)_mm512_rcp14_ps((__m512)x);
+  return r * (Vec)_mm512_fnmadd_ps((__m512)x, (__m512)r, _mm512_set1_ps(2));
+#else
+  return splat(1) / x;  // one Newton step from AVX2's estimate would be too small by 1.3e-7
+#endif
+}
+
+// Returns 1 / (1 + exp(-z)), to about 3 float epsilons. A NaN stays a NaN.
+inline Vec sigmoid(Vec z) {
+  constexpr float kLimit = 120;  // 2^120 is a float, and 1 + 2^120 rounds to it
+  const Vec t = limited(z * splat(-1.44269504f), kLimit);
+  // t = n + f with an integer n and |f| <= 1/2. exp2(f) is a polynomial. Adding kRound moves n into
+  // the last bits.
+  constexpr float kRound = 12582912;  // 1.5 * 2^23
+  const Vec moved = t + kRound, f = t - (moved - kRound);
+  constexpr float kExp2[] = {9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1};
+  Vec p = splat(1.33335581e-3f);
+  for (const float c : kExp2) p = multiply_add(p, f, splat(c));
+  const Vec power = (Vec)((Ints)p + ((Ints)moved << 23));  // adds n to the exponent
+  return reciprocal(splat(1) + power);
+}
+
+// An activation and its derivative at z.
+struct Activated {
+  Vec value, slope;
+};
+
+template <Activation activation>
+inline Vec activate(Vec z) {
+  if constexpr (activation == Activation::silu) return z * sigmoid(z);
+  if constexpr (activation == Activation::relu) return z < 0 ? splat(0) : z;
+  if constexpr (activation == Activation::relu6) return z < 0 ? splat(0) : z > 6 ? splat(6) : z;
+  return z;
+}
+
+template <Activation activation>
+inline Activated activate_both(Vec z) {
+  if constexpr (activation == Activation::silu) {
+    const Vec s = sigmoid(z), a = z * s;
+    return {a, s * (splat(1) + z - a)};
+  }
+  const Vec value = activate<activation>(z), zero = splat(0), one = splat(1);
+  if constexpr (activation == Activation::relu) return {value, z > 0 ? one : zero};
+  if constexpr (activation == Activation::relu6)
+    return {value, z > 0 ? (z < 6 ? one : zero) : zero};
+  return {value, one};
+}
+
+inline int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+inline int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+}  // namespace
+}  // namespace shoal::ops::fused::SHOAL_LOOPS

@@ -1,0 +1,255 @@
+// The fused step against the reference executor: logits, gradients and pending statistics.
+
+#include "models/fused_step.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "models/catalogue.h"
+#include "models/executor.h"
+#include "models/functions.h"
+#include "models/network_builder.h"
+
+using namespace shoal::models;
+
+namespace {
+
+struct Case {
+  int64_t batch = 4, size = 64;
+  int64_t frozen_stages = 0;
+  bool freeze_norms = false;
+  int64_t micro_batches = 1;
+};
+
+struct Result {
+  at::Tensor logits;
+  std::vector<std::string> names;
+  std::vector<at::Tensor> gradients, pending;  // undefined: not trained
+};
+
+// Draws weights and running statistics that no layer passes through unchanged.
+void fill(Classifier& model) {
+  const at::NoGradGuard no_grad;
+  at::Generator generator = at::detail::createCPUGenerator(7);
+  for (const ParameterSlot& slot : model.parameters()) {
+    if (slot.traits.norm && slot.name.ends_with("weight"))
+      slot.master->uniform_(0.5, 1.5, generator);
+    else if (!slot.traits.decays)
+      slot.master->normal_(0, 0.3, generator);
+  }
+  for (const BatchNormSlot& slot : model.batch_norms()) {
+    slot.running_mean->normal_(0, 0.2, generator);
+    slot.running_var->uniform_(0.5, 2, generator);
+    slot.pending->normal_(0, 1, generator);
+  }
+}
+
+void to_double(Classifier& model) {
+  for (const ParameterSlot& slot : model.parameters())
+    slot.master->set_data(slot.master->detach().to(at::kDouble));
+  for (const BatchNormSlot& slot : model.batch_norms())
+    for (at::Tensor* t : {slot.running_mean, slot.running_var, slot.pending})
+      *t = t->to(at::kDouble);
+}
+
+Result compute(const Network& network, const Case& c, Kernels kernels, at::ScalarType type) {
+  Executor model(network, 1, kernels);
+  fill(model);
+  if (type == at::kDouble) to_double(model);
+  for (const ParameterSlot& slot : model.parameters())
+    slot.master->set_requires_grad(slot.traits.stage >= c.frozen_stages &&
+                                   !(c.freeze_norms && slot.traits.norm));
+  for (const BatchNormSlot& slot : model.batch_norms())
+    *slot.fixed = c.freeze_norms || slot.stage < c.frozen_stages;
+  model.train(true);
+  Result result;
+  std::vector<uint64_t> keys(static_cast<size_t>(c.batch));
+  at::Generator generator = at::detail::createCPUGenerator(3);
+  for (int64_t m = 0; m < c.micro_batches; ++m) {
+    const at::Tensor images =
+        at::randn({c.batch, network.info.channels, c.size, c.size + m}, generator)
+            .contiguous(at::MemoryFormat::ChannelsLast)
+            .to(type);
+    std::iota(keys.begin(), keys.end(), 1000 * m);
+    StepContext context;
+    context.keys = keys.data();
+    context.seed = 5;
+    result.logits = model.forward(images, context);
+    const at::Tensor labels = at::arange(c.batch, at::kInt).remainder(network.info.classes);
+    cross_entropy(result.logits, {labels, {}, {}}, 0.1, 1.0).loss.backward();
+  }
+  for (const ParameterSlot& slot : model.parameters()) {
+    result.names.push_back(slot.name);
+    result.gradients.push_back(slot.master->requires_grad() ? slot.master->grad() : at::Tensor());
+  }
+  for (const BatchNormSlot& slot : model.batch_norms()) result.pending.push_back(*slot.pending);
+  return result;
+}
+
+// Difference relative to `want`; tensors much smaller than `scale` count as that large, because
+// rounding errors of larger ones reach them.
+double apart(const at::Tensor& got, const at::Tensor& want, double scale) {
+  const at::Tensor exact = want.to(at::kDouble);
+  const double size = std::max(exact.norm().item<double>(), scale);
+  return ((got.to(at::kDouble) - exact).norm() / size).item<double>();
+}
+
+struct Difference {
+  double logits = 0, gradients = 0, pending = 0;
+  std::string worst;
+};
+
+Difference difference(const Result& got, const Result& want) {
+  Difference d;
+  d.logits = apart(got.logits, want.logits, 1e-3);
+  double largest = 0;
+  for (const at::Tensor& g : want.gradients)
+    if (g.defined()) largest = std::max(largest, g.norm().item<double>());
+  for (size_t i = 0; i < want.gradients.size(); ++i) {
+    REQUIRE(got.gradients[i].defined() == want.gradients[i].defined());
+    if (!want.gradients[i].defined()) continue;
+    REQUIRE(got.gradients[i].sizes() == want.gradients[i].sizes());
+    const double apart_by = apart(got.gradients[i], want.gradients[i], 1e-3 * largest);
+    if (!(apart_by <= d.gradients)) d.worst = got.names[i];
+    d.gradients = std::max(d.gradients, apart_by);
+    if (apart_by != apart_by) d.gradients = 1e9;
+  }
+  for (size_t i = 0; i < want.pending.size(); ++i)
+    d.pending = std::max(d.pending, apart(got.pending[i], want.pending[i], 1e-3));
+  return d;
+}
+
+Network named(const std::string& name, double dropped = 0) {
+  ModelOptions options;
+  options.name = name;
+  options.classes = 10;
+  options.dropout = options.drop_path = dropped;
+  return make_network(options);
+}
+
+// Compares with the reference in double, allowing ten times the error of the reference in float.
+void check_equal(const Network& network, const Case& c) {
+  const Result exact = compute(network, c, Kernels::reference, at::kDouble);
+  const Difference reference =
+      difference(compute(network, c, Kernels::reference, at::kFloat), exact);
+  const Difference fused = difference(compute(network, c, Kernels::fused, at::kFloat), exact);
+  CAPTURE(network.info.name, c.batch, c.size, c.frozen_stages, fused.worst, reference.gradients,
+          reference.worst);
+  CHECK(fused.logits < 10 * reference.logits + 1e-6);
+  CHECK(fused.gradients < 10 * reference.gradients + 1e-6);
+  CHECK(fused.pending < 10 * reference.pending + 1e-6);
+}
+
+// A network whose channel counts are not multiples of a vector's length, with all kernels.
+Network odd_network(Padding padding, shoal::ops::Activation activation) {
+  NetworkBuilder b(1, 32, {1e-5, 0.1});
+  b.begin_stage("stem");
+  int x = b.convolution("stem", kImages, {.out = 7, .kernel = 5, .stride = 2, .padding = padding});
+  x = b.norm("stem.norm", x, activation);
+  int stage = 0;
+  for (const int64_t kernel : {3, 5}) {
+    for (const int64_t stride : {1, 2}) {
+      const std::string name = "block" + std::to_string(stage++);
+      b.begin_stage(name);
+      x = b.convolution(name + ".depthwise", x,
+                        {.out = b.shape(x).channels,
+                         .kernel = kernel,
+                         .stride = stride,
+                         .groups = b.shape(x).channels,
+                         .padding = padding});
+      x = b.norm(name + ".norm", x, activation);
+      if (stride == 2) x = b.squeeze_excite(name + ".squeeze", x, 3);
+      x = b.convolution(name + ".project", x, {.out = 5});
+      x = b.norm(name + ".project.norm", x, shoal::ops::Activation::none);
+      x = b.convolution(name + ".expand", x, {.out = 19});
+      x = b.norm(name + ".expand.norm", x, activation);
+    }
+  }
+  b.begin_stage("classifier");
+  x = b.pooled_features(x, 0.3);
+  b.linear("classifier", x, 6, LinearInit::by_inputs);
+  ModelInfo info;
+  info.name = "odd";
+  return b.finish(info);
+}
+
+}  // namespace
+
+TEST_CASE("the fused step computes what the reference does") {
+  check_equal(named("efficientnet_b0"), {.batch = 4, .size = 64});
+  check_equal(named("efficientnet_b0"), {.batch = 8, .size = 33});
+  check_equal(named("efficientnet_lite0"), {.batch = 4, .size = 75});
+}
+
+TEST_CASE("the fused step takes one image, dropout and stochastic depth") {
+  check_equal(named("efficientnet_b0", 0.4), {.batch = 1, .size = 97});
+  check_equal(named("efficientnet_b0", 0.4), {.batch = 6, .size = 50});
+  check_equal(named("efficientnet_lite1", 0.4), {.batch = 3, .size = 72});
+}
+
+TEST_CASE("the fused step takes any number of channels") {
+  using shoal::ops::Activation;
+  for (const Padding padding : {Padding::symmetric, Padding::same})
+    for (const Activation activation : {Activation::silu, Activation::relu6, Activation::relu})
+      check_equal(odd_network(padding, activation), {.batch = 3, .size = 41});
+  check_equal(odd_network(Padding::same, Activation::silu), {.batch = 2, .size = 30});
+}
+
+TEST_CASE("the fused step leaves frozen layers alone") {
+  check_equal(named("efficientnet_b0"), {.batch = 4, .size = 64, .frozen_stages = 1});
+  check_equal(named("efficientnet_b0", 0.2), {.batch = 4, .size = 64, .frozen_stages = 4});
+  check_equal(named("efficientnet_b0"), {.batch = 4, .size = 64, .frozen_stages = 9});
+  check_equal(named("efficientnet_b0"), {.batch = 4, .size = 64, .freeze_norms = true});
+  check_equal(named("efficientnet_lite0"),
+              {.batch = 4, .size = 64, .frozen_stages = 3, .freeze_norms = true});
+}
+
+TEST_CASE("the fused step adds the gradients of micro-batches of different sizes") {
+  check_equal(named("efficientnet_b0", 0.2), {.batch = 4, .size = 64, .micro_batches = 3});
+}
+
+TEST_CASE("the fused step computes wider models", "[slow]") {
+  for (const char* name : {"efficientnet_b3", "efficientnet_b7", "efficientnet_lite4"})
+    check_equal(named(name, 0.2), {.batch = 2, .size = 72});
+}
+
+TEST_CASE("the fused step repeats bit for bit") {
+  const Network network = named("efficientnet_b0", 0.2);
+  const int threads = at::get_num_threads();
+  for (const int count : {1, 3}) {
+    at::set_num_threads(count);
+    const Case c{.batch = 5, .size = 64};
+    const Result first = compute(network, c, Kernels::fused, at::kFloat);
+    const Result second = compute(network, c, Kernels::fused, at::kFloat);
+    CHECK(at::equal(first.logits, second.logits));
+    for (size_t i = 0; i < first.gradients.size(); ++i)
+      CHECK(at::equal(first.gradients[i], second.gradients[i]));
+    const Difference d = difference(first, compute(network, c, Kernels::reference, at::kDouble));
+    CHECK(d.gradients < 1e-3);
+  }
+  at::set_num_threads(threads);
+}
+
+TEST_CASE("a network without fused kernels says which layer lacks one") {
+  const Network resnet = named("resnet18");
+  CHECK_THAT(fused_obstacle(resnet), Catch::Contains("'layer1.0.conv1' (convolution 3x3)") ||
+                                         Catch::Contains("bn1") || Catch::Contains("max pool"));
+  CHECK_THROWS_AS(Executor(resnet, 0, Kernels::fused), std::invalid_argument);
+  CHECK(fused_obstacle(named("efficientnet_b7")).empty());
+}
+
+TEST_CASE("only the last forward of the fused step can be differentiated") {
+  const Network network = named("efficientnet_b0");
+  Executor model(network, 1, Kernels::fused);
+  const at::Tensor images = at::randn({2, 3, 64, 64});
+  const at::Tensor first = model.forward(images, {});
+  const at::Tensor second = model.forward(images, {});
+  CHECK_THROWS_AS(first.sum().backward(), std::logic_error);
+  CHECK_NOTHROW(second.sum().backward());
+}

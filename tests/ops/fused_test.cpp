@@ -1,0 +1,245 @@
+// The fused kernels of each instruction set against the portable ones. models/fused_step_test.cpp
+// compares the step with the reference executor.
+
+#include "ops/fused/fused.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "base/processor.h"
+
+using namespace shoal::ops::fused;
+using shoal::ops::Activation;
+
+namespace {
+
+std::mt19937 generator;
+
+// 64-byte aligned random numbers from [low, high); a multiple of `channels` values per row, whose
+// padding is 0.
+class Values {
+ public:
+  Values(int64_t rows, int64_t channels, float low = -1, float high = 1)
+      : size_(rows * padded(channels)), memory_(static_cast<size_t>(size_) + 16) {
+    std::uniform_real_distribution<float> draw(low, high);
+    for (int64_t i = 0; i < size_; ++i)
+      if (i % padded(channels) < channels) data()[i] = draw(generator);
+  }
+  float* data() {
+    return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(memory_.data()) + 63) / 64 * 64);
+  }
+  operator float*() { return data(); }
+  std::vector<float> copy() { return {data(), data() + size_}; }
+
+ private:
+  int64_t size_;
+  std::vector<float> memory_;
+};
+
+struct NormValues {
+  explicit NormValues(int64_t channels)
+      : mean(1, channels),
+        scale(1, channels, 0.5, 1.5),
+        shift(1, channels),
+        slope(1, channels),
+        pull(1, channels),
+        offset(1, channels),
+        norm{mean, nullptr, scale, shift, slope, pull, offset} {}
+  Values mean, scale, shift, slope, pull, offset;
+  Norm norm;
+};
+
+// What one kernel wrote: its output, sums and weight gradient.
+struct Output {
+  std::vector<float> values;
+  std::vector<double> sums;
+  std::vector<float> d_weights;
+};
+
+template <class Op>
+Output output_of(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
+                 int64_t items, const Needs& needs, Values& written) {
+  Values memory(1, needs.scratch + 16), d_weights(1, needs.d_weights);
+  std::vector<double> sums(static_cast<size_t>(needs.sums));
+  std::vector<float> zeros(static_cast<size_t>(needs.d_weights));
+  std::copy(zeros.begin(), zeros.end(), d_weights.data());
+  const Scratch scratch{memory, sums.data(), needs.d_weights ? d_weights.data() : nullptr};
+  loop(op, 0, items / 2, scratch);  // in two parts, as two threads
+  loop(op, items / 2, items, scratch);
+  return {written.copy(), sums, d_weights.copy()};
+}
+
+template <class T>
+double apart(const std::vector<T>& got, const std::vector<T>& want) {
+  REQUIRE(got.size() == want.size());
+  double error = 0, size = 1e-30;
+  for (size_t i = 0; i < got.size(); ++i) {
+    error += std::pow(static_cast<double>(got[i]) - want[i], 2);
+    size += std::pow(static_cast<double>(want[i]), 2);
+  }
+  return std::sqrt(error / size);
+}
+
+void check_equal(const Output& got, const Output& want) {
+  CHECK(apart(got.values, want.values) < 1e-5);
+  CHECK(apart(got.sums, want.sums) < 1e-5);
+  CHECK(apart(got.d_weights, want.d_weights) < 1e-5);
+}
+
+std::vector<const Loops*> instruction_sets() {
+  std::vector<const Loops*> sets{&loops()};
+#if defined(__x86_64__)
+  if (shoal::processor().avx2) sets.push_back(&avx2::kLoops);
+  if (shoal::processor().avx512) sets.push_back(&avx512::kLoops);
+#endif
+  return sets;
+}
+
+Packed packed_by(const Loops& loops, Values& weights, int64_t depth, int64_t width, Values& to) {
+  loops.pack(weights, padded(width), 1, depth, width, 0, loops.panels(width), to);
+  return {to, depth, padded(width)};
+}
+
+// Runs forward and backward of a 1×1 convolution of 37 pixels of 3 images.
+std::vector<Output> pointwise_outputs(const Loops& loops, int64_t in, int64_t out, bool squeezes,
+                                      Activation activation) {
+  const int64_t images = 3, pixels = 37, squeezed = 5;
+  generator.seed(1);
+  Values x(images * pixels, in), weights(in, out), back(out, in), memory(in, out),
+      back_memory(out, in), y(images * pixels, out, 0, 0.001f), u(images * pixels, out),
+      dx(images * pixels, in, 0, 0.001f);
+  NormValues before(in), after(out);
+  Values weight1(padded(squeezed), in), weight2(padded(squeezed), in), bias1(1, squeezed),
+      bias2(1, in), wide(4 * images, in), narrow(3 * images, squeezed), mask(1, images);
+  Squeeze s;
+  s.squeezed = squeezed;
+  s.weight1 = weight1, s.weight2 = weight2, s.bias1 = bias1, s.bias2 = bias2;
+  const int64_t row = images * padded(in), small = images * padded(squeezed);
+  s.pooled = wide, s.gate = wide + row, s.d_excited = wide + 2 * row, s.spread = wide + 3 * row;
+  s.hidden = narrow, s.squeezed_values = narrow + small, s.d_hidden = narrow + 2 * small;
+  Pointwise op{};
+  op.images = images;
+  op.pixels = pixels;
+  op.in = in;
+  op.out = out;
+  op.input = {x, &before.norm, activation, squeezes ? s.gate : nullptr};
+  if (squeezes) op.squeeze = &s;
+  op.tile = 16;
+  op.wide = out > in;
+  op.y = y;
+  op.streams = out % 3 == 0;
+  op.weights = packed_by(loops, weights, in, out, memory);
+  std::vector<Output> outputs{output_of(loops.pointwise, op, op.items(), forward_needs(op), y)};
+  op.weights = packed_by(loops, back, out, in, back_memory);
+  op.dy = {y, &after.norm, Activation::none, u, mask};
+  op.dx = {dx, false};
+  outputs.push_back(output_of(loops.pointwise_backward, op, op.items(), backward_needs(op), dx));
+  if (squeezes) outputs.push_back({wide.copy(), {}, narrow.copy()});
+  return outputs;
+}
+
+std::vector<Output> depthwise_outputs(const Loops& loops, int64_t kernel, int64_t stride,
+                                      int64_t width, bool deferred) {
+  const int64_t images = 2, channels = 45, height = 11;
+  generator.seed(2);
+  Depthwise op{};
+  op.images = images;
+  op.height = height;
+  op.width = width;
+  op.out_height = chunks(height, stride);
+  op.out_width = chunks(width, stride);
+  op.channels = channels;
+  op.kernel = kernel;
+  op.stride = stride;
+  op.top = kernel / 2;
+  op.left = (kernel - stride) / 2;
+  op.block = 32;
+  Values x(images * height * width, channels), weights(kernel * kernel, channels),
+      y(images * op.out_height * op.out_width, channels, 0, 0.001f),
+      u(images * op.out_height * op.out_width, channels), gate(images, channels),
+      spread(images, channels), dx(images * height * width, channels, 0, 0.001f);
+  NormValues before(channels), after(channels);
+  op.input = {x, deferred ? &before.norm : nullptr, deferred ? Activation::silu : Activation::none,
+              nullptr};
+  op.weights = weights;
+  op.y = y;
+  const int64_t items = images * chunks(padded(channels), op.block);
+  std::vector<Output> outputs{output_of(loops.depthwise, op, items, forward_needs(op), y)};
+  op.dy = {y, &after.norm, Activation::relu6, u, nullptr, gate, spread};
+  op.dx = {dx, !deferred};
+  outputs.push_back(output_of(loops.depthwise_backward, op, items, backward_needs(op), dx));
+  return outputs;
+}
+
+std::vector<Output> stem_outputs(const Loops& loops) {
+  const int64_t images = 2, out = 21;
+  generator.seed(3);
+  Stem op{};
+  op.images = images;
+  op.height = 9;
+  op.width = 14;
+  op.out_height = 5;
+  op.out_width = 7;
+  op.in = 3;
+  op.out = out;
+  op.kernel = 3;
+  op.stride = 2;
+  op.top = op.left = 1;
+  Values x(1, images * 9 * 14 * 3), weights(27, out), memory(27, out),
+      y(images * 35, out, 0, 0.001f), spread(images, out);
+  NormValues after(out);
+  op.x = x;
+  op.weights = packed_by(loops, weights, 27, out, memory);
+  op.y = y;
+  std::vector<Output> outputs{output_of(loops.stem, op, images * 5, forward_needs(op), y)};
+  op.dy = {y, &after.norm, Activation::silu, nullptr, nullptr, nullptr, spread};
+  outputs.push_back(output_of(loops.stem_backward, op, images * 5, backward_needs(op), y));
+  outputs.back().d_weights.resize(static_cast<size_t>(27 * padded(out)));  // the rest is padding
+  return outputs;
+}
+
+void compare(const std::vector<Output>& got, const std::vector<Output>& want) {
+  REQUIRE(got.size() == want.size());
+  for (size_t i = 0; i < got.size(); ++i) check_equal(got[i], want[i]);
+}
+
+}  // namespace
+
+TEST_CASE("the fused 1×1 convolutions of all instruction sets agree") {
+  constexpr int64_t kSizes[][2] = {{24, 144}, {144, 24}, {7, 19}, {64, 40}, {33, 112}, {130, 64}};
+  for (const Loops* set : instruction_sets()) {
+    for (const auto& [in, out] : kSizes) {
+      for (const bool squeezes : {false, true}) {
+        CAPTURE(set->name, in, out, squeezes);
+        const Activation activation = squeezes ? Activation::silu : Activation::relu6;
+        compare(pointwise_outputs(*set, in, out, squeezes, activation),
+                pointwise_outputs(portable::kLoops, in, out, squeezes, activation));
+      }
+    }
+  }
+}
+
+TEST_CASE("the fused depthwise convolutions of all instruction sets agree") {
+  for (const Loops* set : instruction_sets()) {
+    for (const int64_t kernel : {3, 5}) {
+      for (const int64_t stride : {1, 2}) {
+        for (const int64_t width : {3, 14, 23}) {
+          CAPTURE(set->name, kernel, stride, width);
+          for (const bool deferred : {false, true})
+            compare(depthwise_outputs(*set, kernel, stride, width, deferred),
+                    depthwise_outputs(portable::kLoops, kernel, stride, width, deferred));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the fused convolutions of images of all instruction sets agree") {
+  for (const Loops* set : instruction_sets()) {
+    CAPTURE(set->name);
+    compare(stem_outputs(*set), stem_outputs(portable::kLoops));
+  }
+}
