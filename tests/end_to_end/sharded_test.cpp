@@ -83,6 +83,6 @@ TEST_CASE("without --sharded, hosts with different images are named before the f
   test::make_images(directory.path() / "host1", 15, 6, 3, 40);
   const auto runs = two_hosts(directory.path(), {}, 29618);
   CHECK((runs[0].exit_code == 1 && runs[1].exit_code == 1));
-  CHECK_THAT(runs[0].err, Contains("--train") && Contains("rank 1") && Contains("15 images") &&
+  CHECK_THAT(runs[0].err, Contains("host0/train") && Contains("rank 1") && Contains("15 images") &&
                               Contains("--sharded"));
 }
