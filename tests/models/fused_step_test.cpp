@@ -181,13 +181,13 @@ Network odd_network(Padding padding, shoal::ops::Activation activation) {
 
 }  // namespace
 
-TEST_CASE("the fused step computes what the reference does") {
+TEST_CASE("the fused step computes what the reference does", "[slow]") {
   check_equal(named("efficientnet_b0"), {.batch = 4, .size = 64});
   check_equal(named("efficientnet_b0"), {.batch = 8, .size = 33});
   check_equal(named("efficientnet_lite0"), {.batch = 4, .size = 75});
 }
 
-TEST_CASE("the fused step takes one image, dropout and stochastic depth") {
+TEST_CASE("the fused step takes one image, dropout and stochastic depth", "[slow]") {
   check_equal(named("efficientnet_b0", 0.4), {.batch = 1, .size = 97});
   check_equal(named("efficientnet_b0", 0.4), {.batch = 6, .size = 50});
   check_equal(named("efficientnet_lite1", 0.4), {.batch = 3, .size = 72});
@@ -201,7 +201,7 @@ TEST_CASE("the fused step takes any number of channels") {
   check_equal(odd_network(Padding::same, Activation::silu), {.batch = 2, .size = 30});
 }
 
-TEST_CASE("the fused step leaves frozen layers alone") {
+TEST_CASE("the fused step leaves frozen layers alone", "[slow]") {
   check_equal(named("efficientnet_b0"), {.batch = 4, .size = 64, .frozen_stages = 1});
   check_equal(named("efficientnet_b0", 0.2), {.batch = 4, .size = 64, .frozen_stages = 4});
   check_equal(named("efficientnet_b0"), {.batch = 4, .size = 64, .frozen_stages = 9});
@@ -210,16 +210,16 @@ TEST_CASE("the fused step leaves frozen layers alone") {
               {.batch = 4, .size = 64, .frozen_stages = 3, .freeze_norms = true});
 }
 
-TEST_CASE("the fused step adds the gradients of micro-batches of different sizes") {
+TEST_CASE("the fused step adds the gradients of micro-batches of different sizes", "[slow]") {
   check_equal(named("efficientnet_b0", 0.2), {.batch = 4, .size = 64, .micro_batches = 3});
 }
 
-TEST_CASE("the fused step computes wider models", "[slow]") {
+TEST_CASE("the fused step computes wider models", "[slow][wide]") {
   for (const char* name : {"efficientnet_b3", "efficientnet_b7", "efficientnet_lite4"})
     check_equal(named(name, 0.2), {.batch = 2, .size = 72});
 }
 
-TEST_CASE("the fused step repeats bit for bit") {
+TEST_CASE("the fused step repeats bit for bit", "[slow]") {
   const Network network = named("efficientnet_b0", 0.2);
   const int threads = at::get_num_threads();
   for (const int count : {1, 3}) {
