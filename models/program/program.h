@@ -83,6 +83,7 @@ class Program {
   ops::fused::Pool pool(int i) const;
   ops::fused::Linear linear(int i) const;
   void pack_depthwise(ops::fused::Depthwise& op, int weight) const;
+  float* pack_squeeze(const ops::fused::Pointwise& op, int squeeze) const;
 
   void forward_node(int i, float* logits);
   void forward_convolution(int i);

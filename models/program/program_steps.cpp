@@ -54,6 +54,16 @@ void Program::forward_node(int i, float* logits) {
   }
 }
 
+// Packs the squeeze-excite weights of `op`, if it has any. Returns the free memory after them.
+float* Program::pack_squeeze(const fused::Pointwise& op, int squeeze) const {
+  float* const packed = at(packed_);
+  if (!op.squeeze) return packed;
+  const int w = operation<SqueezeExcite>(squeeze).weight;
+  fused::pack_squeeze({weight(w), weight(w + 1), weight(w + 2), weight(w + 3)}, op.in, packed,
+                      *op.squeeze);
+  return packed + fused::squeeze_floats(op.in, op.squeeze->squeezed);
+}
+
 void Program::pack_depthwise(fused::Depthwise& op, int parameter) const {
   const int64_t taps = op.kernel * op.kernel, stride = padded(op.channels);
   float* const to = at(packed_);
@@ -78,13 +88,7 @@ void Program::forward_convolution(int i) {
     run(op, workspace_);
   } else {
     fused::Pointwise op = pointwise(i);
-    float* packed = at(packed_);
-    if (op.squeeze) {
-      const int w = operation<SqueezeExcite>(p.squeeze).weight;
-      fused::pack_squeeze({weight(w), weight(w + 1), weight(w + 2), weight(w + 3)}, op.in, packed,
-                          *op.squeeze);
-      packed += fused::squeeze_floats(op.in, op.squeeze->squeezed);
-    }
+    float* const packed = pack_squeeze(op, p.squeeze);
     op.weights = fused::pack(weight(parameter), 1, op.in, op.in, op.out, packed);
     run(op, workspace_);
   }
@@ -188,13 +192,7 @@ void Program::backward_convolution(int i) {
       fused::collect_gradient(true, op.channels, op.kernel * op.kernel, to, workspace_);
   } else {
     fused::Pointwise op = pointwise(i);
-    float* packed = at(packed_);
-    if (op.squeeze) {
-      const int w = operation<SqueezeExcite>(p.squeeze).weight;
-      fused::pack_squeeze({weight(w), weight(w + 1), weight(w + 2), weight(w + 3)}, op.in, packed,
-                          *op.squeeze);
-      packed += fused::squeeze_floats(op.in, op.squeeze->squeezed);
-    }
+    float* const packed = pack_squeeze(op, p.squeeze);
     op.weights = fused::pack(weight(parameter), op.in, 1, op.out, op.in, packed);
     op.dy = upstream(i);
     op.dx = dx;

@@ -195,13 +195,9 @@ void backward_items(const Depthwise& op, int64_t begin, int64_t end, const Scrat
 }
 
 void depthwise_backward(const Depthwise& op, int64_t begin, int64_t end, const Scratch& scratch) {
-  if (op.kernel == 3)
-    op.stride == 1 ? backward_items<3, 1>(op, begin, end, scratch)
-                   : backward_items<3, 2>(op, begin, end, scratch);
-  else
-    op.stride == 1 ? backward_items<5, 1>(op, begin, end, scratch)
-                   : backward_items<5, 2>(op, begin, end, scratch);
-  finish_streams();
+  for_kernel(op, [&]<int kernel, int stride>() {
+    backward_items<kernel, stride>(op, begin, end, scratch);
+  });
 }
 
 }  // namespace

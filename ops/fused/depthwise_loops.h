@@ -141,14 +141,20 @@ void depthwise_items(const Depthwise& op, int64_t begin, int64_t end, const Scra
   }
 }
 
-void depthwise(const Depthwise& op, int64_t begin, int64_t end, const Scratch& scratch) {
+// Calls run.operator()<kernel, stride>() with those of `op`, then finish_streams().
+template <class Run>
+void for_kernel(const Depthwise& op, Run run) {
   if (op.kernel == 3)
-    op.stride == 1 ? depthwise_items<3, 1>(op, begin, end, scratch)
-                   : depthwise_items<3, 2>(op, begin, end, scratch);
+    op.stride == 1 ? run.template operator()<3, 1>() : run.template operator()<3, 2>();
   else
-    op.stride == 1 ? depthwise_items<5, 1>(op, begin, end, scratch)
-                   : depthwise_items<5, 2>(op, begin, end, scratch);
+    op.stride == 1 ? run.template operator()<5, 1>() : run.template operator()<5, 2>();
   finish_streams();
+}
+
+void depthwise(const Depthwise& op, int64_t begin, int64_t end, const Scratch& scratch) {
+  for_kernel(op, [&]<int kernel, int stride>() {
+    depthwise_items<kernel, stride>(op, begin, end, scratch);
+  });
 }
 
 }  // namespace
