@@ -24,7 +24,8 @@ template <class T>
 const T* operation_at(const Network& network, int node) {
   return node < 0 ? nullptr : std::get_if<T>(&network.nodes[static_cast<size_t>(node)].operation);
 }
-// Whether the output of a norm is written to memory.
+// Whether this batch norm is a join: its output, usually with a residual input, is written to
+// memory. Other batch norms are deferred: applied where their output is read.
 bool is_join(const Norm& norm);
 // Returns the step of a convolution; none: there is no kernel for it.
 Step step_of(const Network& network, int convolution);
@@ -43,7 +44,7 @@ struct PlannedNode {
   int skip = -1;                // joins: the second input
   bool differentiates = false;  // this node or one before it has parameters to train
   Place output = -1;            // convolutions and joins; pooling: the features
-  // Gradient. Joins: of the output. Other norms: u of ops::fused::Upstream.
+  // Joins: the gradient of the output. Other norms: ops::fused::Upstream::u.
   Place gradient = -1;
 };
 

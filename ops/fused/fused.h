@@ -98,10 +98,11 @@ struct SqueezeWeights {
 struct SqueezeGradients {
   float *weight1, *bias1, *weight2, *bias2;  // nullptr: not wanted
 };
-// Fills the weights of `squeeze`. `memory`: squeeze_floats().
+// Returns the number of floats of `memory` in the next two functions.
 int64_t squeeze_floats(int64_t channels, int64_t squeezed);
+// Packs the weights into `memory`, which `squeeze` then refers to.
 void pack_squeeze(const SqueezeWeights&, int64_t channels, float* memory, Squeeze& squeeze);
-// After run_backward(). `memory`: squeeze_floats().
+// Computes the gradients of the weights. Call it after run_backward(). Uses `memory` as scratch.
 void squeeze_gradients(const Squeeze&, int64_t images, int64_t channels, float* memory,
                        const SqueezeGradients&);
 
