@@ -84,8 +84,10 @@ struct Labels {
 struct LossResult {
   at::Tensor loss;      // scalar float64: scale * loss_sum; differentiable
   at::Tensor loss_sum;  // scalar float64: sum of the rows' losses
-  at::Tensor top1;  // scalar int64: rows whose label a has the highest score (ties: ops/places.h)
-  at::Tensor top5;  // scalar int64: rows whose label a is among the five highest scores
+  // Scalar int64: number of rows whose Labels::a has the highest score (ties: ops/places.h), and
+  // of rows whose Labels::a is among the five highest.
+  at::Tensor top1;
+  at::Tensor top5;
   // 3 int64 that back loss_sum (as the bits of a double), top1 and top5, so that one copy reads
   // all.
   at::Tensor sums;

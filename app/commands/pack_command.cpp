@@ -122,7 +122,7 @@ void require_apart(const std::string& source, const std::string& destination) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path from = fs::canonical(source, error);
-  if (error) return;  // for example a pattern
+  if (error) return;  // not an existing path, such as a pattern
   const fs::path to = fs::weakly_canonical(destination, error);
   if (error || !fs::exists(to)) return;
   const auto [end, rest] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());

@@ -4,8 +4,8 @@
 //
 // Finding the worker that failed first: if a worker dies, its peers fail within milliseconds
 // ("connection closed") and may be reaped before it. So the launcher waits a short time after the
-// first failure and then picks a worker by its exit: first one killed by a signal, then one with
-// another exit code, last one with kPeerLost, which means that it only lost a connection.
+// first failure and then picks a worker by its exit: preferably one killed by a signal, otherwise
+// one whose exit code is not kPeerLost. kPeerLost means that it only lost a connection.
 #include "app/launch/launch.h"
 
 #include <signal.h>

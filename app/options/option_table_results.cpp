@@ -63,7 +63,8 @@ void add_export(std::vector<Option>& table) {
            .unset_is("NETWORK.onnx, .safetensors or .pth in the current folder")
            .short_form('o'),
        row("ema", kExport | kAverage | kCommon, "",
-           "Use the averaged weights if there are any; --no-ema: the weights without averaging",
+           "Use the averaged (EMA) weights if there are any; --no-ema: the weights without "
+           "averaging",
            FIELD(use_ema)),
        row("dynamic-batch", kExport | kCommon, "",
            "ONNX: accept batches of any size instead of a single image",

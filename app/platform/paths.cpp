@@ -217,7 +217,7 @@ std::optional<PathWithOrigin> from(const Variables& environment, const char* nam
   return path.empty() ? std::nullopt : std::optional<PathWithOrigin>({path, name});
 }
 
-// Returns the LocalPath in a configuration file.
+// Returns the LocalPath entry of a configuration file; nothing if the file or the entry is missing.
 std::optional<PathWithOrigin> configured(const std::string& base, const char* name,
                                          const Files& files) {
   const std::string path = base + "/input/config/" + name;

@@ -29,8 +29,8 @@ std::string text_in(const nlohmann::json& row, const char* name);
 void flatten(const std::string& prefix, const nlohmann::json& value,
              std::vector<std::pair<std::string, double>>& to);
 
-// Returns the time that a row states ("2026-11-23T08:30:00.123Z") in seconds since 1970; kMissing
-// if it states none.
+// Returns the row's "time" ("2026-11-23T08:30:00.123Z") in seconds since 1970; kMissing if it has
+// none.
 double time_of(const nlohmann::json& row);
 
 }  // namespace shoal::app

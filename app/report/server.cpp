@@ -51,7 +51,7 @@ void set_socket_options(socket_t socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 }
 
-// Returns the first free port after `port`, 0 if there is none near.
+// Returns the first free port among the 100 after `port`; 0 if there is none.
 int next_free(const std::string& address, int port) {
   for (int next = port + 1; next <= std::min(port + 100, 65535); ++next) {
     httplib::Server probe;

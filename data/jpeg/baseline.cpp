@@ -78,8 +78,8 @@ void BaselineDecoder::make_kinds() {
   next[-1].next = kinds_;
 }
 
-// Whether the file contains an end-of-image marker. Rows below the box are not decoded, but a
-// truncated file must be noticed for every box.
+// Whether the file contains an end-of-image marker. Rows below the requested box are not decoded,
+// so decoding alone would not notice that a file is truncated.
 bool BaselineDecoder::end_in_sight() const {
   for (size_t at = bytes_.size(); at >= header_.scan + 2; --at)
     if (bytes_[at - 1] == 0xd9 && bytes_[at - 2] == 0xff) return true;

@@ -34,7 +34,8 @@ class Planes {
   // Call after the last row. Afterwards the pixels equal those from decoding the whole image.
   void finish();
 
-  // The samples of one component. Coordinates count this component's samples in the whole image.
+  // The samples of one component. Coordinates are in samples of this component, relative to the
+  // whole image.
   struct View {
     const uint8_t* first = nullptr;
     int64_t stride = 0, left = 0, top = 0;

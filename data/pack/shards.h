@@ -44,8 +44,8 @@ class ShardList {
 // Whether `path` is a folder that contains a list `shards.txt`.
 bool is_sharded_set(const std::string& path);
 
-// Returns the packed files of `path`: the file itself, or the files on the list of a folder. Throws
-// std::invalid_argument if the set is incomplete.
+// Returns the packed files of `path`: the file itself or, for a folder, the files that its
+// shards.txt lists. Throws std::invalid_argument if the set is incomplete.
 std::vector<std::string> packed_files(const std::string& path);
 
 // A dataset of all files of a set in shards.

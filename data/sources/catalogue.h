@@ -33,7 +33,7 @@ struct Catalogue {
   std::string_view name(int64_t sample) const;
 };
 
-// An entry of the scans, with its label.
+// One image that was found by scanning the files, and its label.
 struct Placed {
   uint32_t file = 0, entry = 0;  // index of the scan, and of the entry in it
   int32_t label = 0;             // index into the classes

@@ -40,9 +40,9 @@ class Program {
 
   const StepShape& shape() const { return shape_; }
   int threads() const { return workspace_.threads(); }
-  // Size of the memory in floats. use() sets it: 64-byte aligned, owned by the caller.
+  // Number of floats that the memory passed to use() must have.
   int64_t floats() const { return floats_; }
-  void use(float* memory);
+  void use(float* memory);  // 64-byte aligned; the caller owns it
 
   // Computes logits (N×classes) and updates the pending statistics.
   void forward(const ProgramInputs& inputs, float* logits);

@@ -141,9 +141,9 @@ struct Pool {
 
 // One thread's memory.
 struct Scratch {
-  float* memory;     // scratch_floats() of the operation (fused.h)
-  double* sums;      // 2×stride: sums for the batch norm that follows or precedes; added to
-  float* d_weights;  // added to; nullptr: not wanted
+  float* memory;     // Needs::scratch floats (fused.h)
+  double* sums;      // 2×stride, accumulated: sums for the batch norm that follows or precedes
+  float* d_weights;  // accumulated; nullptr: not wanted
 };
 
 struct Loops {
@@ -163,7 +163,7 @@ struct Loops {
                               const float* b, int64_t b_stride, int64_t width, float* c,
                               int64_t c_stride);
 
-  // Each computes the items [begin, end) of the operation, which fused.h counts.
+  // Each computes the work items [begin, end) of the operation; fused.cpp defines their number.
   void (*pointwise)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*pointwise_backward)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*depthwise)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);

@@ -68,7 +68,7 @@ void load_operand_rows(const Operand& op, const Part& part, const OperandTiles& 
   }
 }
 
-// Copies an operand that is not deferred.
+// Copies an operand that has no batch norm to apply.
 inline void copy_operand(const Operand& op, const Part& part, const Tile& to) {
   const float* x = op.x + part.row * part.stride + part.channel;
   for (int64_t i = 0; i < part.count; ++i, x += part.stride)

@@ -21,7 +21,7 @@ struct StorePlain {
 // Stores u = gradient * slope for a deferred input and sums u and u * (x - mean).
 struct StoreDeferred {
   float* u;
-  const float *slopes, *x, *mean;  // slopes: of the tile; u and x: of its first row
+  const float *slopes, *x, *mean;  // slopes: the tile's; u and x start at its first row
   int64_t stride;
   bool streams;
   FloatSums sums;

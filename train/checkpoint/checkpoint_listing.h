@@ -18,7 +18,7 @@ struct CheckpointEntry {
   std::optional<double> top1;  // percent; unset if the state was not evaluated
   int64_t bytes = 0;
   std::string checksum;
-  // Unless good, only name, epoch and step are known, from the file name.
+  // If not good, only name, epoch and step are set. They come from the file name.
   Marker marker = Marker::good;
 };
 

@@ -56,8 +56,9 @@ void CheckpointStore::open_for_writing(const Warn& warn) {
   if (!entries().empty()) write_manifest();
 }
 
-// Chooses the folder beside the directory or, if files cannot be renamed from there, .tmp in it.
-// Takes the lock before it tries to rename, because another run may be using the folder.
+// Chooses the folder for temporary files: DIR/../.DIR-tmp or, if files cannot be renamed from
+// there, DIR/.tmp. Takes the lock before it tries to rename, because another run may be using the
+// folder.
 void CheckpointStore::choose_temporary() {
   const auto lock = [&](const fs::path& folder) {
     std::error_code error;

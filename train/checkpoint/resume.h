@@ -52,9 +52,9 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 // A fresh start with --weights uses the weights that open_weights() finds.
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
 
-// Throws UserError if the directory contains checkpoints, for a run that starts fresh.
+// For a run that starts fresh: throws UserError if the directory contains checkpoints.
 void require_empty(const CheckpointStore& store);
-// Calls it on rank 0 if the run starts fresh. Throws on all ranks. Collective.
+// Calls require_empty() on rank 0 if the run starts fresh. Throws on all ranks. Collective.
 void require_own_folder(const Job& job, const dist::Group& group);
 
 // A file of weights, not yet parsed.

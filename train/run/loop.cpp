@@ -197,8 +197,8 @@ void Run::check_finite(const StepResult& step) {
       position_.lr, step.gradient_norm, run_.store.directory().c_str()));
 }
 
-// A resumed run repeats an evaluation that was stopped or failed. The checkpoint of such a run
-// therefore stores the number of history lines from before that evaluation.
+// A resumed run repeats an evaluation that was stopped or failed. Its checkpoint stores the number
+// of history lines before that evaluation, so that --resume drops the lines written since.
 bool Run::evaluate() {
   if (!run_.evaluation_due()) return true;
   run_.name_reads(val_loader_);

@@ -33,7 +33,7 @@ class FlatStatistics {
   const std::vector<std::string>& names() const { return names_; }
 
   // Layers whose entry is true keep their running statistics: training uses them as constants, and
-  // commit() leaves them alone. At first, none does.
+  // commit() leaves them alone. Initially no layer is fixed.
   void fix(const std::vector<bool>& fixed);
   // The stage of each layer (models::Statistics).
   const std::vector<int>& stages() const { return stages_; }

@@ -25,7 +25,7 @@ std::vector<ConfigEntry> parse_toml(const std::string& path, const std::string& 
 std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& text,
                                     const IsMapping& is_mapping);
 
-// Levels of lists and mappings that a value may have.
+// Maximum nesting depth of lists and mappings in a value.
 inline constexpr int kMostValueLevels = 3;
 
 }  // namespace shoal::app

@@ -13,7 +13,8 @@ namespace shoal::app {
 bool is_timm_args(const std::vector<ConfigEntry>& entries);
 
 // Keeps the entries that shoal or the table of other programs' options knows, and adds the defaults
-// of timm's networks. Appends the names of set arguments without effect to `ignored`.
+// of timm's networks. Appends to `ignored` the names of arguments that have a value but no effect
+// in shoal.
 std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
                                         std::vector<std::string>& ignored);
 

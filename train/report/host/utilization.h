@@ -1,9 +1,9 @@
 #pragma once
 // How much of rank 0's host a run uses, from /proc and from NVIDIA's driver. Torch-free.
 //
-// Values are means over the time since the previous ones. Memory is the current value, and values
-// of GPUs are means of readings. The processes of the run are this one and those that the same
-// launcher has started from the same program.
+// CPU, disk and network values are means over the time since the previous report. Memory values are
+// current. GPU values, including GPU memory, are means of periodic readings. The processes of the
+// run are this one and those that the same launcher has started from the same program.
 
 #include <array>
 #include <chrono>

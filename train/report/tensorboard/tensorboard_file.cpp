@@ -108,7 +108,7 @@ class TensorboardFile final : public ReportSink {
 // Returns the record of a line of the history; empty if the line has no curve.
 std::string TensorboardFile::row_record(double time, const Json& row) const {
   const std::string event = row.at("event");
-  if (event == "test") return "";  // parts of an evaluation, at the same step
+  if (event == "test") return "";  // progress of an evaluation: many rows with the same step
   Json curves = row;
   for (const char* counter : {"epoch", "step_in_epoch", "step", "correct1", "correct5", "images"})
     curves.erase(counter);
