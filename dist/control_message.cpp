@@ -6,10 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
-#include <cmath>
 #include <csignal>
-#include <optional>
 #include <stdexcept>
 
 #include "dist/group_state.h"
@@ -23,30 +20,16 @@ enum Slot {
   kTerminations,
   kCheckpoints,
   kUnreadableImages,
-  kImages,
-  kLoss,
-  kTop1,
-  kTop5,
-  kSkipped,
   kTrainedMs,
   kOutOfData,
   kSlots
 };
-
-constexpr int kLossGrid = 24;         // fractional bits of the loss
-constexpr double kMaxLoss = 1 << 26;  // so that the sum of 4096 ranks fits into an int64
 
 void write(const ControlMessage& message, int64_t* slots) {
   slots[kInterrupts] = message.stop_signal == SIGINT;
   slots[kTerminations] = message.stop_signal == SIGTERM;
   slots[kCheckpoints] = message.checkpoint_requested;
   slots[kUnreadableImages] = message.unreadable_images;
-  slots[kImages] = message.images;
-  slots[kLoss] =
-      std::llround(std::ldexp(std::clamp(message.loss_sum, -kMaxLoss, kMaxLoss), kLossGrid));
-  slots[kTop1] = message.top1;
-  slots[kTop5] = message.top5;
-  slots[kSkipped] = message.skipped;
   slots[kTrainedMs] = message.trained_ms;
   slots[kOutOfData] = message.out_of_data;
 }
@@ -56,11 +39,6 @@ ControlMessage read(const int64_t* slots) {
   message.stop_signal = slots[kTerminations] ? SIGTERM : slots[kInterrupts] ? SIGINT : 0;
   message.checkpoint_requested = slots[kCheckpoints] > 0;
   message.unreadable_images = slots[kUnreadableImages];
-  message.images = slots[kImages];
-  message.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
-  message.top1 = slots[kTop1];
-  message.top5 = slots[kTop5];
-  message.skipped = slots[kSkipped];
   message.trained_ms = slots[kTrainedMs];
   message.out_of_data = slots[kOutOfData];
   return message;
@@ -106,12 +84,6 @@ ControlMessage ControlChannel::collect() {
   if (impl_->work)
     guarded(*impl_->state, "waiting for the control message", [&] { impl_->work->wait(); });
   impl_->work.reset();
-  return read(impl_->tensor.const_data_ptr<int64_t>());
-}
-
-std::optional<ControlMessage> ControlChannel::peek() const {
-  if (!impl_->in_flight) return std::nullopt;
-  if (impl_->work && !(impl_->work->isCompleted() && impl_->work->isSuccess())) return std::nullopt;
   return read(impl_->tensor.const_data_ptr<int64_t>());
 }
 

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "dist/group.h"
 
@@ -25,14 +24,8 @@ struct ControlMessage {
   bool checkpoint_requested = false;
   // Summed over the ranks:
   int64_t unreadable_images = 0;  // unreadable images since the last message
-  int64_t images = 0;             // images of this step; 0 if the step was not committed
-  // Sum of these images' losses. Rounded to a multiple of 2^-24 and limited to ±2^26 per rank, so
-  // that the sum over ranks is exact.
-  double loss_sum = 0;
-  int64_t top1 = 0, top5 = 0;  // images whose label is the best, or among the five best
-  int64_t skipped = 0;         // images without metrics
-  int64_t trained_ms = 0;      // milliseconds that the run has trained for; only rank 0 posts them
-  int64_t out_of_data = 0;     // posted: 1 if this rank has too little data for another step
+  int64_t trained_ms = 0;   // milliseconds that the run has trained for; only rank 0 posts them
+  int64_t out_of_data = 0;  // posted: 1 if this rank has too little data for another step
 
   bool operator==(const ControlMessage&) const = default;
 };
@@ -52,9 +45,6 @@ class ControlChannel {
   // default message if nothing was posted. Throws std::runtime_error that names the rank and the
   // operation if a peer fails or the group's timeout passes.
   ControlMessage collect();
-
-  // Returns the combined messages if all have arrived, without collecting them. Does not wait.
-  std::optional<ControlMessage> peek() const;
 
  private:
   struct Impl;

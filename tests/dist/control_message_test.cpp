@@ -17,11 +17,6 @@ namespace {
 ControlMessage message_of(int rank, int step) {
   ControlMessage message;
   message.unreadable_images = 10 + rank + 100 * step;
-  message.images = 32;
-  message.top1 = rank;
-  message.top5 = 5;
-  message.skipped = step;
-  message.loss_sum = 0.5 + rank / 1048576.0;
   message.checkpoint_requested = step == 3 && rank == 0;
   if (step == 4 && rank == 0) message.stop_signal = SIGINT;
   if (step == 5) message.stop_signal = rank == 0 ? SIGTERM : SIGINT;
@@ -36,20 +31,11 @@ void check_messages(const dist::Env& env) {
   const int n = world.size();
   REQUIRE(channel.collect() == ControlMessage{});
   for (int step = 0; step < 7; ++step) {
-    REQUIRE_FALSE(channel.peek());
     channel.post(message_of(world.rank(), step));
-    std::optional<ControlMessage> arrived;
-    while (!arrived) arrived = channel.peek();
     const ControlMessage message = channel.collect();
-    REQUIRE(*arrived == message);
     REQUIRE(message.unreadable_images == n * (10 + 100 * step) + n * (n - 1) / 2);
     REQUIRE(message.out_of_data == (step == 6 ? n - 1 : 0));
     REQUIRE(message.trained_ms == 1500 * step);
-    REQUIRE(message.images == 32 * n);
-    REQUIRE(message.top1 == n * (n - 1) / 2);
-    REQUIRE(message.top5 == 5 * n);
-    REQUIRE(message.skipped == step * n);
-    REQUIRE(message.loss_sum == 0.5 * n + n * (n - 1) / 2 / 1048576.0);
     REQUIRE(message.checkpoint_requested == (step == 3));
     REQUIRE(message.stop_signal == (step == 4 ? SIGINT : step == 5 ? SIGTERM : 0));
     REQUIRE(channel.collect() == ControlMessage{});

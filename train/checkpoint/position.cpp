@@ -33,7 +33,6 @@ void write_position(const Position& position, CheckpointData& data) {
   data.integers["evaluation_pending"] = position.evaluation_pending;
   data.integers["epoch_over"] = position.epoch_over;
   put(data, "epoch_sum_", position.epoch_sum);
-  put(data, "posted_", position.pending);  // existing checkpoints use this key
   data.numbers["lr"] = position.lr;
   if (position.trained_seconds > 0) {
     data.numbers["trained_seconds"] = position.trained_seconds;
@@ -57,7 +56,7 @@ Position read_position(const CheckpointData& data) {
   position.history_lines = data.integer("history_lines");
   position.evaluation_pending = data.integer("evaluation_pending") != 0;
   position.epoch_sum = meter_in(data, "epoch_sum_");
-  position.pending = meter_in(data, "posted_");
+  if (data.numbers.count("posted_0")) position.pending = meter_in(data, "posted_");
   position.losses = data.string("losses");
   position.rollbacks = data.integer("rollbacks");
   position.trouble_start = data.integer("trouble_start");

@@ -41,7 +41,8 @@ struct Position {
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
   int64_t evaluations_since_best = 0;  // evaluations after the best one; for --patience
   std::string losses;                  // LossWatch::state()
-  Meter pending;                       // metrics in the pending control message, over all ranks
+  // Metrics of the last step, over all ranks, if `losses` lacks its loss: only in old checkpoints.
+  Meter pending;
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series
   int64_t skip_until = 0;     // steps up to this one skip their images

@@ -25,11 +25,10 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& st
   losses_.restore(position.losses);
 }
 
-bool Recovery::add_loss(const dist::ControlMessage& message, int64_t step) {
-  // Ignores an empty message, a step that was skipped or not committed, and steps that were made
-  // before the rollback.
-  if (message.images == 0 || step <= position_.skip_until) return false;
-  const auto event = losses_.add(message.loss_sum / static_cast<double>(message.images));
+bool Recovery::add_loss(const Meter& metrics, int64_t step) {
+  // Ignores steps that were skipped or not committed.
+  if (metrics.empty() || step <= position_.skip_until) return false;
+  const auto event = losses_.add(metrics.mean_loss());
   if (!event) return false;
   reporter_.event({event->name, step, {{"loss", event->loss}, {"median", event->median}}});
   if (event->name != std::string("loss_spike")) return false;

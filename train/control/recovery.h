@@ -13,7 +13,6 @@
 #include <string>
 
 #include "dist/connect.h"
-#include "dist/control_message.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
 #include "train/control/watch.h"
@@ -33,10 +32,10 @@ class Recovery {
   Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
            dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
-  // Handles the loss of step `step`, which `message` contains as a sum over all ranks. Returns true
-  // if a checkpoint should be saved. Throws RollbacksFailed; std::runtime_error if a rollback finds
+  // Handles the loss of step `step`. `metrics`: over all ranks. Returns true if a checkpoint should
+  // be saved. Throws RollbacksFailed; std::runtime_error if a rollback finds
   // only damaged checkpoints. Collective.
-  bool add_loss(const dist::ControlMessage& message, int64_t step);
+  bool add_loss(const Meter& metrics, int64_t step);
   // Adds the duration of a step. Reports an event if the steps of this rank become slower or
   // faster.
   void add_step_time(double seconds);

@@ -21,7 +21,8 @@ struct Meter {
   }
   // Rounds a sum to a multiple of 2^-24. Sums of such numbers are exact up to 2^29, so a total does
   // not depend on how per-batch sums are grouped by ranks and reports.
-  static double exact(double sum) { return std::ldexp(std::nearbyint(std::ldexp(sum, 24)), -24); }
+  static double exact(double sum) { return std::nearbyint(sum * kGrid) / kGrid; }
+  static constexpr double kGrid = 1 << 24;
 
   bool empty() const { return images <= 0; }
   double mean_loss() const { return images > 0 ? loss / images : 0; }

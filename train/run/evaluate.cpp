@@ -149,8 +149,9 @@ BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data
     logits =
         logits.masked_fill(models::upload(excluded(subset, logits.size(1)), device), kExcluded);
   const auto loss = models::cross_entropy(logits, input.labels, /*smoothing=*/0, /*scale=*/1);
-  const auto host = read_back({loss.sums, logits.to(at::kFloat).contiguous()});
-  result.meter.add(meter_of(host[0], batch.count - input.unreadable));
+  const auto host = read_back({device_meter({loss.sums}, batch.count - input.unreadable),
+                               logits.to(at::kFloat).contiguous()});
+  result.meter.add(meter_of(host[0]));
   result.classes = logits.size(1);
   const auto* const values = host[1].const_data_ptr<float>();
   result.logits.assign(values, values + host[1].numel());

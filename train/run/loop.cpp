@@ -60,8 +60,7 @@ class Run {
   const RunContext& run_;
   const ResolvedJob& job_;
   Position& position_;
-  ControlExchange control_;
-  EpochMetrics metrics_;
+  dist::ControlChannel control_;
   Recovery recovery_;
   RunCheckpoints checkpoints_;
   StepControl step_control_;
@@ -79,15 +78,13 @@ Run::Run(const RunContext& run, const Images& train, const Images& val)
       job_(run.job),
       position_(run.position),
       control_(run.communicator.control),
-      metrics_(run.communicator.main, run.position.epoch_sum, run.position.step,
-               run.position.pending),
       recovery_(run.job, run.trainer, run.store, run.communicator, run.reporter, run.position),
-      checkpoints_(run, control_, metrics_, recovery_),
-      step_control_(run, control_, metrics_, recovery_, checkpoints_),
+      checkpoints_(run, control_, recovery_),
+      step_control_(run, control_, recovery_, checkpoints_),
       agreement_(run.job, run.communicator),
       val_loader_(val, rank_loader_options(run.job, run.communicator.rank(), false), log::warning,
                   batch_memory(run.job)),
-      reports_(run, metrics_, recovery_) {
+      reports_(run, recovery_) {
   if (train)
     train_loader_.emplace(train, rank_loader_options(run.job, run.communicator.rank(), true),
                           log::warning, batch_memory(run.job));
@@ -95,9 +92,8 @@ Run::Run(const RunContext& run, const Images& train, const Images& val)
 
 RunResult Run::train() {
   if (run_.steps_over() || run_.patience_over()) reports_.nothing_left();
-  // Posts the message that was pending when the checkpoint was saved.
   if (!position_.pending.empty())
-    control_.post({}, run_.leader() ? position_.pending : Meter{}, position_.step);
+    recovery_.add_loss(std::exchange(position_.pending, {}), position_.step);
   if (position_.rollback_due > 0) recovery_.roll_back(position_.rollback_due);
   // A run that was stopped between an epoch's last step and its evaluation starts with the
   // evaluation.
@@ -166,6 +162,7 @@ bool Run::train_step(double start) {
   if (!step.finite) require_images(step.loader_failure);
   position_.lr = lr;
   step.data_seconds += waited;
+  position_.epoch_sum.add(step.meter);
   ++position_.step;
   ++position_.step_in_epoch;
   if (run_.time.used_up(position_.step)) position_.used_budget = job_.time_budget;
@@ -216,7 +213,6 @@ bool Run::evaluate() {
 
 void Run::end_epoch() {
   const std::optional<double> top1 = std::exchange(top1_, std::nullopt);
-  metrics_.reduce();
   position_.evaluation_pending = false;
   if (run_.epoch_complete()) {  // otherwise, --max-steps has ended the run within the epoch
     ++position_.epoch;

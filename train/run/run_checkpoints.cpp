@@ -12,9 +12,9 @@
 
 namespace shoal::train {
 
-RunCheckpoints::RunCheckpoints(const RunContext& run, ControlExchange& control,
-                               EpochMetrics& metrics, const Recovery& recovery)
-    : run_(run), control_(control), metrics_(metrics), recovery_(recovery), saved_at_(now()) {}
+RunCheckpoints::RunCheckpoints(const RunContext& run, dist::ControlChannel& control,
+                               const Recovery& recovery)
+    : run_(run), control_(control), recovery_(recovery), saved_at_(now()) {}
 
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store) {
@@ -51,9 +51,8 @@ bool RunCheckpoints::due_by_time() const {
 }
 
 void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> history_lines) {
-  top1_ = top1;  // for save_alone(), if another rank is lost while this one waits
-  prepare_to_save(history_lines);
-  const bool saved = write_or_warn(std::exchange(top1_, std::nullopt));
+  note_position(history_lines);
+  const bool saved = write_or_warn(top1);
   if (saved || run_.job.on_save_error == OnSaveError::go_on) return;
   ended_ = true;
   throw std::runtime_error(failure_);
@@ -61,8 +60,8 @@ void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> his
 
 void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
   if (ended_) return;
-  control_.discard();
-  prepare_to_save(history_lines);
+  control_.collect();  // nothing is pending when the run ends
+  note_position(history_lines);
   ended_ = true;
   write_or_warn(std::nullopt);
 }
@@ -72,17 +71,7 @@ std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noe
   Ema* const ema = run_.trainer.ema();
   if (ema && ema->swapped()) ema->swap();  // an evaluation did not end
   note_position(history_lines);
-  if (const auto arrived = control_.arrived())
-    metrics_.add_arrived(*arrived, control_.pending_step());
-  // The resumed run posts the metrics of the last step. If its message was not posted yet, those of
-  // the step before are missing there.
-  Meter& pending = run_.position.pending;
-  const bool complete =
-      pending.empty() || (metrics_.last_step() && control_.pending_step() == run_.position.step);
-  if (!pending.empty()) pending = metrics_.last_step().value_or(pending);
-  if (!metrics_.reduce_alone() || !complete)
-    log::warning("the saved metrics of this epoch lack the other ranks' last steps");
-  write_or_warn(top1_);
+  write_or_warn(std::nullopt);
   return failure_;
 } catch (const std::exception& error) {
   log::warning(std::string("the state is not saved: ") + error.what());
@@ -101,17 +90,10 @@ void RunCheckpoints::require_saved() {
     throw std::runtime_error("the run ends with a state that could not be saved: " + failure_);
 }
 
-void RunCheckpoints::prepare_to_save(std::optional<int64_t> history_lines) {
-  note_position(history_lines);
-  metrics_.reduce(run_.position.pending);
-}
-
-// Sets only this rank's part of position.pending.
 void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   saved_at_ = now();
   Position& position = run_.position;
   position.losses = recovery_.losses();
-  position.pending = control_.pending();
   position.history_lines = history_lines.value_or(run_.reporter.history_lines());
   if (run_.job.time_budget == 0) return;  // equal runs write equal checkpoints
   position.trained_seconds = run_.time.trained(saved_at_);

@@ -4,10 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "dist/control_message.h"
 #include "train/checkpoint/resume.h"
-#include "train/control/control_exchange.h"
 #include "train/control/recovery.h"
-#include "train/run/epoch_metrics.h"
 #include "train/run/run_context.h"
 
 namespace shoal::train {
@@ -23,8 +22,7 @@ void open_checkpoints(const ResolvedJob& job, const Start& start, const Position
 class RunCheckpoints {
  public:
   // All references must outlive this object.
-  RunCheckpoints(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
-                 const Recovery& recovery);
+  RunCheckpoints(const RunContext& run, dist::ControlChannel& control, const Recovery& recovery);
 
   // Whether --checkpoint-steps requires a checkpoint now. The same on all ranks.
   bool due_by_steps() const;
@@ -47,8 +45,7 @@ class RunCheckpoints {
   [[noreturn]] void save_and_fail(const std::string& reason,
                                   std::optional<int64_t> history_lines = {});
 
-  // Like save_before_failure(), but rank 0 calls it alone. Weights and position are exact. Warns if
-  // the epoch's metrics lack the last steps of other ranks. Another thread may call it after
+  // Like save_before_failure(), but rank 0 calls it alone. Another thread may call it after
   // Progress::freeze(). Returns the error; empty if the state is saved.
   std::string save_alone(std::optional<int64_t> history_lines = {}) noexcept;
 
@@ -61,21 +58,18 @@ class RunCheckpoints {
   std::optional<Exported> export_weights();
 
  private:
-  void prepare_to_save(std::optional<int64_t> history_lines);
   void note_position(std::optional<int64_t> history_lines);
   bool write_or_warn(std::optional<double> top1);
   void write(std::optional<double> top1);
   std::string copy_history();
 
   const RunContext& run_;
-  ControlExchange& control_;
-  EpochMetrics& metrics_;
+  dist::ControlChannel& control_;
   const Recovery& recovery_;
-  double saved_at_;             // seconds, now()
-  std::optional<double> top1_;  // the state's accuracy while save() is under way
-  std::string failure_;         // of the last save; empty if it worked
-  int failures_ = 0;            // saves that failed in a row
-  bool ended_ = false;          // the last save has been made
+  double saved_at_;      // seconds, now()
+  std::string failure_;  // of the last save; empty if it worked
+  int failures_ = 0;     // saves that failed in a row
+  bool ended_ = false;   // the last save has been made
 };
 
 }  // namespace shoal::train

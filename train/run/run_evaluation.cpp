@@ -7,7 +7,7 @@ namespace shoal::train {
 namespace {
 
 // Evaluates the current weights and reports the result. Returns false if a stop signal ended it.
-bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loader& loader,
+bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data::Loader& loader,
                       bool ema, RunEvaluation& result) {
   // The averaged weights decide which evaluation is the best, if there are any.
   const bool decides = ema == (run.trainer.ema() != nullptr);
@@ -51,7 +51,7 @@ bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loa
 
 }  // namespace
 
-RunEvaluation evaluate_run(const RunContext& run, ControlExchange& control, data::Loader& loader) {
+RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control, data::Loader& loader) {
   RunEvaluation result;
   if (!evaluate_weights(run, control, loader, /*ema=*/false, result)) return result;
   Ema* const ema = run.trainer.ema();

@@ -2,7 +2,7 @@
 // Evaluates the weights of a run and then the averaged weights, if there are any.
 
 #include "data/loader/loader.h"
-#include "train/control/control_exchange.h"
+#include "dist/control_message.h"
 #include "train/run/run_context.h"
 
 namespace shoal::train {
@@ -17,6 +17,6 @@ struct RunEvaluation {
 // Evaluates and reports the result. The ranks exchange their stop signals before each batch, so no
 // control message may be pending before the call. None is pending afterwards, unless the function
 // throws EvaluationFailed, which it does on all ranks. Collective.
-RunEvaluation evaluate_run(const RunContext& run, ControlExchange& control, data::Loader& loader);
+RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control, data::Loader& loader);
 
 }  // namespace shoal::train

@@ -5,8 +5,8 @@
 
 namespace shoal::train {
 
-RunReports::RunReports(const RunContext& run, EpochMetrics& metrics, Recovery& recovery)
-    : run_(run), metrics_(metrics), recovery_(recovery), start_(now()) {}
+RunReports::RunReports(const RunContext& run, Recovery& recovery)
+    : run_(run), recovery_(recovery), start_(now()) {}
 
 void RunReports::begin_epoch() {
   if (run_.leader() && !run_.job.progression.sizes.empty())
@@ -23,7 +23,6 @@ void RunReports::begin_epoch() {
 
 void RunReports::step(const StepResult& step, double seconds) {
   const Position& position = run_.position;
-  metrics_.add(step.meter);
   recovery_.add_step_time(seconds);
   pace_.add(seconds, step.data_seconds, step.exchange_seconds);
   const int64_t histogram_steps = run_.job.histogram_steps;
@@ -34,7 +33,6 @@ void RunReports::step(const StepResult& step, double seconds) {
   StepReport report;
   report.images_per_second = pace_.images_per_second(run_.job.global_batch_size);
   report.last = step.meter;
-  if (prints) metrics_.reduce(report.last);
   run_.reporter.progress({position.epoch, position.step_in_epoch, position.step,
                           report.images_per_second, position.epoch_sum, run_.time.trained(now())});
   if (!prints) return;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "train/control/recovery.h"
-#include "train/run/epoch_metrics.h"
 #include "train/run/pace.h"
 #include "train/run/run_context.h"
 
@@ -13,12 +12,12 @@ namespace shoal::train {
 class RunReports {
  public:
   // All references must outlive this object.
-  RunReports(const RunContext& run, EpochMetrics& metrics, Recovery& recovery);
+  RunReports(const RunContext& run, Recovery& recovery);
 
   void begin_epoch();
   // Reports the step that the position has just counted. Reports progress after every step, and
   // metrics every --print-freq steps and after the first and last step of an epoch. `seconds`:
-  // duration of the step. Collective.
+  // duration of the step.
   void step(const StepResult& step, double seconds);
   // Logs why a resumed run has nothing left to train.
   void nothing_left() const;
@@ -31,7 +30,6 @@ class RunReports {
 
  private:
   const RunContext& run_;
-  EpochMetrics& metrics_;
   Recovery& recovery_;
   Pace pace_;
   double start_;  // time at which the run began; seconds, from now()

@@ -8,13 +8,9 @@
 
 namespace shoal::train {
 
-StepControl::StepControl(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
-                         Recovery& recovery, RunCheckpoints& checkpoints)
-    : run_(run),
-      control_(control),
-      metrics_(metrics),
-      recovery_(recovery),
-      checkpoints_(checkpoints) {}
+StepControl::StepControl(const RunContext& run, dist::ControlChannel& control, Recovery& recovery,
+                         RunCheckpoints& checkpoints)
+    : run_(run), control_(control), recovery_(recovery), checkpoints_(checkpoints) {}
 
 int StepControl::exchange(const Meter& step, int64_t unreadable) {
   const dist::ControlMessage previous = control_.collect();
@@ -26,8 +22,15 @@ int StepControl::exchange(const Meter& step, int64_t unreadable) {
   message.unreadable_images = unreadable_.take_new(unreadable);
   if (run_.leader() && run_.job.time_budget > 0)
     message.trained_ms = std::llround(1e3 * run_.time.trained(now()));
-  control_.post(message, step, run_.position.step);
-  return apply(previous, run_.position.step - 1);
+  control_.post(message);
+  return apply(previous, run_.position.step - 1, handle_loss(step));
+}
+
+// Returns whether a checkpoint should be saved.
+bool StepControl::handle_loss(const Meter& step) try {
+  return recovery_.add_loss(step, run_.position.step);
+} catch (const RollbacksFailed& error) {
+  checkpoints_.save_and_fail(error.what());
 }
 
 int StepControl::apply_last(int stop_signal) {
@@ -36,9 +39,7 @@ int StepControl::apply_last(int stop_signal) {
   return apply(message, run_.position.step);
 }
 
-// Acts on the message that all ranks posted after step `step`.
-int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
-  metrics_.add_arrived(ControlExchange::metrics_in(message), step);
+int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool save) {
   if (message.trained_ms > 0)
     run_.time.arrived(step, static_cast<double>(message.trained_ms) / 1e3);
   // Not in the history: a run that was stopped has the message of its last step earlier.
@@ -50,17 +51,11 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
   const std::string reason =
       unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
-  bool save_spike = false;
-  try {
-    save_spike = recovery_.add_loss(message, step);
-  } catch (const RollbacksFailed& error) {
-    checkpoints_.save_and_fail(error.what());
-  }
   if (message.stop_signal != 0) {
-    control_.discard();
+    control_.collect();  // nothing is pending when the run ends
     return message.stop_signal;
   }
-  const bool due = save_spike || message.checkpoint_requested || checkpoints_.due_by_steps();
+  const bool due = save || message.checkpoint_requested || checkpoints_.due_by_steps();
   if (due && !run_.epoch_or_run_over()) checkpoints_.save();  // otherwise the run saves anyway
   return 0;
 }

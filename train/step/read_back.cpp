@@ -1,8 +1,9 @@
 #include "train/step/read_back.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-
-#include <cstring>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
 
 #include "models/functions.h"
 
@@ -19,14 +20,17 @@ std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors) {
   return tensors;
 }
 
-Meter meter_of(const at::Tensor& sums, int64_t images) {
-  const auto* values = sums.const_data_ptr<int64_t>();
-  double loss;
-  std::memcpy(&loss, values, sizeof loss);
-  return {.loss = Meter::exact(loss),
-          .top1 = static_cast<double>(values[1]),
-          .top5 = static_cast<double>(values[2]),
-          .images = static_cast<double>(images)};
+at::Tensor device_meter(const std::vector<at::Tensor>& sums, int64_t images) {
+  const at::Tensor bits = at::stack(sums);  // micro-batches × 3
+  at::Tensor values = bits.to(at::kDouble);
+  const at::Tensor losses = bits.select(1, 0).view(at::kDouble);
+  values.select(1, 0).copy_(losses.mul(Meter::kGrid).round_().div_(Meter::kGrid));
+  return at::cat({values.sum(0), at::full({1}, images, values.options())});
+}
+
+Meter meter_of(const at::Tensor& values) {
+  const auto* const v = values.const_data_ptr<double>();
+  return {.loss = v[0], .top1 = v[1], .top5 = v[2], .images = v[3]};
 }
 
 }  // namespace shoal::train

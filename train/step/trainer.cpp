@@ -142,8 +142,8 @@ const data::Batch& Trainer::next_or_blank(data::Loader& loader, StepResult& resu
 StepResult Trainer::skip(data::Loader& loader) {
   StepResult result;
   for (int64_t m = 0; m < job_.accumulate; ++m)
-    result.meter.skipped +=
-        static_cast<double>(next(loader, result).count / job_.mix.images_per_row());
+    result.meter.skipped += static_cast<double>(
+        communicator_.size() * next(loader, result).count / job_.mix.images_per_row());
   return result;
 }
 
@@ -152,15 +152,17 @@ StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double s
   communicator_.main.enter(dist::Phase::stepping);
   model_->train(true);
   parameters_->zero_gradients();
-  std::vector<at::Tensor> values;
-  std::vector<int64_t> images;
+  std::vector<at::Tensor> sums;
+  int64_t images = 0;
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const data::Batch& batch = next_or_blank(loader, result);
-    images.push_back(batch.count / job_.mix.images_per_row());
-    values.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
+    images += batch.count / job_.mix.images_per_row();
+    sums.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
   }
   result.exchange_seconds = reducer_->finish();
   average_statistics();
+  at::Tensor metrics = device_meter(sums, images);
+  communicator_.main.all_reduce_sum(metrics);
 
   communicator_.main.enter(dist::Phase::updating);
   at::NoGradGuard no_grad;
@@ -169,12 +171,10 @@ StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double s
   optimizer_->step(lr, gradient_norm_, non_finite_);
   statistics_->commit(job_.accumulate, non_finite_);
   if (ema_) ema_->update(step, non_finite_);
-  values.push_back(gradient_norm_);
-  values.push_back(non_finite_);
-  values = read_back(std::move(values));
-  for (size_t m = 0; m < images.size(); ++m) result.meter.add(meter_of(values[m], images[m]));
-  result.gradient_norm = *values[images.size()].const_data_ptr<double>();
-  result.finite = *values.back().const_data_ptr<int32_t>() == 0;
+  const auto values = read_back({metrics, gradient_norm_, non_finite_});
+  result.meter = meter_of(values[0]);
+  result.gradient_norm = *values[1].const_data_ptr<double>();
+  result.finite = *values[2].const_data_ptr<int32_t>() == 0;
   if (!result.finite) {
     optimizer_->set_steps(optimizer_->steps() - 1);
     result.meter = Meter{.skipped = result.meter.images};

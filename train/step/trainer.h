@@ -5,7 +5,8 @@
 // 1. Zero the gradients.
 // 2. For each micro-batch: batch → forward → loss → backward. The last backward averages the
 //    gradients over the ranks.
-// 3. Average the batch norm statistics over the ranks and compute the gradient norm.
+// 3. Average the batch norm statistics and sum the metrics over the ranks. Compute the gradient
+//    norm.
 // 4. Commit optimizer, statistics and averaged weights together, or none of them if the gradient is
 //    not finite. The state changes only here, in Phase::updating (dist/health/progress.h).
 // Every rank makes the same calls and ends with bit-identical weights.
@@ -33,7 +34,7 @@
 namespace shoal::train {
 
 struct StepResult {
-  Meter meter;                  // of this rank; a non-finite step counts as skipped
+  Meter meter;                  // over all ranks; a non-finite step counts as skipped
   double gradient_norm = 0;     // norm of the gradients averaged over ranks, before clipping
   bool finite = true;           // false: nothing was committed
   double data_seconds = 0;      // time spent waiting for the loader
@@ -63,7 +64,7 @@ class Trainer {
   using ShowImages = std::function<void(const at::Tensor& images, const Normalization&)>;
   void show_next_images(ShowImages show) { show_images_ = std::move(show); }
 
-  // Takes the batches of one step from `loader` without training on them.
+  // Takes the batches of one step from `loader` without training on them. Call on every rank.
   StepResult skip(data::Loader& loader);
 
   // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.

@@ -225,11 +225,7 @@ TEST_CASE("if a host disappears, the others end and name it, and rank 0 saves", 
   cluster.set_link("algo-2", "up");
   words.push_back("--resume");
   test::require_success(test::run_together(on_all(cluster, words)));
-  const fs::path checkpoints = cluster.base("algo-1") / "checkpoints";
-  run.require_same_weights(checkpoints);
-  // The link may have gone down between a step's update and the exchange of its metrics.
-  if (outcomes[0].err.find("lack the other ranks' last steps") == std::string::npos)
-    run.require_same_checkpoints(checkpoints);
+  run.require_same_checkpoints(cluster.base("algo-1") / "checkpoints");
 }
 
 TEST_CASE("if the host of rank 0 disappears, the others end and name it", "[lost]") {

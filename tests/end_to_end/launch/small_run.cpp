@@ -26,15 +26,6 @@ SmallRun::SmallRun(int world_size) {
   checksum_ = last.checksum;
 }
 
-// Returns the bytes of the last checkpoint's weights as a safetensors file.
-std::string SmallRun::exported(const std::filesystem::path& checkpoints) const {
-  const std::string file = (directory_.path() / "exported.safetensors").string();
-  const std::vector<std::string> words = {shoal_program(), "export", checkpoints.string(), "-o",
-                                          file};
-  require_success(run_together({Invocation{words, {}}}));
-  return read_text(file);
-}
-
 std::vector<std::string> SmallRun::words(const std::string& name,
                                          const std::vector<std::string>& more) const {
   // clang-format off
@@ -52,11 +43,6 @@ void SmallRun::require_same_checkpoints(const std::filesystem::path& checkpoints
   const auto last = last_of(checkpoints);
   REQUIRE(last.step == kLastStep);
   REQUIRE(last.checksum == checksum_);
-}
-
-void SmallRun::require_same_weights(const std::filesystem::path& checkpoints) const {
-  REQUIRE(last_of(checkpoints).step == kLastStep);
-  REQUIRE((exported(checkpoints) == exported(output("own") / "checkpoints")));
 }
 
 void SmallRun::require_same(const std::string& name) const {

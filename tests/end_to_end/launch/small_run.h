@@ -23,12 +23,8 @@ class SmallRun {
   // position and the settings. The first looks in output(name), the second in `checkpoints`.
   void require_same(const std::string& name) const;
   void require_same_checkpoints(const std::filesystem::path& checkpoints) const;
-  // Likewise, but compares only the weights.
-  void require_same_weights(const std::filesystem::path& checkpoints) const;
 
  private:
-  std::string exported(const std::filesystem::path& checkpoints) const;
-
   TemporaryDirectory directory_;
   std::string checksum_;  // of the reference run's last checkpoint
 };

@@ -69,8 +69,9 @@ class Trained {
  public:
   explicit Trained(const std::string& model) {
     test::make_images(data, 60, 12, 3, 48);
-    succeeds({"train", "--data", data, "--output", run, "--export-dir", run + "/model", "--model",
-              model, "--size", "32", "--batch-size", "20", "--epochs", "2", "--lr", "0.02"});
+    succeeds({"train", "--data", data, "--output", run, "--export-dir", run + "/model", "--export",
+              "last", "--model", model, "--size", "32", "--batch-size", "20", "--epochs", "2",
+              "--lr", "0.02"});
   }
   std::string path(const std::string& name) const { return (directory_.path() / name).string(); }
   std::string checkpoint(int epoch) const {
@@ -158,7 +159,7 @@ TEST_CASE("average writes the mean, and with --data only what does not lower the
   const std::string one = trained.path("one.safetensors"), two = trained.path("two.safetensors");
   succeeds({"average", first, first, "--output", one});
   succeeds({"average", second, second, "--output", two});
-  CHECK(Tensors(two).bytes == Tensors(trained.run + "/model/model.safetensors").bytes);
+  CHECK((Tensors(two).bytes == Tensors(trained.run + "/model/model.safetensors").bytes));
   const Tensors mean(soup), a(one), b(two);
   for (const char* name :
        {"features.0.0.weight", "features.8.1.running_var", "classifier.1.bias"}) {

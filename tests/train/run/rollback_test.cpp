@@ -14,11 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-dist::ControlMessage with_loss(double loss) {
-  dist::ControlMessage message;
-  message.images = 1;
-  message.loss_sum = loss;
-  return message;
+Meter with_loss(double loss) {
+  return {.loss = loss, .images = 1};
 }
 
 }  // namespace

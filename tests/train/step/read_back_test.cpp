@@ -18,19 +18,21 @@ TEST_CASE("the sums of a loss on the device are read back as a meter") {
                                 .to(at::kFloat);
   const at::Tensor labels = at::tensor({1, 5}, at::kInt);
   const auto result = models::cross_entropy(logits, {labels, {}, {}}, 0, 1);
-  const auto values = train::read_back({result.sums, labels});
+  // Two micro-batches.
+  const auto values =
+      train::read_back({train::device_meter({result.sums, result.sums}, 4), labels});
   REQUIRE(values.size() == 2);
   CHECK(at::equal(values[1], labels));
-  const train::Meter meter = train::meter_of(values[0], 2);
-  CHECK(meter.loss == train::Meter::exact(result.loss_sum.item<double>()));
+  const train::Meter meter = train::meter_of(values[0]);
+  CHECK(meter.loss == 2 * train::Meter::exact(result.loss_sum.item<double>()));
   CHECK(meter.loss > 0);
-  CHECK(meter.top1 == 1);
-  CHECK(meter.top5 == 1);
-  CHECK(meter.images == 2);
+  CHECK(meter.top1 == 2);
+  CHECK(meter.top5 == 2);
+  CHECK(meter.images == 4);
   CHECK(meter.skipped == 0);
   CHECK(train::read_back({}).empty());
 
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const at::Tensor bad = at::tensor({nan, 0.0, 0.0}).to(at::kDouble).view(at::kLong);
-  CHECK(std::isnan(train::meter_of(bad, 2).loss));
+  CHECK(std::isnan(train::meter_of(train::device_meter({bad}, 2)).loss));
 }
