@@ -51,7 +51,8 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
 
 }  // namespace
 
-RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control, data::Loader& loader) {
+RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
+                           data::Loader& loader) {
   RunEvaluation result;
   if (!evaluate_weights(run, control, loader, /*ema=*/false, result)) return result;
   Ema* const ema = run.trainer.ema();

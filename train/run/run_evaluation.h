@@ -17,6 +17,7 @@ struct RunEvaluation {
 // Evaluates and reports the result. The ranks exchange their stop signals before each batch, so no
 // control message may be pending before the call. None is pending afterwards, unless the function
 // throws EvaluationFailed, which it does on all ranks. Collective.
-RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control, data::Loader& loader);
+RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
+                           data::Loader& loader);
 
 }  // namespace shoal::train

@@ -23,11 +23,11 @@ class StepControl {
     run_.time.begin_epoch();
   }
 
-  // Posts this step's message, and acts on the step's loss and on the previous step's message, which
-  // has usually arrived by now. `step`: metrics of the last step over all ranks. `unreadable`: number
-  // of images that this rank could not read since the epoch began. May save a checkpoint. Returns the signal that stops the run,
-  // or 0. Throws std::runtime_error if too many images are unreadable or rollbacks do not help.
-  // Collective.
+  // Posts this step's message. Acts on the step's loss and on the previous step's message, which
+  // has usually arrived by now. `step`: metrics of the last step over all ranks. `unreadable`:
+  // number of images that this rank could not read since the epoch began. May save a checkpoint.
+  // Returns the signal that stops the run, or 0. Throws std::runtime_error if too many images are
+  // unreadable or rollbacks do not help. Collective.
   int exchange(const Meter& step, int64_t unreadable);
 
   // Acts on the message of the epoch's last step, but posts none. `stop_signal`: a signal that came

@@ -59,3 +59,13 @@ TEST_CASE("a rollback that finds only a damaged checkpoint is due in the resumed
   CHECK(position.trouble_start == kSpike);
   CHECK(position.skip_until == kSpike + 1);
 }
+
+TEST_CASE("the last step's metrics of an older checkpoint are kept for the loss watch") {
+  CheckpointData data;
+  write_position({}, data);
+  CHECK(read_position(data).pending.empty());
+  const auto values = with_loss(2.5).values();
+  for (size_t i = 0; i < values.size(); ++i)
+    data.numbers["posted_" + std::to_string(i)] = values[i];
+  CHECK(read_position(data).pending.values() == values);
+}
