@@ -55,7 +55,8 @@ pack() {
 
 python=${PYTHON:-python3}
 
-# Uses the libraries of Python's torch first; the packed libraries only where the system has none.
+# Search order of libraries: Python's torch, the caller's LD_LIBRARY_PATH, the NVIDIA driver's
+# folder, the packed libraries, then the system's.
 use_libraries() {
   local torch
   torch=$($python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))')

@@ -33,7 +33,8 @@ function(shoal_torch_cuda_major result)
   set(${result} "${major}" PARENT_SCOPE)
 endfunction()
 
-# Folder and version of the first nccl.h on the compiler's path; both empty if there is none.
+# Folder and version of the first nccl.h in NCCL_INCLUDE_DIR, the nccl wheel beside torch, the CUDA
+# toolkit or the system's folders; both empty if there is none.
 function(shoal_find_nccl toolkit folder version)
   set(${folder} "" PARENT_SCOPE)
   set(${version} "" PARENT_SCOPE)

@@ -13,7 +13,6 @@ namespace shoal::models {
 // What computes training steps: reference, LibTorch's operations one by one, or fused, the kernels
 // for the CPU (program/program.h), whose results differ in rounding. automatic: reference.
 // Evaluation always uses the reference.
-//
 enum class Kernels { automatic, reference, fused };
 
 struct ModelOptions {

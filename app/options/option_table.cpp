@@ -111,8 +111,9 @@ void add_length(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        duration_row("time-budget", kTrain,
-                    "Time limit for training and evaluations (1800, 30m, 1h30m); the schedule ends "
-                    "with it, and --epochs only scales options given in epochs; 0: no limit",
+                    "Train for this time (1800, 30m, 1h30m), evaluations included; the schedule "
+                    "ends with it, and options in epochs become fractions of it (N / --epochs); 0: "
+                    "no limit",
                     JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")
@@ -120,7 +121,7 @@ void add_length(std::vector<Option>& table) {
            .changes_results(),
        row("batch-size", kRanks | kAverage | kCommon, "N",
            "Images per forward pass of each process", JOB(batch_size))
-           .unset_is("32, or derived from --global-batch-size")
+           .unset_is("32; train: or derived from --global-batch-size")
            .within(1, 1 << 20),
        row("global-batch-size", kTrain, "N", "Images per step, over all processes",
            JOB(global_batch_size))

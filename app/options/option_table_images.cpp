@@ -15,7 +15,7 @@ Option classes_row() {
                       "Number of classes, or a FILE with the class names, one per line in label "
                       "order; needed for images from a pipe or with numeric labels",
                       JOB(classes))
-                      .unset_is("the number of classes in the data")
+                      .unset_is("the number of classes in the data; models: 1000")
                       .within(1, 1 << 24)
                       .changes_results(MayDiffer::never, kStartAnew)
                       .of_evaluation();
@@ -41,12 +41,14 @@ void add_splits(std::vector<Option>& table) {
            "may also be train.pack, train.tar, train.rec or files train-* (val/ likewise)",
            JOB(data)),
        row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
-           "Training images (instead of DATA/train): class folders, a packed set, tars, WebDataset "
+           "Training images (instead of DATA/train; prepare: of "
+           "DOWNLOADS/ILSVRC2012_img_train.tar): class folders, a packed set, tars, WebDataset "
            "shards, TFRecords, RecordIO or a manifest; to name several files, give a folder or a "
            "pattern ({000..127}, *)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kAverage | kPrepare, "PATH",
-           "Validation images (instead of DATA/val), in any form that --train accepts",
+           "Validation images (instead of DATA/val; prepare: of DOWNLOADS/ILSVRC2012_img_val.tar), "
+           "in any form that --train accepts",
            JOB(val_dir)),
        row("val-split", kTrain | kEval | kAverage, "FRACTION",
            "Fraction of the training images to hold out for validation, selected by a hash of each "
@@ -60,7 +62,7 @@ void add_splits(std::vector<Option>& table) {
            "File with the classes of unlabeled validation images (pack: images in SOURCE): lines "
            "`NAME CLASS`, LOC_val_solution.csv or ImageNet's devkit; see docs/data.md",
            JOB(val_labels))
-           .unset_is("the class comes with each image"),
+           .unset_is("the class comes with each image; prepare: the devkit in DOWNLOADS"),
        row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
            "ImageNet's devkit, or a text file with a class name and its number on each line",
@@ -92,7 +94,7 @@ void add_reading(std::vector<Option>& table) {
       {row("train-samples", kTrain, "N",
            "Images per epoch, over all processes, if training images come through a pipe",
            JOB(train_samples))
-           .unset_is("counted where possible")
+           .unset_is("none; give this, --steps-per-epoch or --max-steps")
            .at_least(1)
            .of_training()
            .changes_results()

@@ -83,7 +83,8 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            .within(1, 1024),
        row("threads", kRanks | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
-           .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
+           .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores; bench: 1, 2, 4, "
+                     "… up to all cores, and more while the disk limits")
            .within(1, 1024)});
 }
 
@@ -103,7 +104,7 @@ Option kernels_row() {
 }  // namespace
 
 void add_machine(std::vector<Option>& table) {
-  const char* const group = "Where it runs (changes only the speed)";
+  const char* const group = "Where it runs";
   add(table, group,
       {text_choice("device", kRanks | kCommon,
                    "Device; auto: this process's GPU if it has one and the build supports CUDA, "
@@ -134,8 +135,8 @@ void add_machine(std::vector<Option>& table) {
            .within(0, kMaxSeconds)
            .off_is("0"),
        row("lost-host-timeout", kRanks, "SECONDS",
-           "Time without an answer after which a process or host counts as lost; rank 0 then saves "
-           "a checkpoint and the run ends; 0: never",
+           "Time without an answer after which a process or host counts as lost; the run then ends "
+           "(train: rank 0 first saves a checkpoint); 0: never",
            JOB(lost_host_timeout))
            .within(0, kMaxSeconds)
            .off_is("0"),
@@ -322,7 +323,8 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.index)),
        memory_row(
            "shard-size", kPack | kPrepare | kCommon,
-           "Split the output: DEST becomes a folder of files of about this size; 0: one file",
+           "Split the packed set into files of about this size in a folder (pack: DEST; prepare "
+           "--as packs: DEST/train and DEST/val); 0: one file",
            FIELD(pack.shard_bytes)),
        row("overwrite", kPack | kCommon, "", "Replace DEST if it exists and is a packed set",
            FIELD(pack.overwrite)),
@@ -339,9 +341,9 @@ void add_packing(std::vector<Option>& table) {
 
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
-      {row("train", kBench | kCommon, "", "Measure loading for training, with random crops",
-           FIELD(bench.train))
-           .unset_is("on without --eval"),
+      {row("train", kBench | kCommon, "",
+           "Measure loading for training, with random crops, as without --eval",
+           FIELD(bench.train)),
        row("eval", kBench | kCommon, "", "Measure loading for evaluation, with center crops",
            FIELD(bench.eval)),
        choice<data::Resize>("mode", kBench | kCommon,

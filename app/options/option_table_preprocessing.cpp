@@ -55,7 +55,7 @@ void add_resizing(std::vector<Option>& table) {
   add(table, "Data",
       {row("size", kTrain | kBench | kCommon, "PIXELS", "Width and height of training images",
            JOB(size))
-           .unset_is("the model's")
+           .unset_is("the model's; bench: 224")
            .also_called({"img-size"})
            .within(32, 4096)
            .changes_results()
@@ -77,7 +77,7 @@ void add_resizing(std::vector<Option>& table) {
            .changes_results(),
        row("val-size", kRun | kAverage | kBench, "PIXELS", "Width and height of evaluation images",
            JOB(val_size))
-           .unset_is("the model's own; train: --size if given")
+           .unset_is("the model's own; train: --size if given; bench: 224")
            .within(32, 4096)
            .changes_results()
            .replaced_by("size")

@@ -7,7 +7,7 @@ namespace shoal::app {
 void add_results(std::vector<Option>& table) {
   add(table, "Results",
       {row("output", kEval | kCommon, "DIR",
-           "Folder for evaluation.json: confusion matrix, calibration, figures of each class, "
+           "Folder for evaluation.json: confusion matrix, calibration, metrics of each class, "
            "images with the highest losses",
            FIELD(eval.output))
            .unset_is("none"),

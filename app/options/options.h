@@ -49,7 +49,7 @@ struct EvalOptions {
   std::string real_labels;     // file with several correct labels per image; empty: none
   std::string subset = "all";  // classes that the model may predict: all, data, or a file of names
   int64_t suspects = 0;        // number of images to print whose labels may be wrong
-  bool details = false;        // print figures of each class, confusions and calibration
+  bool details = false;        // print metrics of each class, confusions and calibration
 };
 
 // Options of `report`.

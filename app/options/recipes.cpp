@@ -103,7 +103,7 @@ const std::vector<Recipe>& recipes() {
         {"dropout", "0.2"},
         {"drop-path", "0.2"}}},
       {"resnet50",
-       "ResNet-50, published at 76.1 % (with weight decay on batch norm too)",
+       "ResNet-50; its authors reached 76.1 %, with weight decay on batch norm too (not in shoal)",
        "PyTorch examples, imagenet/main.py",
        {{"model", "resnet50"},
         {"size", "224"},
@@ -133,8 +133,9 @@ const std::vector<Recipe>& recipes() {
         {"epochs", "90"},
         {"batch-size", "256"}}},
       {"smddp_efficientnet",
-       "defaults of the SMDDP example's EfficientNet (decay in steps instead of smooth); used if "
-       "--lr_init, --max_epochs or --train_batch_size is given",
+       "defaults of the SMDDP example's EfficientNet (learning rate drops by 3 % every 2.4 "
+       "epochs); "
+       "used if --lr_init, --max_epochs or --train_batch_size is given",
        "SMDDP examples and NVIDIA DeepLearningExamples, TensorFlow EfficientNet, command line",
        {{"model", "efficientnet_b0"},
         {"optimizer", "rmsprop"},

@@ -66,7 +66,7 @@ class Ring {
     Worker::Result sum;        // over the finished rows
     std::exception_ptr error;  // of the first row, by index, that failed
     int32_t error_index = 0;   // index of this row
-    int64_t rows_made = 0;     // number of rows before the end of the stream; all for datasets
+    int64_t rows_made = 0;     // rows that have an image: all, unless a stream ends in the batch
   };
   // The batches of an epoch. Batches are numbered across epochs: batch i of this epoch has the
   // number origin + i; `end` is the number after its last batch.

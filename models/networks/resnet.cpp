@@ -7,7 +7,7 @@
 namespace shoal::models {
 namespace {
 
-constexpr int64_t kSize = 224, kEvalResize = 256;  // pixels; the size for training and evaluation
+constexpr int64_t kSize = 224, kEvalResize = 256;  // pixels: input; short side before the crop
 
 // A residual block: two 3×3 convolutions, or a bottleneck of 1×1, 3×3 and 1×1 convolutions whose
 // output has 4 times as many channels. The last batch norm adds the shortcut and applies the ReLU.

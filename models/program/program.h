@@ -2,9 +2,10 @@
 // The fused training step of a network on the CPU, in float32: forward and backward without
 // autograd and without allocations. executor.h defines what it computes.
 //
-// Batch norm, activation and squeeze-excite's gate are applied while their consumer loads a
-// convolution's output, so memory holds only outputs of convolutions and of blocks. Results repeat
-// bit for bit for a fixed number of threads (ops/fused/fused.h). Torch-free. Not thread-safe.
+// The operation that reads a convolution's output applies batch norm, activation and the
+// squeeze-excite gate while it loads the values. So memory holds only outputs of convolutions and
+// of blocks. Results repeat bit for bit for a fixed number of threads (ops/fused/fused.h). Torch-free.
+// Not thread-safe.
 
 #include <cstdint>
 #include <vector>

@@ -9,7 +9,7 @@
 namespace shoal::ops::fused {
 namespace {
 
-constexpr int64_t kTileBytes = 200'000;                             // of one tile; in L2
+constexpr int64_t kTileBytes = 200'000;                             // of one tile; fits into L2
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;  // bytes of a depthwise block
 constexpr int64_t kRingMargin = 40;                                 // columns
 
@@ -17,11 +17,11 @@ int64_t depth_of(const Stem& op) {
   return op.kernel * op.kernel * op.in;
 }
 
-// Columns of one row in the three rings of depthwise_backward_loops.h together, at most.
 int64_t input_columns(const Depthwise& op) {
   return std::max(op.width, op.stride * op.out_width) + kRingMargin;
 }
 
+// Columns of one row in the three rings of depthwise_backward_loops.h together, at most.
 int64_t all_columns(const Depthwise& op) {
   return input_columns(op) + op.width + std::max(op.width, op.out_width) + kRingMargin;
 }

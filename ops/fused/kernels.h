@@ -120,7 +120,8 @@ struct Stem {
   Upstream dy;
 };
 
-// y = x * scale + shift [* mask] [+ skip], in forward. Backward sums dz = dy [* mask].
+// Forward: y = (x * scale + shift) [* mask] [+ skip]. Backward: adds up batch norm's sums of dz and
+// of dz * (x - mean), where dz = dy [* mask].
 struct Join {
   int64_t images, pixels, channels;
   const float* x;
