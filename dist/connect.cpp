@@ -99,6 +99,25 @@ Backend agree_on_backend(const ConnectOptions& options, const Group& group, cons
   return choose_backend(options.backend, gather_text(group, options.gpu), env);
 }
 
+// Requires that each host has equally many ranks, one after another, as hosts, shards and pipes are
+// divided by rank. Every rank throws the same error.
+void require_blocks(const Group& group, const Env& env) {
+  const auto local = gather_number(group, env.local_rank);
+  const auto sizes = gather_number(group, env.local_world_size);
+  for (size_t rank = 0; rank < local.size(); ++rank) {
+    if (sizes[rank] != sizes[0])
+      throw std::runtime_error("the host of rank 0 has " + std::to_string(sizes[0]) +
+                               " processes, but that of rank " + std::to_string(rank) + " has " +
+                               std::to_string(sizes[rank]) +
+                               "; start equally many on every host");
+    if (local[rank] != static_cast<int64_t>(rank) % sizes[0])
+      throw std::runtime_error(
+          "rank " + std::to_string(rank) + " is number " + std::to_string(local[rank]) + " of " +
+          std::to_string(sizes[0]) + " on its host; the ranks of a host must follow one another "
+          "(mpirun --map-by slot, srun --distribution=block)");
+  }
+}
+
 }  // namespace
 
 Communicator connect(const Env& env, const ConnectOptions& options) {
@@ -117,6 +136,7 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
   Opener opener(env, options);
   result.heartbeat = heartbeat();
   result.control = opener.open("control", false);
+  require_blocks(result.control, env);
   result.backend = agree_on_backend(options, result.control, env);
   const bool nccl = result.backend == Backend::nccl;
   if (nccl && !options.nccl)

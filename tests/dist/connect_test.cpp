@@ -73,6 +73,19 @@ TEST_CASE("a missing rank is named with its host") {
       Contains("for rank 1 (localhost), 2 (nosuch.invalid, which has no address yet)"));
 }
 
+TEST_CASE("ranks of a host that do not follow one another are refused on every rank") {
+  test::run_ranks(4, "alternating hosts", [](dist::Env env) {
+    env.local_world_size = 2;
+    env.local_rank = env.rank / 2;
+    REQUIRE_THROWS_WITH(dist::connect(env), Contains("rank 1 is number 0 of 2 on its host"));
+  });
+  test::run_ranks(3, "uneven hosts", [](dist::Env env) {
+    env.local_world_size = env.rank < 2 ? 2 : 1;
+    env.local_rank = env.rank % 2;
+    REQUIRE_THROWS_WITH(dist::connect(env), Contains("rank 0 has 2") && Contains("rank 2 has 1"));
+  });
+}
+
 TEST_CASE("a master whose name does not resolve is named") {
   auto env = dist::for_local_worker(2, 1, dist::free_port());
   env.local_world_size = 1;

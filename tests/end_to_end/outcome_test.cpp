@@ -263,7 +263,7 @@ TEST_CASE("a dry run checks everything and writes nothing") {
   CHECK(tried.exit_code == 0);
   CHECK(tried.out.empty());
   CHECK_THAT(tried.err, Contains("memory ") && Contains("GB per checkpoint") &&
-                            Contains("10 images") && Contains("classes=3"));
+                            Contains("over 10 images") && Contains("classes=3"));
   CHECK_FALSE(fs::exists(run.output()));
 
   REQUIRE(run().exit_code == 0);

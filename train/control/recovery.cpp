@@ -54,12 +54,8 @@ void Recovery::roll_back(int64_t spike) {
   // The checkpoint must be from before the step that precedes the spike, because that step may
   // already have damaged the weights.
   const auto found = checkpoint_before(trouble_start - 1, store_, communicator_.main);
-  if (found) trainer_.load(found->data);
-  losses_.rearm();
-  position_.rollbacks = rollbacks;
-  position_.trouble_start = trouble_start;
-  position_.rollback_due = 0;
   if (!found) {
+    position_.rollback_due = 0;
     if (communicator_.rank() == 0)
       log::warning(
           strf("cannot roll back: there is no checkpoint from before step %lld. The run continues; "
@@ -67,6 +63,11 @@ void Recovery::roll_back(int64_t spike) {
                static_cast<long long>(spike)));
     return;
   }
+  trainer_.load(found->data);
+  losses_.rearm();
+  position_.rollback_due = 0;
+  position_.rollbacks = rollbacks;
+  position_.trouble_start = trouble_start;
   const int64_t from = found->data.integer("step");
   position_.skip_until = position_.step + (again ? int64_t{1} << (rollbacks - 1) : 0);
   reporter_.event({"rollback",

@@ -6,10 +6,9 @@ namespace shoal::train {
 
 data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
-  // --balance counts classes over exactly the images that an epoch's steps use, so the loader must
-  // know how many these are.
-  if (train && (job.ranks_have_own_images() || job.balance > 0))
-    options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
+  // Exactly the images that an epoch's steps use. --balance counts classes over them, and the loader
+  // may begin the next epoch after them.
+  if (train && !job.open_ended) options.batches = job.steps_per_epoch * job.accumulate;
   options.hosts = job.world_size / job.local_world_size;
   if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;
   options.hosts = 1;  // the loader sees only this host's images

@@ -105,7 +105,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
   val_loader.start_epoch(0);
   if (const data::Batch* batch = val_loader.next())
     result.evaluation = evaluate_batch(trainer.model(), trainer.compute_type(), *batch).meter;
-  reduce(communicator.main, {&result.step, &result.evaluation});
+  reduce(communicator.main, {&result.evaluation});
   result.peak_bytes = largest(communicator.main, peak_memory());
   result.peak_gpu_bytes = largest(communicator.main, peak_gpu_memory(job));
   return result;

@@ -1,6 +1,6 @@
 // The training loop: epochs, evaluation, checkpoints, stopping. Trainer::step makes one step:
-// batches → forward → loss → backward (which averages the gradients over ranks) → commit of
-// optimizer, statistics and averaged weights → metrics. Decisions that depend on time or signals
+// batches → forward → loss → backward (which averages the gradients over ranks) → metrics of all
+// ranks → commit of optimizer, statistics and averaged weights. Decisions that depend on time or signals
 // use the control message that all ranks exchange once per step. So every rank makes the same
 // decision at the same step.
 
@@ -155,11 +155,11 @@ bool Run::train_step(double start) {
           ? learning_rate_at(job_.schedule, run_.time.progress(position_.step), job_.epochs)
           : learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
   run_.trainer.set_epoch(position_.epoch);
-  StepResult step = position_.step < position_.skip_until
-                        ? run_.trainer.skip(*train_loader_)
-                        : run_.trainer.step(*train_loader_, position_.step, lr,
-                                            job_.progression.strength(position_.epoch));
-  if (!step.finite) require_images(step.loader_failure);
+  const bool skip = position_.step < position_.skip_until;
+  StepResult step = skip ? run_.trainer.skip(*train_loader_)
+                         : run_.trainer.step(*train_loader_, position_.step, lr,
+                                             job_.progression.strength(position_.epoch));
+  if (skip || !step.finite) require_images(step.loader_failure);
   position_.lr = lr;
   step.data_seconds += waited;
   position_.epoch_sum.add(step.meter);

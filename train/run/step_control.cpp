@@ -13,6 +13,7 @@ StepControl::StepControl(const RunContext& run, dist::ControlChannel& control, R
     : run_(run), control_(control), recovery_(recovery), checkpoints_(checkpoints) {}
 
 int StepControl::exchange(const Meter& step, int64_t unreadable) {
+  const bool save = handle_loss(step);  // first, because the exchange may find a lost peer
   const dist::ControlMessage previous = control_.collect();
   dist::ControlMessage message;
   message.stop_signal = stop_signal();
@@ -23,7 +24,7 @@ int StepControl::exchange(const Meter& step, int64_t unreadable) {
   if (run_.leader() && run_.job.time_budget > 0)
     message.trained_ms = std::llround(1e3 * run_.time.trained(now()));
   control_.post(message);
-  return apply(previous, run_.position.step - 1, handle_loss(step));
+  return apply(previous, run_.position.step - 1, save);
 }
 
 // Returns whether a checkpoint should be saved.

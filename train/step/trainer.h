@@ -64,7 +64,8 @@ class Trainer {
   using ShowImages = std::function<void(const at::Tensor& images, const Normalization&)>;
   void show_next_images(ShowImages show) { show_images_ = std::move(show); }
 
-  // Takes the batches of one step from `loader` without training on them. Call on every rank.
+  // Takes the batches of one step from `loader` without training on them. Call on every rank. Sets
+  // only `meter`, data_seconds and loader_failure.
   StepResult skip(data::Loader& loader);
 
   // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.

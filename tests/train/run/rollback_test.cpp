@@ -60,6 +60,29 @@ TEST_CASE("a rollback that finds only a damaged checkpoint is due in the resumed
   CHECK(position.skip_until == kSpike + 1);
 }
 
+TEST_CASE("without a checkpoint to roll back to, the run continues, however long the loss is high") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job =
+      test::job_in(folder.path(), [](Job& j) { j.on_spike = OnSpike::rollback; });
+  dist::Communicator alone = dist::connect(dist::single_process());
+  Trainer trainer(job, alone);
+  fs::create_directories(job.output);
+  CheckpointStore store = checkpoint_store(job.checkpoint_dir, 20);
+  store.open_for_writing();
+  Position position;
+  {
+    Reporter reporter(job, 0, 0);
+    Recovery recovery(job, trainer, store, alone, reporter, position);
+    for (int64_t step = 1; step <= 60; ++step) {
+      position.step = step;
+      recovery.add_loss(with_loss(step < 20 ? 1 : 100), step);
+    }
+  }
+  CHECK(position.rollback_due == 0);
+  CHECK(position.rollbacks == 0);
+  CHECK(test::history_of(job) == test::Rows{"loss_spike 20"});
+}
+
 TEST_CASE("the last step's metrics of an older checkpoint are kept for the loss watch") {
   CheckpointData data;
   write_position({}, data);

@@ -8,6 +8,8 @@
 #include "run_support.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"
+#include "train/job/rank_loader_options.h"
+#include "train/step/trainer.h"
 #include "train/weights/checkpoint_file.h"
 
 using namespace shoal;
@@ -202,6 +204,17 @@ TEST_CASE("training images that vanish end the run after the state before is sav
   REQUIRE(steps_of(job) == Steps{4, 3});
   REQUIRE(checkpoints_of(job)[0].checksum == checkpoints_of(whole)[1].checksum);
   REQUIRE(summary_of(job).at("step") == 4);
+}
+
+TEST_CASE("images that vanish while they are skipped are reported, not thrown") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  dist::Communicator alone = dist::connect(dist::single_process());
+  Trainer trainer(job, alone);
+  const auto images = std::make_shared<VanishingImages>(synthetic_images(12), 0);
+  data::Loader loader(images, rank_loader_options(job, 0, true));
+  loader.start_epoch(0);
+  CHECK(trainer.skip(loader).loader_failure);
 }
 
 TEST_CASE("training images that vanish for one rank end all ranks, saved", "[slow]") {
