@@ -25,7 +25,7 @@ std::string value_text(const OnnxSummary::Value& value) {
 std::vector<std::string> class_names(const OnnxSummary& model) {
   for (const auto& [key, value] : model.metadata)
     if (key == kClassNames)
-      if (const Json names = Json::parse(value, nullptr, /*allow_exceptions=*/false);
+      if (const Json names = parse_json<Json>(value);
           names.is_array() &&
           std::ranges::all_of(names, [](const Json& name) { return name.is_string(); }))
         return names.get<std::vector<std::string>>();

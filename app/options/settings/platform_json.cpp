@@ -29,6 +29,8 @@ nlohmann::json parse_platform_json(const std::string& path, const std::string& t
             : error.byte > text.size() ? "it ends too early"
                                        : "it is damaged at byte " + std::to_string(error.byte) +
                                              " of " + std::to_string(text.size());
+  } catch (const nlohmann::json::out_of_range&) {
+    where = "it contains a number that is too large";
   }
   throw UserError(path + " must be a JSON object, but " + where + "; correct it");
 }

@@ -88,6 +88,9 @@ TEST_CASE("an error names the file or variable that is not a JSON object") {
                                                Contains("ends too early"));
   CHECK_THROWS_WITH(gathered("{\"lr\": x}"), Contains("/base/input/config/hyperparameters.json") &&
                                                  Contains("damaged at byte"));
+  CHECK_THROWS_AS(gathered("{\"lr\": 1e999}"), UserError);
+  CHECK_THROWS_WITH(gathered("{\"lr\": 1e999}"),
+                    Contains("hyperparameters.json") && Contains("too large"));
   CHECK_THROWS_WITH(gathered("[1]"), Contains("hyperparameters.json") && Contains("array"));
   CHECK_THROWS_WITH(gathered("{}", {{"SM_HPS", "{broken"}}),
                     Contains("SM_HPS must be a JSON object"));
