@@ -1,10 +1,17 @@
-# cpack makes a .deb and a .tar.gz with the programs and LibTorch's libraries:
+# cpack makes a .deb and a .tar.gz with the programs and all libraries that they need, except those
+# of the C and C++ compiler, so that they run on newer distributions, too:
 #
 #   SHOAL_CUDA=OFF scripts/build && (cd build/release && cpack)
 #
-# In a build with the CUDA plug-in, they also contain its libraries. The programs find LibTorch
-# relative to their own folder (CMAKE_INSTALL_RPATH). The .deb depends on Debian's packages for the
-# other libraries; with the .tar.gz, install them as docs/training.md says.
+# In a build with the CUDA plug-in, they also contain its libraries. The programs find the libraries
+# relative to their own folder (CMAKE_INSTALL_RPATH). OpenCV's imgcodecs, which images other than
+# JPEG need, is not included, because its 130 libraries take 185 MB.
+if(NOT SKBUILD)
+  install(RUNTIME_DEPENDENCY_SET programs
+    PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|util|resolv|stdc\\+\\+|gcc_s)\\.so" "^ld-linux"
+                        "^lib(torch_cpu|c10|gomp|cudart|cupti)[.-]"
+    DESTINATION lib/shoal/libraries COMPONENT libraries)
+endif()
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack packs what is built, and builds no tests
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME shoal)
@@ -17,7 +24,6 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-# Keep equal to the lists in the Dockerfile and docs/training.md, except for what every Debian has.
-set(CPACK_DEBIAN_PACKAGE_DEPENDS
-  "ca-certificates, libc6, libcpp-httplib0.11, libcurl4, libgcc-s1, libjpeg62-turbo, libopencv-imgcodecs406, libopencv-imgproc406, libspdlog1.10, libssl3, libstdc++6, zlib1g")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "ca-certificates, libc6 (>= 2.36), libgcc-s1 (>= 12), libstdc++6 (>= 12)")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libopencv-imgcodecs406)
 include(CPack)

@@ -80,7 +80,8 @@ target_link_libraries(lt::torch INTERFACE lt::torch_cpu lt::c10)
 include(${CMAKE_CURRENT_LIST_DIR}/Cuda.cmake)
 
 # The installed tree has torch/ and nvidia/ side by side, as LibTorch's own RPATH requires.
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib/shoal/torch/lib" "$ORIGIN/torch/lib")
+# libraries/ is in packages only (Package.cmake).
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib/shoal/torch/lib" "$ORIGIN/../lib/shoal/libraries" "$ORIGIN/torch/lib")
 if(SKBUILD)  # site-packages contains shoal/bin and torch/lib
   set(CMAKE_INSTALL_RPATH "$ORIGIN/../../torch/lib")
 endif()

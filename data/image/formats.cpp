@@ -36,13 +36,15 @@ std::string imgcodecs_path() {
 [[noreturn]] void fail_missing(const std::string& reason) {
   throw MissingLibrary(
       "PNG, WebP, BMP and TIFF images need OpenCV's imgcodecs library; install it (Debian and "
-      "Ubuntu: package libopencv-imgcodecs-dev): " +
+      "Ubuntu: package libopencv-imgcodecs406): " +
       reason);
 }
 
 Decode open_decoder() {
   const std::string path = imgcodecs_path();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)  // a package of shoal contains the core library, but not this one
+    library = dlopen(path.substr(path.rfind('/') + 1).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fail_missing(dlerror());
   void* symbol = dlsym(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi");
   if (symbol == nullptr) fail_missing("there is no cv::imdecode in " + path);
