@@ -108,13 +108,12 @@ void require_blocks(const Group& group, const Env& env) {
     if (sizes[rank] != sizes[0])
       throw std::runtime_error("the host of rank 0 has " + std::to_string(sizes[0]) +
                                " processes, but that of rank " + std::to_string(rank) + " has " +
-                               std::to_string(sizes[rank]) +
-                               "; start equally many on every host");
+                               std::to_string(sizes[rank]) + "; start equally many on every host");
     if (local[rank] != static_cast<int64_t>(rank) % sizes[0])
-      throw std::runtime_error(
-          "rank " + std::to_string(rank) + " is number " + std::to_string(local[rank]) + " of " +
-          std::to_string(sizes[0]) + " on its host; the ranks of a host must follow one another "
-          "(mpirun --map-by slot, srun --distribution=block)");
+      throw std::runtime_error("rank " + std::to_string(rank) + " is number " +
+                               std::to_string(local[rank]) + " of " + std::to_string(sizes[0]) +
+                               " on its host; the ranks of a host must follow one another "
+                               "(mpirun --map-by slot, srun --distribution=block)");
   }
 }
 

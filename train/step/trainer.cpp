@@ -142,9 +142,8 @@ const data::Batch& Trainer::next_or_blank(data::Loader& loader, StepResult& resu
 StepResult Trainer::skip(data::Loader& loader) {
   StepResult result;
   for (int64_t m = 0; m < job_.accumulate; ++m)
-    result.meter.skipped +=
-        static_cast<double>(communicator_.size() * next_or_blank(loader, result).count /
-                            job_.mix.images_per_row());
+    result.meter.skipped += static_cast<double>(
+        communicator_.size() * next_or_blank(loader, result).count / job_.mix.images_per_row());
   return result;
 }
 

@@ -60,7 +60,8 @@ TEST_CASE("a rollback that finds only a damaged checkpoint is due in the resumed
   CHECK(position.skip_until == kSpike + 1);
 }
 
-TEST_CASE("without a checkpoint to roll back to, the run continues, however long the loss is high") {
+TEST_CASE(
+    "without a checkpoint to roll back to, the run continues, however long the loss is high") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job =
       test::job_in(folder.path(), [](Job& j) { j.on_spike = OnSpike::rollback; });
