@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 
@@ -44,19 +45,14 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
   return words;
 }
 
-// Replaces each pair of braces by each of its alternatives. Adds the resulting texts to `names`.
+// Calls `visit` with each text that replaces each pair of braces by one of its alternatives.
 void expand_braces(const std::string& text, const std::string& pattern,
-                   std::vector<std::string>& names) {
+                   const std::function<void(const std::string&)>& visit) {
   const size_t open = text.find('{');
   const size_t close = open == std::string::npos ? open : text.find('}', open);
-  if (close == std::string::npos) {
-    if (names.size() >= kMaxNames)
-      throw std::invalid_argument(pattern + " names more than a million files");
-    names.push_back(text);
-    return;
-  }
+  if (close == std::string::npos) return visit(text);
   for (const std::string& word : alternatives(text.substr(open + 1, close - open - 1), pattern))
-    expand_braces(text.substr(0, open) + word + text.substr(close + 1), pattern, names);
+    expand_braces(text.substr(0, open) + word + text.substr(close + 1), pattern, visit);
 }
 
 bool has_wildcard(const std::string& text) {
@@ -82,10 +78,11 @@ bool is_pattern(const std::string& text) {
 }
 
 std::vector<std::string> expand_pattern(const std::string& pattern) {
-  std::vector<std::string> names, paths;
-  expand_braces(pattern, pattern, names);
-  size_t searches = 0;
-  for (const std::string& name : names) {
+  std::vector<std::string> paths;
+  size_t names = 0, searches = 0;
+  expand_braces(pattern, pattern, [&](const std::string& name) {
+    if (++names > kMaxNames)
+      throw std::invalid_argument(pattern + " names more than a million files");
     if (has_wildcard(name) && !fs::exists(name)) {
       if (++searches > kMaxSearches)
         throw std::invalid_argument(pattern +
@@ -99,7 +96,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
     } else {
       throw std::invalid_argument("the file " + name + " of " + pattern + " does not exist");
     }
-  }
+  });
   if (paths.empty()) throw std::invalid_argument("no file matches " + pattern);
   return paths;
 }
