@@ -24,7 +24,7 @@ int print(std::string text) {
 
 std::string overview() {
   std::string text = std::string("shoal ") + kVersion +
-                     ": trains image classifiers (EfficientNet, ResNet)\n\n"
+                     ": trains image classifiers (EfficientNet, MobileNetV3, ResNet)\n\n"
                      "Usage: shoal COMMAND [options]\n\n";
   for (const CommandRow& row : commands())
     text += "  " + row.name + std::string(12 - row.name.size(), ' ') + row.summary + "\n";

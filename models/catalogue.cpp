@@ -5,6 +5,8 @@
 
 #include "base/nearest.h"
 #include "models/networks/efficientnet.h"
+#include "models/networks/efficientnet_v2.h"
+#include "models/networks/mobilenet_v3.h"
 #include "models/networks/resnet.h"
 
 namespace shoal::models {
@@ -15,14 +17,20 @@ struct Entry {
   std::function<Network(const ModelOptions&)> make;
 };
 
+template <class Row>
+void add(std::vector<Entry>& list, const std::vector<Row>& rows,
+         Network (*make)(const Row&, const ModelOptions&)) {
+  for (const Row& row : rows)
+    list.push_back({row.name, [&row, make](const auto& options) { return make(row, options); }});
+}
+
 const std::vector<Entry>& table() {
   static const std::vector<Entry> entries = [] {
     std::vector<Entry> list;
-    for (const EfficientNetRow& row : efficientnets())
-      list.push_back(
-          {row.name, [&row](const auto& options) { return efficientnet(row, options); }});
-    for (const ResNetRow& row : resnets())
-      list.push_back({row.name, [&row](const auto& options) { return resnet(row, options); }});
+    add(list, efficientnets(), efficientnet);
+    add(list, efficientnets_v2(), efficientnet_v2);
+    add(list, mobilenets_v3(), mobilenet_v3);
+    add(list, resnets(), resnet);
     return list;
   }();
   return entries;

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/hardswish.h>
 #include <ATen/ops/hardtanh.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/mean.h>
@@ -53,6 +54,8 @@ at::Tensor activate(const at::Tensor& x, ops::Activation activation) {
       return at::hardtanh(x, 0, 6);
     case ops::Activation::silu:
       return at::silu(x);
+    case ops::Activation::hard_swish:
+      return at::hardswish(x);
   }
   return x;
 }
@@ -127,17 +130,21 @@ struct Executor::Step {
         weight(n.weight), weight(n.weight + 1), b.running_mean, b.running_var, b.pending, n.eps,
         n.momentum};
     const bool training = self.training_ && !b.fixed;
-    if (!residual.defined() || !self.training_ || n.drop <= 0)
+    const bool drops = self.training_ && n.drop > 0;
+    if (!residual.defined() || !(drops || n.adds_last))
       return batch_norm_activation(x, residual, state, n.activation, training, context);
-    const at::Tensor y =
-        batch_norm_activation(x, {}, state, ops::Activation::none, training, context);
+    const ops::Activation before = n.adds_last ? n.activation : ops::Activation::none;
+    const ops::Activation after = n.adds_last ? ops::Activation::none : n.activation;
+    const at::Tensor y = batch_norm_activation(x, {}, state, before, training, context);
+    if (!drops) return activate(residual + y, after);
     const at::Tensor kept = row_mask(y, n.drop, n.mask_layer, context);
-    return activate(add_scaled(residual, y, kept), n.activation);
+    return activate(add_scaled(residual, y, kept), after);
   }
 
   at::Tensor operator()(const SqueezeExcite& s) const {
     return squeeze_excite(
-        x, {weight(s.weight), weight(s.weight + 1), weight(s.weight + 2), weight(s.weight + 3)});
+        x, {weight(s.weight), weight(s.weight + 1), weight(s.weight + 2), weight(s.weight + 3)},
+        s.hard);
   }
 
   at::Tensor operator()(const MaxPool& p) const {
@@ -145,14 +152,19 @@ struct Executor::Step {
   }
 
   at::Tensor operator()(const PooledFeatures& p) const {
-    const at::Tensor pooled = at::mean(x, {2, 3}, /*keepdim=*/false, statistics_dtype(x));
-    const double dropout = dropout_rate(p.dropout, context);
-    if (!self.training_ || dropout <= 0) return pooled;
-    return pooled * element_mask(pooled, dropout, p.mask_layer, context);
+    return dropped(at::mean(x, {2, 3}, /*keepdim=*/false, statistics_dtype(x)), p.dropout,
+                   p.mask_layer);
   }
 
   at::Tensor operator()(const Linear& l) const {
-    return at::addmm(weight(l.weight + 1), x, weight(l.weight).t());
+    const at::Tensor y = at::addmm(weight(l.weight + 1), x, weight(l.weight).t());
+    return dropped(activate(y, l.activation), l.dropout, l.mask_layer);
+  }
+
+  at::Tensor dropped(const at::Tensor& y, double dropout, uint64_t mask_layer) const {
+    const double rate = dropout_rate(dropout, context);
+    if (!self.training_ || rate <= 0) return y;
+    return y * element_mask(y, rate, mask_layer, context);
   }
 };
 

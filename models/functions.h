@@ -71,9 +71,11 @@ struct SqueezeExciteWeights {
   const at::Tensor &weight2, &bias2;  // C×S×1×1, C
 };
 
-// Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). The two small layers compute in
-// the dtype of their weights: float32, or float64 if x has it.
-at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& weights);
+// Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))), or SqueezeExcite's `hard` form
+// (network.h). The two small layers compute in the dtype of their weights: float32, or float64 if x
+// has it.
+at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& weights,
+                          bool hard = false);
 
 struct Labels {
   at::Tensor a;       // int32, N

@@ -9,26 +9,32 @@ struct Describe {
     text += std::to_string(c.kernel) + "x" + std::to_string(c.kernel);
     return c.stride > 1 ? text + "/" + std::to_string(c.stride) : text;
   }
-  std::string operator()(const Norm& n) const {
-    switch (n.activation) {
-      case ops::Activation::none:
-        return "norm";
-      case ops::Activation::relu:
-        return "norm relu";
-      case ops::Activation::relu6:
-        return "norm relu6";
-      case ops::Activation::silu:
-        return "norm silu";
-    }
-    return "norm";
+  std::string operator()(const Norm& n) const { return activated("norm", n.activation); }
+  std::string operator()(const SqueezeExcite& s) const {
+    return s.hard ? "hard squeeze-excite" : "squeeze-excite";
   }
-  std::string operator()(const SqueezeExcite&) const { return "squeeze-excite"; }
   std::string operator()(const MaxPool& p) const {
     return "max pool " + std::to_string(p.kernel) + "x" + std::to_string(p.kernel) + "/" +
            std::to_string(p.stride);
   }
   std::string operator()(const PooledFeatures&) const { return "average pool"; }
-  std::string operator()(const Linear&) const { return "linear"; }
+  std::string operator()(const Linear& l) const { return activated("linear", l.activation); }
+
+  static std::string activated(const std::string& layer, ops::Activation activation) {
+    switch (activation) {
+      case ops::Activation::none:
+        return layer;
+      case ops::Activation::relu:
+        return layer + " relu";
+      case ops::Activation::relu6:
+        return layer + " relu6";
+      case ops::Activation::silu:
+        return layer + " silu";
+      case ops::Activation::hard_swish:
+        return layer + " hard swish";
+    }
+    return layer;
+  }
 };
 
 }  // namespace

@@ -61,8 +61,9 @@ struct Convolution {  // without bias
   Padding padding;
 };
 
-// y = activation(batch_norm(x) [+ residual]). The residual is the second input. In training, `drop`
-// is the probability to drop an image's x (stochastic depth); mask_layer: see masks.h.
+// y = activation(batch_norm(x) [+ residual]), or activation(batch_norm(x)) + residual if
+// `adds_last`. The residual is the second input. In training, `drop` is the probability to drop an
+// image's x (stochastic depth); mask_layer: see masks.h.
 struct Norm {
   int weight;      // the bias follows it
   int statistics;  // index into Network::statistics
@@ -70,11 +71,14 @@ struct Norm {
   double eps, momentum;
   double drop = 0;
   uint64_t mask_layer = 0;
+  bool adds_last = false;
 };
 
-// y = x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))).
+// y = x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). `hard`: with relu instead of silu, and
+// relu6(z + 3) / 6 instead of sigmoid(z).
 struct SqueezeExcite {
   int weight;  // fc1's weight; its bias, fc2's weight and bias follow
+  bool hard = false;
 };
 
 struct MaxPool {
@@ -87,8 +91,12 @@ struct PooledFeatures {
   uint64_t mask_layer;
 };
 
+// With an activation, and dropout in training.
 struct Linear {
   int weight;  // the bias follows it
+  ops::Activation activation = ops::Activation::none;
+  double dropout = 0;
+  uint64_t mask_layer = 0;
 };
 
 using Operation = std::variant<Convolution, Norm, SqueezeExcite, MaxPool, PooledFeatures, Linear>;

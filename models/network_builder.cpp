@@ -1,5 +1,6 @@
 #include "models/network_builder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -15,6 +16,11 @@ int64_t ceil_div(int64_t a, int64_t b) {
 }
 
 }  // namespace
+
+int64_t multiple_of_8(double channels) {
+  const int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(channels + 4) / 8 * 8);
+  return static_cast<double>(rounded) < 0.9 * channels ? rounded + 8 : rounded;
+}
 
 NetworkBuilder::NetworkBuilder(int64_t channels, int64_t side, const NormOptions& norm)
     : images_{channels, side, side}, norm_(norm) {}
@@ -80,7 +86,13 @@ int NetworkBuilder::norm(const std::string& name, int input, ops::Activation act
   return norm(name, input, state);
 }
 
-int NetworkBuilder::squeeze_excite(const std::string& name, int input, int64_t squeezed) {
+int NetworkBuilder::conv_norm(const std::string& name, int input, const ConvolutionOptions& options,
+                              ops::Activation activation) {
+  return norm(name + ".1", convolution(name + ".0", input, options), activation);
+}
+
+int NetworkBuilder::squeeze_excite(const std::string& name, int input, int64_t squeezed,
+                                   bool hard) {
   const int64_t channels = shape(input).channels;
   const auto fc = [&](const char* part, int64_t in, int64_t out) {
     const Init init{Init::Kind::normal, std::sqrt(2 / static_cast<double>(out))};
@@ -93,7 +105,7 @@ int NetworkBuilder::squeeze_excite(const std::string& name, int input, int64_t s
   return add({name,
               {input},
               shape(input),
-              SqueezeExcite{weight},
+              SqueezeExcite{weight, hard},
               2 * static_cast<double>(channels * squeezed)});
 }
 
@@ -110,14 +122,17 @@ int NetworkBuilder::pooled_features(int input, double dropout) {
       {"", {input}, {shape(input).channels, 1, 1}, PooledFeatures{dropout, next_mask_layer()}});
 }
 
-int NetworkBuilder::linear(const std::string& name, int input, int64_t out, LinearInit init) {
+int NetworkBuilder::linear(const std::string& name, int input, int64_t out, LinearInit init,
+                           Linear layer) {
+  constexpr double kSmall = 0.01;
   const int64_t in = shape(input).channels;
   const bool by_inputs = init == LinearInit::by_inputs;
   const double bound = 1 / std::sqrt(static_cast<double>(by_inputs ? in : out));
   const Init uniform{Init::Kind::uniform, bound};
-  const int weight = parameter(name + ".weight", {out, in}, uniform, /*decays=*/true);
+  const Init of_weight = init == LinearInit::small ? Init{Init::Kind::normal, kSmall} : uniform;
+  layer.weight = parameter(name + ".weight", {out, in}, of_weight, /*decays=*/true);
   parameter(name + ".bias", {out}, by_inputs ? uniform : Init{}, /*decays=*/false);
-  return add({name, {input}, {out, 1, 1}, Linear{weight}, static_cast<double>(in * out)});
+  return add({name, {input}, {out, 1, 1}, layer, static_cast<double>(in * out)});
 }
 
 Network NetworkBuilder::finish(ModelInfo info) {

@@ -22,7 +22,12 @@ struct NormOptions {
   double eps = 1e-5, momentum = 0.1;
 };
 
-enum class LinearInit { by_inputs, by_outputs };
+// Weight and bias. by_inputs (PyTorch's default): both uniform in ±1/sqrt(in). by_outputs: weight
+// uniform in ±1/sqrt(out), bias 0. small: weight from Normal(0, 0.01), bias 0.
+enum class LinearInit { by_inputs, by_outputs, small };
+
+// Rounds a number of channels to a multiple of 8, at least 90 % of it.
+int64_t multiple_of_8(double channels);
 
 class NetworkBuilder {
  public:
@@ -40,13 +45,15 @@ class NetworkBuilder {
   // `state`: from norm_state(), completed by the caller. `residual`: a node, or empty.
   int norm(const std::string& name, int input, const Norm& state, std::optional<int> residual = {});
   int norm(const std::string& name, int input, ops::Activation activation);
+  // Adds a convolution "NAME.0" and its batch norm "NAME.1" with an activation.
+  int conv_norm(const std::string& name, int input, const ConvolutionOptions& options,
+                ops::Activation activation);
   // fc1 and fc2 are stored as 1×1 convolutions.
-  int squeeze_excite(const std::string& name, int input, int64_t squeezed);
+  int squeeze_excite(const std::string& name, int input, int64_t squeezed, bool hard = false);
   int max_pool(int input, const MaxPool& pool);
   int pooled_features(int input, double dropout);
-  // by_inputs (PyTorch's default): weight and bias uniform in ±1/sqrt(in). by_outputs: weight
-  // uniform in ±1/sqrt(out), bias 0.
-  int linear(const std::string& name, int input, int64_t out, LinearInit init);
+  // `layer`: its activation and dropout.
+  int linear(const std::string& name, int input, int64_t out, LinearInit init, Linear layer = {});
 
   // Returns the next index for a layer that draws masks (masks.h). A layer gets the same index
   // whenever the network is built.

@@ -26,8 +26,8 @@ namespace shoal::ops {
 // Element types of activations. Statistics and normalization parameters are float for f32, bf16 and
 // f16, double for f64.
 enum class Type : int { f32, f64, bf16, f16 };
-// relu6: min(max(x, 0), 6).
-enum class Activation : int { none, relu, relu6, silu };
+// relu6: min(max(x, 0), 6). hard_swish: x * relu6(x + 3) / 6.
+enum class Activation : int { none, relu, relu6, silu, hard_swish };
 
 // A slice of the flat buffers (train/step/flat_parameters.h) with its own optimizer settings: one
 // parameter. Offsets are multiples of 16 elements.

@@ -27,19 +27,21 @@ class Check {
              only_reader<Norm>(i);
     }
     if (const auto* norm = operation_at<Norm>(n_, i)) {
-      if (!operation_at<Convolution>(n_, input)) return false;
+      if (!operation_at<Convolution>(n_, input) || norm->adds_last) return false;
       if (!is_join(*norm)) return node.inputs.size() == 1 && readers(i).size() == 1;
       return convolutions_reading(i) == 1 &&
              (node.inputs.size() == 1 || ends_in(node.inputs[1], i));
     }
-    if (operation_at<SqueezeExcite>(n_, i)) {
+    if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
+      if (s->hard) return false;
       const bool read = readers(i).size() == 1 && operation_at<Convolution>(n_, readers(i)[0]) &&
                         operation_at<Convolution>(n_, readers(i)[0])->kernel == 1;
       return deferred(input) && read;
     }
     if (operation_at<PooledFeatures>(n_, i)) return deferred(input) && only_reader<Linear>(i);
-    if (operation_at<Linear>(n_, i))
-      return operation_at<PooledFeatures>(n_, input) && readers(i).empty();
+    if (const auto* l = operation_at<Linear>(n_, i))
+      return operation_at<PooledFeatures>(n_, input) && readers(i).empty() &&
+             l->activation == ops::Activation::none && l->dropout == 0;
     return false;
   }
 

@@ -126,6 +126,9 @@ inline void choose(const NormRows& op, F f) {
     case Activation::silu:
       return op.residual ? f(Norm<S, Activation::silu, true>{})
                          : f(Norm<S, Activation::silu, false>{});
+    case Activation::hard_swish:
+      return op.residual ? f(Norm<S, Activation::hard_swish, true>{})
+                         : f(Norm<S, Activation::hard_swish, false>{});
   }
 }
 

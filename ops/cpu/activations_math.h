@@ -134,6 +134,8 @@ inline Vec activate(Vec z) {
   if (activation == Activation::silu) return z * sigmoid(z).s;
   if (activation == Activation::relu) return z <= 0.0f ? fill(0) : z;  // NaN stays NaN
   if (activation == Activation::relu6) return z <= 0.0f ? fill(0) : z >= 6.0f ? fill(6) : z;
+  if (activation == Activation::hard_swish)
+    return z <= -3.0f ? fill(0) : z >= 3.0f ? z : z * multiply_add(z, fill(1 / 6.0f), fill(0.5f));
   return z;
 }
 
@@ -146,6 +148,10 @@ inline Vec chain(Vec z, Vec dy) {
   }
   if (activation == Activation::relu) return z <= 0.0f ? fill(0) : dy;
   if (activation == Activation::relu6) return z <= 0.0f ? fill(0) : z >= 6.0f ? fill(0) : dy;
+  if (activation == Activation::hard_swish) {
+    const Vec slope = multiply_add(z, fill(1 / 3.0f), fill(0.5f));
+    return z <= -3.0f ? fill(0) : z >= 3.0f ? dy : dy * slope;
+  }
   return dy;
 }
 

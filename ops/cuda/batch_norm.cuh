@@ -15,6 +15,7 @@ SHOAL_BOTH V activate(Activation activation, V z) {
   if (activation == Activation::relu) return z <= 0 ? V(0) : z;  // NaN stays NaN
   if (activation == Activation::relu6) return z <= 0 ? V(0) : z >= 6 ? V(6) : z;
   if (activation == Activation::silu) return z / (1 + std::exp(-z));
+  if (activation == Activation::hard_swish) return z <= -3 ? V(0) : z >= 3 ? z : z * (z + 3) / 6;
   return z;
 }
 
@@ -27,6 +28,7 @@ SHOAL_BOTH V slope(Activation activation, V z) {
     const V sigmoid = 1 / (1 + std::exp(-z));
     return sigmoid * (1 + z * (1 - sigmoid));
   }
+  if (activation == Activation::hard_swish) return z <= -3 ? V(0) : z >= 3 ? V(1) : (2 * z + 3) / 6;
   return 1;
 }
 

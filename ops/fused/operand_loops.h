@@ -38,6 +38,8 @@ inline void for_activation(Activation activation, const Work& work) {
       return work(Tag<Activation::relu6>());
     case Activation::silu:
       return work(Tag<Activation::silu>());
+    case Activation::hard_swish:
+      return work(Tag<Activation::hard_swish>());
   }
 }
 

@@ -125,6 +125,8 @@ inline Vec activate(Vec z) {
   if constexpr (activation == Activation::silu) return z * sigmoid(z);
   if constexpr (activation == Activation::relu) return z < 0 ? splat(0) : z;
   if constexpr (activation == Activation::relu6) return z < 0 ? splat(0) : z > 6 ? splat(6) : z;
+  if constexpr (activation == Activation::hard_swish)
+    return z < -3 ? splat(0) : z > 3 ? z : z * multiply_add(z, splat(1 / 6.0f), splat(0.5f));
   return z;
 }
 
@@ -138,6 +140,8 @@ inline Activated activate_both(Vec z) {
   if constexpr (activation == Activation::relu) return {value, z > 0 ? one : zero};
   if constexpr (activation == Activation::relu6)
     return {value, z > 0 ? (z < 6 ? one : zero) : zero};
+  if constexpr (activation == Activation::hard_swish)
+    return {value, z > -3 ? (z < 3 ? multiply_add(z, splat(1 / 3.0f), splat(0.5f)) : one) : zero};
   return {value, one};
 }
 

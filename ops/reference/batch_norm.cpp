@@ -18,6 +18,8 @@ V activate(Activation activation, V z) {
       return z <= 0 ? V(0) : z >= 6 ? V(6) : z;
     case Activation::silu:
       return z / (1 + std::exp(-z));
+    case Activation::hard_swish:
+      return z <= -3 ? V(0) : z >= 3 ? z : z * (z + 3) / 6;
   }
   return z;
 }
@@ -36,6 +38,8 @@ V slope(Activation activation, V z) {
       const V sigmoid = 1 / (1 + std::exp(-z));
       return sigmoid * (1 + z * (1 - sigmoid));
     }
+    case Activation::hard_swish:
+      return z <= -3 ? V(0) : z >= 3 ? V(1) : (2 * z + 3) / 6;
   }
   return 1;
 }

@@ -42,6 +42,7 @@ struct NormLayer {
 at::Tensor activated(const at::Tensor& z, Activation activation) {
   if (activation == Activation::silu) return at::silu(z);
   if (activation == Activation::relu6) return at::hardtanh(z, 0, 6);
+  if (activation == Activation::hard_swish) return at::hardswish(z);
   return activation == Activation::relu ? at::relu(z) : z;
 }
 
@@ -52,8 +53,8 @@ TEST_CASE(
     "operations") {
   for (const bool training : {true, false}) {
     for (const bool with_residual : {false, true}) {
-      for (const Activation activation :
-           {Activation::none, Activation::relu, Activation::relu6, Activation::silu}) {
+      for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6,
+                                          Activation::silu, Activation::hard_swish}) {
         INFO((training ? "training" : "evaluation")
              << " activation " << static_cast<int>(activation)
              << (with_residual ? " residual" : ""));

@@ -196,7 +196,8 @@ TEST_CASE("the fused step takes one image, dropout and stochastic depth", "[slow
 TEST_CASE("the fused step takes any number of channels") {
   using shoal::ops::Activation;
   for (const Padding padding : {Padding::symmetric, Padding::same})
-    for (const Activation activation : {Activation::silu, Activation::relu6, Activation::relu})
+    for (const Activation activation :
+         {Activation::silu, Activation::relu6, Activation::relu, Activation::hard_swish})
       check_equal(odd_network(padding, activation), {.batch = 3, .size = 41});
   check_equal(odd_network(Padding::same, Activation::silu), {.batch = 2, .size = 30});
 }

@@ -119,8 +119,8 @@ void check_close(const Buffer& got, const Buffer& want, int64_t i, double terms)
 TEST_CASE("the fast loops of batch norm equal the plain loops for every type, activation and shape",
           "[slow]") {
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
-    for (const Activation activation :
-         {Activation::none, Activation::relu, Activation::relu6, Activation::silu}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6,
+                                        Activation::silu, Activation::hard_swish}) {
       for (const auto& [rows, channels] :
            {std::pair<int64_t, int64_t>{1, 8}, {7, 24}, {67, 96}, {1000, 40}, {129, 13}}) {
         for (const bool residual : {false, true}) {
@@ -153,8 +153,8 @@ TEST_CASE("the fast loops of batch norm equal the plain loops for every type, ac
 // the terms).
 TEST_CASE("the portable loops equal the AVX2 loops up to four epsilons of the terms of each sum") {
   for (const Type type : {Type::f32, Type::bf16}) {
-    for (const Activation activation :
-         {Activation::none, Activation::relu, Activation::relu6, Activation::silu}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6,
+                                        Activation::silu, Activation::hard_swish}) {
       INFO("activation " << static_cast<int>(activation));
       Rows plain{type}, fast{type};
       plain.run(cpu_kernels::portable::kActivationLoops[type == Type::f32 ? 0 : 1], activation);
@@ -182,8 +182,8 @@ TEST_CASE("a NaN input makes a NaN output with any activation") {
   const int64_t rows = 9, channels = 16, at = 5 * channels + 3;
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
-      for (const Activation activation :
-           {Activation::none, Activation::relu, Activation::relu6, Activation::silu}) {
+      for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6,
+                                          Activation::silu, Activation::hard_swish}) {
         for (const bool residual : {false, true}) {
           INFO(table->name << " " << type_name(type) << " activation "
                            << static_cast<int>(activation) << (residual ? " with residual" : ""));
@@ -205,8 +205,8 @@ TEST_CASE("the portable loops and those for this processor propagate NaN in the 
   for (const Type type : {Type::f32, Type::bf16}) {
     for (const auto* loops : {&cpu_kernels::portable::kActivationLoops[type == Type::f32 ? 0 : 1],
                               cpu_kernels::activation_loops(type, Rows::kChannels)}) {
-      for (const Activation activation :
-           {Activation::none, Activation::relu, Activation::relu6, Activation::silu}) {
+      for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6,
+                                          Activation::silu, Activation::hard_swish}) {
         INFO(type_name(type) << " activation " << static_cast<int>(activation));
         Rows rows{type};
         const int64_t at = 7 * Rows::kChannels + 11;

@@ -91,7 +91,8 @@ TensorShapes shapes_of(const models::Network& network) {
 }
 
 bool names_tensorflow(const std::string& name) {
-  return name.find("tf_efficientnet") != std::string::npos;
+  return name.find("tf_efficientnet") != std::string::npos ||
+         name.find("tf_mobilenet") != std::string::npos;
 }
 
 std::optional<KnownModel> model_like(const TensorShapes& file) {
@@ -132,10 +133,15 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
                                      : Layers{fit.family->batch_norm_eps, fit.family->same_padding};
   const double shift = theirs.eps - ours.eps;
   const std::unordered_map<std::string, at::Tensor> by_name(weights.begin(), weights.end());
+  std::unordered_map<std::string, size_t> dimensions;
+  for (const models::Parameter& parameter : model.parameters)
+    dimensions[parameter.name] = parameter.shape.size();
   for (const auto& [own, stored] : fit.taken) {
-    const at::Tensor& value = by_name.at(stored);
-    const bool shifted = shift != 0 && own.ends_with(".running_var");
-    adapted.tensors.emplace_back(own, shifted ? value.to(at::kDouble).add(shift) : value);
+    at::Tensor value = by_name.at(stored);
+    if (shift != 0 && own.ends_with(".running_var")) value = value.to(at::kDouble).add(shift);
+    // A linear layer stored as a 1×1 convolution.
+    if (value.dim() == 4 && dimensions[own] == 2) value = value.flatten(1);
+    adapted.tensors.emplace_back(own, value);
   }
 
   adapted.note = std::string("in ") + fit.family->name + "'s names";

@@ -31,9 +31,14 @@ std::string timm_name(const Place& place) {
       return block + (place.leaf.starts_with("fc1") ? "se.conv_reduce" : "se.conv_expand") +
              place.leaf.substr(3);
     case Part::project:
+      if (place.in_fused) return block + of("conv_pwl", "bn2");
       return block + (place.expands ? of("conv_pwl", "bn3") : of("conv_pw", "bn2"));
+    case Part::fused:
+      return block + of(place.expands ? "conv_exp" : "conv", "bn1");
     case Part::head:
       return of("conv_head", "bn2");
+    case Part::hidden:
+      return "conv_head." + place.leaf;
     default:
       return "classifier." + place.leaf;
   }
@@ -45,6 +50,7 @@ std::string efficientnet_pytorch_name(const Place& place) {
   const auto of = [&place](const char* convolution, const char* norm) {
     return (place.norm ? norm : convolution) + ("." + place.leaf);
   };
+  if (place.in_fused) return "";
   switch (place.part) {
     case Part::stem:
       return of("_conv_stem", "_bn0");
@@ -59,67 +65,112 @@ std::string efficientnet_pytorch_name(const Place& place) {
       return block + of("_project_conv", "_bn2");
     case Part::head:
       return of("_conv_head", "_bn1");
+    case Part::fused:
+    case Part::hidden:
+      return "";
     default:
       return "_fc." + place.leaf;
   }
 }
 
 // torchvision's names: features.0.{0,1} (stem), features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2},
-// features.LAST.{0,1} (head), classifier.1. The numbers of a block's parts depend on which it has.
+// features.LAST.{0,1} (head), classifier.1. In MobileNetV3: features.BLOCK.block.PART.{0,1,fc1,fc2},
+// classifier.0, classifier.3. The numbers of a block's parts depend on which it has.
 class Parser {
  public:
   explicit Parser(const TensorShapes& model) {
     for (const auto& tensor : model) {
       const std::vector<std::string> words = split(tensor.name, '.');
-      if (!in_block(words)) continue;
-      Block& block = blocks_[{std::stoi(words[1]), std::stoi(words[2])}];
-      const int part = std::stoi(words[4]);
-      block.last = std::max(block.last, part);
-      if (words[5].starts_with("fc")) block.squeeze = part;
+      if (const auto at = place_of_block(words)) add(blocks_[at->key], *at, words, tensor.sizes);
     }
-    int index = 0;
-    for (auto& [key, block] : blocks_) block.index = index++;
+    int index = 0, stage = 0, number = 0;
+    for (auto& [key, block] : blocks_) {
+      // In MobileNetV3, a block that changes the number of channels begins a stage.
+      if (index > 0 && block.in != block.out) ++stage, number = 0;
+      block.stage = mobile_ ? stage : key.first - 1;
+      block.number = mobile_ ? number++ : key.second;
+      block.index = index++;
+    }
+    stages_ = stage + 1;
   }
 
-  // Returns nothing for a name that is not of an EfficientNet.
+  // Returns nothing for a name of another network.
   std::optional<Place> parse(const std::string& name) const {
     const std::vector<std::string> words = split(name, '.');
-    if (in_block(words)) return parse_block(words);
+    if (const auto at = place_of_block(words)) return in_block(*at, words);
     if (words.size() == 3 && words[0] == "classifier")
-      return Place{.part = Part::classifier, .leaf = words[2]};
+      return Place{.part = words[1] == "0" ? Part::hidden : Part::classifier, .leaf = words[2]};
     if (words.size() != 4 || words[0] != "features" || blocks_.empty()) return std::nullopt;
-    return Place{.part = words[1] == "0" ? Part::stem : Part::head,
-                 .norm = words[2] == "1",
-                 .leaf = words[3]};
+    Place place{.norm = words[2] == "1", .leaf = words[3]};
+    if (words[1] == "0") return place;
+    place.part = mobile_ ? Part::fused : Part::head;
+    place.in_fused = mobile_;
+    place.stage = mobile_ ? stages_ : 0;
+    return place;
   }
 
  private:
   struct Block {
-    int last = 0, squeeze = -1, index = 0;  // numbers of parts; -1: it has no squeeze-excite
+    int last = 0, squeeze = -1;  // numbers of parts; -1: it has no squeeze-excite
+    bool fused = false;
+    int64_t in = 0, out = 0;  // channels
+    int stage = 0, number = 0, index = 0;
   };
-  static bool in_block(const std::vector<std::string>& words) {
-    return words.size() == 7 && words[0] == "features" && words[3] == "block";
+  struct InBlock {
+    std::pair<int, int> key;
+    int part;
+    size_t layer;  // index of the word that names the layer
+  };
+
+  static bool is_number(const std::string& word) {
+    return !word.empty() && word.find_first_not_of("0123456789") == word.npos && word.size() < 6;
   }
-  Place parse_block(const std::vector<std::string>& words) const {
-    const std::pair key(std::stoi(words[1]), std::stoi(words[2]));
-    const Block& block = blocks_.at(key);
-    const int part = std::stoi(words[4]);
+  // features.STAGE.BLOCK.block.PART.LAYER.LEAF, or features.BLOCK.block.PART.LAYER.LEAF
+  static std::optional<InBlock> place_of_block(const std::vector<std::string>& words) {
+    const bool mobile = words.size() == 6 && words[2] == "block";
+    if (!mobile && !(words.size() == 7 && words[3] == "block")) return std::nullopt;
+    const size_t part = mobile ? 3 : 4;
+    if (words[0] != "features" || !is_number(words[1]) || !is_number(words[part]) ||
+        !(mobile || is_number(words[2])))
+      return std::nullopt;
+    return InBlock{
+        {std::stoi(words[1]), mobile ? 0 : std::stoi(words[2])}, std::stoi(words[part]), part + 1};
+  }
+
+  void add(Block& block, const InBlock& at, const std::vector<std::string>& words,
+           const std::vector<int64_t>& sizes) {
+    mobile_ |= words.size() == 6;
+    block.last = std::max(block.last, at.part);
+    if (words[at.layer].starts_with("fc")) block.squeeze = at.part;
+    if (words[at.layer] != "0" || sizes.size() != 4) return;
+    const bool depthwise = sizes[1] == 1;
+    if (at.part == 0) block.in = depthwise ? sizes[0] : sizes[1];
+    if (at.part == 0) block.fused = !depthwise && sizes[2] > 1;
+    if (at.part == block.last) block.out = sizes[0];
+  }
+
+  Place in_block(const InBlock& at, const std::vector<std::string>& words) const {
+    const Block& block = blocks_.at(at.key);
     const int depthwise = (block.squeeze < 0 ? block.last : block.squeeze) - 1;
-    Place place{.part = part == block.last      ? Part::project
-                        : part == block.squeeze ? Part::squeeze
-                        : part == depthwise     ? Part::depthwise
-                                                : Part::expand,
-                .norm = words[5] == "1",
-                .expands = depthwise > 0,
-                .stage = key.first - 1,
-                .block = key.second,
+    Place place{.part = block.fused && at.part == 0 ? Part::fused
+                        : at.part == block.last     ? Part::project
+                        : at.part == block.squeeze  ? Part::squeeze
+                        : at.part == depthwise      ? Part::depthwise
+                                                    : Part::expand,
+                .norm = words[at.layer] == "1",
+                .expands = block.fused ? block.last > 0 : depthwise > 0,
+                .in_fused = block.fused,
+                .stage = block.stage,
+                .block = block.number,
                 .index = block.index,
-                .leaf = words[6]};
-    if (place.part == Part::squeeze) place.leaf = words[5] + "." + words[6];
+                .leaf = words.back()};
+    if (place.part == Part::squeeze) place.leaf = words[at.layer] + "." + words.back();
     return place;
   }
 
   std::map<std::pair<int, int>, Block> blocks_;
+  bool mobile_ = false;
+  int stages_ = 0;
 };
 
 }  // namespace
@@ -142,8 +193,8 @@ std::vector<std::string> names_in(const NameFamily& family, const TensorShapes& 
       continue;
     }
     const auto place = parser.parse(tensor.name);
-    if (!place) return {};
-    names.push_back(family.rename(*place));
+    names.push_back(place ? family.rename(*place) : "");
+    if (names.back().empty()) return {};
   }
   return names;
 }

@@ -19,21 +19,26 @@ struct TensorShape {
 };
 using TensorShapes = std::vector<TensorShape>;
 
-// Where a tensor is in an EfficientNet, parsed from its name. An inverted residual block has up to
-// four parts: expand, depthwise, squeeze, project.
+// Where a tensor is in an EfficientNet or MobileNetV3, parsed from its name. An inverted residual
+// block has up to four parts: expand, depthwise, squeeze, project. A fused one: `fused`, a k×k
+// convolution, and `project` if it expands. MobileNetV3's head is a fused block; `hidden` is the layer
+// before its classifier.
 struct Place {
-  enum class Part { stem, expand, depthwise, squeeze, project, head, classifier };
+  enum class Part { stem, expand, depthwise, squeeze, project, fused, head, hidden, classifier };
   Part part = Part::stem;
-  bool norm = false;         // of the batch norm, not of the convolution before it
-  bool expands = false;      // whether the block has the part `expand`
+  bool norm = false;      // of the batch norm, not of the convolution before it
+  bool expands = false;   // whether the block has several convolutions, the first of which expands
+  bool in_fused = false;  // whether the block is a fused one
   int stage = 0, block = 0;  // from 0; the number of the block within its stage
   int index = 0;             // from 0; the number of the block in the network
   std::string leaf;          // the end of the name: "weight", "running_var", "fc1.bias"
 };
 
 struct NameFamily {
-  const char* name;                           // "timm"
-  std::string (*rename)(const Place& place);  // null: the same names as torchvision's
+  const char* name;  // "timm"
+  // Returns an empty string if the program has no such networks. Null: the same names as
+  // torchvision's.
+  std::string (*rename)(const Place& place);
   // Batch norm's eps in networks of this program; 0: as in shoal's.
   double batch_norm_eps;
   // Whether its networks pad like TensorFlow's "same", in which strided convolutions of images with

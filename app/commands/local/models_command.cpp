@@ -86,12 +86,12 @@ std::string shape_text(const models::Shape& shape) {
 
 void list_layers(const models::Network& network) {
   const std::vector<Layer> layers = layers_of(network);
-  log::line(strf("%-30s %-16s %14s %12s %14s  %s", "layer", "operation", "output", "parameters",
+  log::line(strf("%-30s %-19s %14s %12s %14s  %s", "layer", "operation", "output", "parameters",
                  "multiply-adds", "stage"));
   for (size_t i = 0; i < network.nodes.size(); ++i) {
     const models::Node& node = network.nodes[i];
     const std::string& stage = network.info.stages[static_cast<size_t>(layers[i].stage)];
-    log::line(strf("%-30s %-16s %14s %12s %12.2f M  %s",
+    log::line(strf("%-30s %-19s %14s %12s %12.2f M  %s",
                    node.name.empty() ? "-" : node.name.c_str(), describe(node.operation).c_str(),
                    shape_text(node.out).c_str(), grouped(layers[i].parameters).c_str(),
                    node.multiply_adds / 1e6, stage.c_str()));

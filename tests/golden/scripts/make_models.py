@@ -34,9 +34,12 @@ from torchvision.ops import StochasticDepth
 
 NAMES = [f"efficientnet_b{i}" for i in range(8)]
 NAMES += [f"efficientnet_lite{i}" for i in range(5)]
+NAMES += [f"efficientnet_v2_{size}" for size in "sml"]
+NAMES += ["mobilenet_v3_large", "mobilenet_v3_small"]
 NAMES += ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
 FULL_STATE = ["efficientnet_b0", "resnet18", "resnet50"]
-GRADIENTS = ["efficientnet_b0", "efficientnet_b4", "efficientnet_lite0", "resnet50"]
+GRADIENTS = ["efficientnet_b0", "efficientnet_b4", "efficientnet_lite0", "efficientnet_v2_s",
+             "mobilenet_v3_large", "resnet50"]
 
 
 def fnv(text):
@@ -61,6 +64,10 @@ def residual_ends(names):
     ends = set()
     for name in names:
         part = name.split(".")
+        if part[0] == "features" and part[2:3] == ["block"]:  # MobileNetV3
+            following = ".".join(part[:3] + [str(int(part[3]) + 1)]) + "."
+            if part[4:] == ["1", "weight"] and not any(n.startswith(following) for n in names):
+                ends.add(name)
         if part[0] == "features" and part[3:4] == ["block"] and int(part[2]) > 0:
             following = ".".join(part[:4] + [str(int(part[4]) + 1)]) + "."
             if part[5:] == ["1", "weight"] and not any(n.startswith(following) for n in names):
@@ -171,7 +178,7 @@ def build(name):
         model = Lite(name, 64, 10, dropout_rate=0.0, drop_connect_rate=0.0).double()
         fill(model)
         return model
-    dropout = {"dropout": 0.0} if name.startswith("efficientnet") else {}
+    dropout = {} if name.startswith("resnet") else {"dropout": 0.0}
     model = torchvision.models.get_model(name, weights=None, num_classes=10, **dropout).double()
     for module in model.modules():
         if isinstance(module, StochasticDepth):

@@ -5,8 +5,8 @@ programs' names.
     pip install torch==2.11.0 torchvision==0.26.0 timm==1.0.31 efficientnet_pytorch==0.7.1
     python3 tests/golden/scripts/make_weight_names.py
 
-The three programs register the tensors of an EfficientNet in the same order, so the n-th entries of
-two state dicts belong together. The script checks that with the logits of B0: it copies the weights
+The programs register the tensors of a network in the same order, so the n-th entries of two state
+dicts belong together. The script checks that with the logits of B0: it copies the weights
 in this order and compares with torchvision's logits, at a size (225) where all programs pad alike.
 
 Lines of weight_names.txt:
@@ -33,16 +33,24 @@ def fnv(text):
     return h
 
 
-def timm_model(number):
-    return timm.create_model(f"efficientnet_b{number}", num_classes=1000)
+def timm_model(name):
+    """timm's network of that name, with torchvision's batch norm."""
+    other = {"efficientnet_v2": "tf_efficientnetv2", "mobilenet_v3_large": "mobilenetv3_large_100",
+             "mobilenet_v3_small": "mobilenetv3_small_100"}
+    for ours, theirs in other.items():
+        name = name.replace(ours, theirs)
+    return timm.create_model(name, num_classes=1000, bn_eps=1e-3 if "v" in name else 1e-5)
 
 
-def efficientnet_pytorch_model(number):
-    eps = 1e-3 if number > 4 else 1e-5  # as torchvision's
-    return EfficientNet.from_name(f"efficientnet-b{number}", image_size=225, batch_norm_epsilon=eps)
+def efficientnet_pytorch_model(name):
+    eps = 1e-3 if name[-1] > "4" else 1e-5  # as torchvision's
+    return EfficientNet.from_name(name.replace("_", "-"), image_size=225, batch_norm_epsilon=eps)
 
 
-FAMILIES = {"timm": timm_model, "efficientnet_pytorch": efficientnet_pytorch_model}
+B = [f"efficientnet_b{number}" for number in range(8)]
+OTHERS = [f"efficientnet_v2_{size}" for size in "sml"] + ["mobilenet_v3_large", "mobilenet_v3_small"]
+FAMILIES = {"timm": (timm_model, B + OTHERS), "efficientnet_pytorch": (efficientnet_pytorch_model, B)}
+CHECKED = ["efficientnet_b0", "efficientnet_v2_s", "mobilenet_v3_large", "mobilenet_v3_small"]  # by logits
 
 
 def check_logits(ours, theirs):
@@ -54,7 +62,9 @@ def check_logits(ours, theirs):
             if isinstance(module, torch.nn.BatchNorm2d):
                 module.momentum = 1.0  # takes the statistics of these images
         ours.train()(images)
-        theirs.load_state_dict(dict(zip(theirs.state_dict(), ours.state_dict().values())))
+        shapes = theirs.state_dict()
+        theirs.load_state_dict({name: value.reshape(shapes[name].shape)
+                                for name, value in zip(shapes, ours.state_dict().values())})
         wanted, found = ours.eval()(images), theirs.eval()(images)
     difference = ((wanted - found).abs().max() / wanted.std()).item()
     assert difference < 1e-4, difference
@@ -63,16 +73,16 @@ def check_logits(ours, theirs):
 
 def write_names():
     lines = []
-    for family, make in FAMILIES.items():
-        for number in range(8):
-            model = f"efficientnet_b{number}"
-            ours, theirs = getattr(torchvision.models, model)(), make(number)
+    for family, (make, models) in FAMILIES.items():
+        for model in models:
+            ours, theirs = getattr(torchvision.models, model)(), make(model)
             rows = []
             for (name, value), (other, same) in zip(ours.state_dict().items(), theirs.state_dict().items(), strict=True):
-                assert value.shape == same.shape, (name, other)
+                assert value.shape == same.shape or value.shape == same.flatten(1).shape, (name, other)
                 rows.append(f"{name} {other} [{','.join(map(str, value.shape))}]")
-            if number == 0:
-                print(family, "largest difference of logits:", check_logits(ours, theirs))
+            if model in CHECKED:
+                print(family, model, "largest difference of logits:", check_logits(ours, theirs))
+            if model == "efficientnet_b0":
                 lines += [f"name {family} {model} {row}" for row in rows]
             lines.append(f"hash {family} {model} {fnv(''.join(sorted(row + chr(10) for row in rows))):016x}")
     (OUT / "weight_names.txt").write_text("\n".join(lines) + "\n")

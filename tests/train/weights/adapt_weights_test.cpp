@@ -68,11 +68,11 @@ uint64_t fnv(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("names and shapes of EfficientNet B0 to B7 are those of timm and efficientnet_pytorch") {
+TEST_CASE("names and shapes of EfficientNets and MobileNetV3 are those of other programs") {
   for (const NameFamily& family : name_families()) {
     if (!family.rename) continue;
     const auto hashes = golden_names(family.name).hashes;
-    REQUIRE(hashes.size() == 8);
+    REQUIRE(hashes.size() == (family.name == std::string("timm") ? 13 : 8));
     for (const auto& [model, hash] : hashes) {
       INFO(family.name << " " << model);
       const TensorShapes ours = shapes_of(default_network(model));
@@ -90,6 +90,27 @@ TEST_CASE("names and shapes of EfficientNet B0 to B7 are those of timm and effic
       hex << std::hex << std::setw(16) << std::setfill('0') << fnv(text);
       CHECK(hex.str() == hash);
     }
+  }
+}
+
+TEST_CASE("a linear layer that another program stores as a convolution is taken") {
+  const models::Network model = default_network("mobilenet_v3_small");
+  const TensorShapes ours = shapes_of(model);
+  const std::vector<std::string> theirs = names_in(name_families()[1], ours);
+  CheckpointData data;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    std::vector<int64_t> sizes = ours[i].sizes;
+    if (theirs[i] == "conv_head.weight") sizes.insert(sizes.end(), {1, 1});
+    data.model.emplace_back(theirs[i], at::full(sizes, static_cast<double>(i)));
+  }
+  const AdaptedWeights adapted = adapt_weights(data, model);
+  REQUIRE(adapted.tensors.size() == 244);
+  CHECK(adapted.note == "in timm's names, batch norm converted from eps 1e-05 to 0.001");
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const auto& [name, value] = adapted.tensors[i];
+    INFO(name);
+    CHECK(name == ours[i].name);
+    CHECK(value.sizes().vec() == ours[i].sizes);
   }
 }
 

@@ -43,23 +43,27 @@ class Writer {
 
   std::string operator()(const models::Norm& n) {
     const models::Statistics& statistics = network_.statistics[static_cast<size_t>(n.statistics)];
-    std::string y = graph_.node("BatchNormalization",
-                                {x_, parameter(n.weight), parameter(n.weight + 1),
-                                 tensor(statistics.name + ".running_mean", {statistics.channels}),
-                                 tensor(statistics.name + ".running_var", {statistics.channels})},
-                                {{"epsilon", static_cast<float>(n.eps)}});
-    if (!residual_.empty()) y = graph_.node("Add", {y, residual_});
-    return activated(y, n.activation);
+    const std::string y =
+        graph_.node("BatchNormalization",
+                    {x_, parameter(n.weight), parameter(n.weight + 1),
+                     tensor(statistics.name + ".running_mean", {statistics.channels}),
+                     tensor(statistics.name + ".running_var", {statistics.channels})},
+                    {{"epsilon", static_cast<float>(n.eps)}});
+    if (residual_.empty()) return activated(y, n.activation);
+    if (n.adds_last) return graph_.node("Add", {activated(y, n.activation), residual_});
+    return activated(graph_.node("Add", {y, residual_}), n.activation);
   }
 
   std::string operator()(const models::SqueezeExcite& s) {
     const std::string mean = graph_.node("GlobalAveragePool", {x_});
     const std::string hidden =
         activated(graph_.node("Conv", {mean, parameter(s.weight), parameter(s.weight + 1)}),
-                  ops::Activation::silu);
-    const std::string gate =
+                  s.hard ? ops::Activation::relu : ops::Activation::silu);
+    const std::string excited =
         graph_.node("Conv", {hidden, parameter(s.weight + 2), parameter(s.weight + 3)});
-    return graph_.node("Mul", {x_, graph_.node("Sigmoid", {gate})});
+    const std::string gate = s.hard ? graph_.node("HardSigmoid", {excited}, {{"alpha", 1.0F / 6}})
+                                    : graph_.node("Sigmoid", {excited});
+    return graph_.node("Mul", {x_, gate});
   }
 
   std::string operator()(const models::MaxPool& p) {
@@ -74,8 +78,9 @@ class Writer {
   }
 
   std::string operator()(const models::Linear& l) {
-    return graph_.node("Gemm", {x_, parameter(l.weight), parameter(l.weight + 1)},
-                       {{"transB", int64_t{1}}});
+    return activated(graph_.node("Gemm", {x_, parameter(l.weight), parameter(l.weight + 1)},
+                                 {{"transB", int64_t{1}}}),
+                     l.activation);
   }
 
  private:
@@ -89,6 +94,8 @@ class Writer {
         return graph_.node("Clip", {x, graph_.scalar(0.0F), graph_.scalar(6.0F)});
       case ops::Activation::silu:
         return graph_.node("Mul", {x, graph_.node("Sigmoid", {x})});
+      case ops::Activation::hard_swish:
+        return graph_.node("HardSwish", {x});
     }
     return x;
   }

@@ -1,0 +1,117 @@
+#include "models/networks/mobilenet_v3.h"
+
+#include <string>
+
+#include "models/network_builder.h"
+
+namespace shoal::models {
+namespace {
+
+using ops::Activation;
+
+constexpr int64_t kSide = 224, kResize = 256;  // pixels: input; short side before the crop
+constexpr int64_t kStem = 16;                  // channels
+constexpr int64_t kHeadFactor = 6;             // channels of the head per channel before it
+constexpr double kDropout = 0.2;
+
+// Inverted residual block: 1×1 expansion, depthwise convolution, squeeze-excite, 1×1 projection.
+// Adds the input if the shapes match.
+int inverted_residual(NetworkBuilder& b, const std::string& name, int input,
+                      const MobileNetV3Row::Block& s, double drop) {
+  const uint64_t mask_layer = b.next_mask_layer();
+  const Activation activation = s.swish ? Activation::hard_swish : Activation::relu;
+  int part = 0, x = input;
+  const auto next = [&] { return name + ".block." + std::to_string(part++); };
+  if (s.wide != s.in) x = b.conv_norm(next(), x, {.out = s.wide}, activation);
+  x = b.conv_norm(next(), x,
+                  {.out = s.wide, .kernel = s.kernel, .stride = s.stride, .groups = s.wide},
+                  activation);
+  if (s.squeezes) {
+    const int64_t squeezed = multiple_of_8(static_cast<double>(s.wide / 4));
+    x = b.squeeze_excite(next(), x, squeezed, /*hard=*/true);
+  }
+  const std::string project = next();
+  x = b.convolution(project + ".0", x, {.out = s.out});
+  Norm norm = b.norm_state(project + ".1", s.out);
+  if (s.stride != 1 || s.in != s.out) return b.norm(project + ".1", x, norm);
+  norm.drop = drop;
+  norm.mask_layer = mask_layer;
+  return b.norm(project + ".1", x, norm, input);
+}
+
+}  // namespace
+
+Network mobilenet_v3(const MobileNetV3Row& row, const ModelOptions& options) {
+  ModelInfo info;
+  info.name = row.name;
+  info.train_size = info.eval_size = kSide;
+  info.eval_resize = kResize;
+  info.batch_norm_momentum = 0.01;
+  info.dropout = options.dropout.value_or(kDropout);
+  info.drop_path = options.drop_path.value_or(0);
+  NetworkBuilder b(options.channels, kSide, {.eps = 1e-3, .momentum = info.batch_norm_momentum});
+  b.begin_stage("features.0");
+  int x = b.conv_norm("features.0", kImages, {.out = kStem, .kernel = 3, .stride = 2},
+                      Activation::hard_swish);
+  int64_t done = 0;
+  const auto total = static_cast<double>(row.blocks.size());
+  for (const MobileNetV3Row::Block& block : row.blocks) {
+    const double drop = info.drop_path * static_cast<double>(done++) / total;
+    const std::string name = "features." + std::to_string(done);
+    b.begin_stage(name);
+    b.begin_block();
+    x = inverted_residual(b, name, x, block, drop);
+  }
+  const std::string head = "features." + std::to_string(done + 1);
+  b.begin_stage(head);
+  b.begin_block();
+  x = b.conv_norm(head, x, {.out = kHeadFactor * row.blocks.back().out}, Activation::hard_swish);
+  b.begin_stage("classifier");
+  b.begin_block();
+  x = b.pooled_features(x, 0);
+  x = b.linear("classifier.0", x, row.hidden, LinearInit::small,
+               {.weight = 0,
+                .activation = Activation::hard_swish,
+                .dropout = info.dropout,
+                .mask_layer = b.next_mask_layer()});
+  b.linear("classifier.3", x, options.classes, LinearInit::small);
+  return b.finish(info);
+}
+
+const std::vector<MobileNetV3Row>& mobilenets_v3() {
+  static const std::vector<MobileNetV3Row> rows = {
+      {"mobilenet_v3_large",
+       {{16, 3, 16, 16, false, false, 1},
+        {16, 3, 64, 24, false, false, 2},
+        {24, 3, 72, 24, false, false, 1},
+        {24, 5, 72, 40, true, false, 2},
+        {40, 5, 120, 40, true, false, 1},
+        {40, 5, 120, 40, true, false, 1},
+        {40, 3, 240, 80, false, true, 2},
+        {80, 3, 200, 80, false, true, 1},
+        {80, 3, 184, 80, false, true, 1},
+        {80, 3, 184, 80, false, true, 1},
+        {80, 3, 480, 112, true, true, 1},
+        {112, 3, 672, 112, true, true, 1},
+        {112, 5, 672, 160, true, true, 2},
+        {160, 5, 960, 160, true, true, 1},
+        {160, 5, 960, 160, true, true, 1}},
+       1280},
+      {"mobilenet_v3_small",
+       {{16, 3, 16, 16, true, false, 2},
+        {16, 3, 72, 24, false, false, 2},
+        {24, 3, 88, 24, false, false, 1},
+        {24, 5, 96, 40, true, true, 2},
+        {40, 5, 240, 40, true, true, 1},
+        {40, 5, 240, 40, true, true, 1},
+        {40, 5, 120, 48, true, true, 1},
+        {48, 5, 144, 48, true, true, 1},
+        {48, 5, 288, 96, true, true, 2},
+        {96, 5, 576, 96, true, true, 1},
+        {96, 5, 576, 96, true, true, 1}},
+       1024},
+  };
+  return rows;
+}
+
+}  // namespace shoal::models
