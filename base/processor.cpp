@@ -24,6 +24,7 @@ Processor examine() {
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                  __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
                  __builtin_cpu_supports("avx512vnni");
+  found.avx512_bf16 = found.avx512 && __builtin_cpu_supports("avx512bf16");
   return found;
 }
 #else

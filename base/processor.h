@@ -9,6 +9,7 @@ struct Processor {
   bool sse42;
   bool avx2;    // AVX2 with FMA, F16C, BMI1 and BMI2, as on every processor since Haswell and Zen
   bool avx512;  // avx2, and AVX-512 F, BW, VL, VBMI, VBMI2 and VNNI
+  bool avx512_bf16;  // avx512, and AVX-512 BF16
 };
 
 // Detected at the first call. Thread-safe. All false on architectures other than x86-64.

@@ -63,10 +63,10 @@ at::Tensor activate(const at::Tensor& x, ops::Activation activation) {
 }  // namespace
 
 Executor::Executor(Network network, uint64_t seed, Kernels kernels) : network_(std::move(network)) {
-  if (kernels == Kernels::fused) {
+  if (kernels != Kernels::reference) {
     const std::string obstacle = fused_obstacle(network_);
-    if (!obstacle.empty()) throw std::invalid_argument(obstacle);
-    fused_ = std::make_unique<FusedStep>(network_);
+    if (obstacle.empty()) fused_ = std::make_unique<FusedStep>(network_);
+    if (!fused_ && kernels == Kernels::fused) throw std::invalid_argument(obstacle);
   }
   at::Generator generator = at::detail::createCPUGenerator(seed);
   for (const Parameter& parameter : network_.parameters)
@@ -169,9 +169,9 @@ struct Executor::Step {
 };
 
 bool Executor::fuses(const at::Tensor& images, const StepContext& context) const {
-  return fused_ && training_ && at::GradMode::is_enabled() && !context.sum_across_ranks &&
-         images.is_cpu() && images.scalar_type() == at::kFloat &&
-         weights_[0].scalar_type() == at::kFloat && images.size(0) > 0;
+  const bool type = images.scalar_type() == at::kFloat || images.scalar_type() == at::kBFloat16;
+  return fused_ && training_ == at::GradMode::is_enabled() && !context.sum_across_ranks &&
+         images.is_cpu() && type && weights_[0].scalar_type() == at::kFloat && images.size(0) > 0;
 }
 
 at::Tensor Executor::forward(const at::Tensor& images, const StepContext& context) {
@@ -181,7 +181,8 @@ at::Tensor Executor::forward(const at::Tensor& images, const StepContext& contex
       statistics.push_back({b.running_mean.const_data_ptr<float>(),
                             b.running_var.const_data_ptr<float>(),
                             b.pending.mutable_data_ptr<float>(), b.fixed});
-    return fused_->forward(images, weights_, std::move(statistics), context);
+    return training_ ? fused_->forward(images, weights_, std::move(statistics), context)
+                     : fused_->evaluate(images, weights_, std::move(statistics));
   }
   const at::Tensor none;
   std::vector<at::Tensor> outputs(network_.nodes.size());

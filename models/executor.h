@@ -1,6 +1,7 @@
 #pragma once
 // Runs a network with autograd, one node after another, in any of the four dtypes. This defines
-// what a network computes. On the CPU, FusedStep can compute training steps in float32 instead.
+// what a network computes. On the CPU, FusedStep can compute training steps and evaluations in
+// float32 and bfloat16 instead.
 
 #include <ATen/core/Tensor.h>
 

@@ -32,24 +32,19 @@ float* aligned(float* p) {
 struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
   static at::Tensor forward(AutogradContext* ctx, FusedStep* step, const at::Tensor& images,
                             ProgramInputs* inputs, at::TensorList weights) {
-    const int64_t classes = step->network_.info.classes;
-    at::Tensor logits = at::empty({images.size(0), classes}, images.options().memory_format({}));
-    inputs->images = images.const_data_ptr<float>();
-    for (const at::Tensor& weight : weights)
-      inputs->weights.push_back(weight.const_data_ptr<float>());
-    step->program_->forward(*inputs, logits.mutable_data_ptr<float>());
+    at::Tensor logits = step->run(*step->program_, images, weights, *inputs);
     variable_list saved(weights.begin(), weights.end());
     saved.push_back(images);
     ctx->save_for_backward(std::move(saved));
-    ctx->saved_data["step"] = encapsulate(std::make_pair(step, ++step->forwards_));
+    ctx->saved_data["step"] = encapsulate(std::make_pair(step, step->runs_));
     return logits;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const auto& [step, number] =
         decapsulate<std::pair<FusedStep*, uint64_t>>(ctx->saved_data["step"]);
-    if (number != step->forwards_)
-      throw std::logic_error("backward of a step whose activations a later forward has replaced");
+    if (number != step->runs_)
+      throw std::logic_error("backward of a step whose activations a later step has replaced");
     const variable_list weights = ctx->get_saved_variables();
     const std::vector<bool>& trained = step->program_->shape().trained;
     int64_t floats = kAlignment;
@@ -73,18 +68,30 @@ struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
   }
 };
 
-void FusedStep::prepare(const at::Tensor& images, const std::vector<at::Tensor>& weights) {
-  StepShape shape{images.size(0), images.size(2), images.size(3), {}};
-  for (const at::Tensor& weight : weights) shape.trained.push_back(weight.requires_grad());
-  const int threads = at::get_num_threads();
-  if (program_ && program_->shape() == shape && program_->threads() == threads) return;
-  program_ = std::make_unique<Program>(network_, std::move(shape), threads);
-  const int64_t floats = program_->floats() + kAlignment;
+at::Tensor FusedStep::run(Program& program, const at::Tensor& images, at::TensorList weights,
+                          ProgramInputs& inputs) {
+  const int64_t floats = program.floats() + kAlignment;
   if (!memory_.defined() || memory_.numel() < floats) {
     memory_.reset();  // before the larger one is allocated
     memory_ = at::empty({floats}, at::kFloat);
   }
-  program_->use(aligned(memory_.mutable_data_ptr<float>()));
+  program.use(aligned(memory_.mutable_data_ptr<float>()));
+  ++runs_;
+  inputs.images = images.const_data_ptr();
+  for (const at::Tensor& weight : weights) inputs.weights.push_back(weight.const_data_ptr<float>());
+  at::Tensor logits = at::empty({images.size(0), network_.info.classes}, at::kFloat);
+  program.forward(inputs, logits.mutable_data_ptr<float>());
+  return logits;
+}
+
+void FusedStep::prepare(std::unique_ptr<Program>& program, const at::Tensor& images,
+                        std::vector<bool> trained) {
+  const auto storage =
+      images.scalar_type() == at::kBFloat16 ? ops::fused::Storage::bf16 : ops::fused::Storage::f32;
+  StepShape shape{images.size(0), images.size(2), images.size(3), std::move(trained), storage};
+  const int threads = at::get_num_threads();
+  if (program && program->shape() == shape && program->threads() == threads) return;
+  program = std::make_unique<Program>(network_, std::move(shape), threads);
 }
 
 void FusedStep::draw_masks(const at::Tensor& images, const StepContext& context,
@@ -114,11 +121,24 @@ at::Tensor FusedStep::forward(const at::Tensor& images_any, const std::vector<at
                               std::vector<ProgramStatistics> statistics,
                               const StepContext& context) {
   const at::Tensor images = channels_last(images_any);
-  prepare(images, weights);
+  std::vector<bool> trained;
+  for (const at::Tensor& weight : weights) trained.push_back(weight.requires_grad());
+  prepare(program_, images, std::move(trained));
   ProgramInputs inputs;
   inputs.statistics = std::move(statistics);
   draw_masks(images, context, inputs);
   return Function::apply(this, images, &inputs, at::TensorList(weights));
+}
+
+at::Tensor FusedStep::evaluate(const at::Tensor& images_any, const std::vector<at::Tensor>& weights,
+                               std::vector<ProgramStatistics> statistics) {
+  const at::Tensor images = channels_last(images_any);
+  prepare(evaluation_, images, std::vector<bool>(weights.size(), false));
+  ProgramInputs inputs;
+  inputs.statistics = std::move(statistics);
+  for (ProgramStatistics& layer : inputs.statistics) layer.fixed = true;
+  inputs.masks.assign(network_.nodes.size(), nullptr);
+  return run(*evaluation_, images, weights, inputs);
 }
 
 }  // namespace shoal::models

@@ -1,7 +1,8 @@
 #pragma once
-// Connects the fused step (program/program.h) with autograd: one function from the weights to the
-// logits. Backward returns the gradients of all trained weights, so that autograd adds them to the
-// existing ones and gradient reducers see them as usual. Not thread-safe.
+// Connects the fused step (program/program.h) with LibTorch. In training, it is one autograd
+// function from the weights to the logits. Backward returns the gradients of all trained weights, so
+// that autograd adds them to the existing ones and gradient reducers see them as usual. Not
+// thread-safe.
 
 #include <ATen/core/Tensor.h>
 
@@ -18,24 +19,32 @@ class FusedStep {
   // `network` must outlive this object.
   explicit FusedStep(const Network& network) : network_(network) {}
 
-  // Computes the logits of a training step and updates the pending statistics. All tensors are
-  // float32 on the CPU. Before another call, at most one backward through the result is possible;
-  // it throws std::logic_error if another forward has replaced the activations.
+  // Computes the logits of a training step and updates the pending statistics. All tensors are on
+  // the CPU, the weights and logits in float32. The images are float32 or bfloat16, and so are the
+  // activations. Before another call of a function of this class, at most one backward through the
+  // result is possible; it throws std::logic_error if another call has replaced the activations.
   at::Tensor forward(const at::Tensor& images, const std::vector<at::Tensor>& weights,
                      std::vector<ProgramStatistics> statistics, const StepContext& context);
+  // Computes the logits in evaluation: from the running statistics, without dropout. Each image's
+  // logits have the same bits in any batch.
+  at::Tensor evaluate(const at::Tensor& images, const std::vector<at::Tensor>& weights,
+                      std::vector<ProgramStatistics> statistics);
 
  private:
   struct Function;
 
-  // Plans the step again if its shape has changed.
-  void prepare(const at::Tensor& images, const std::vector<at::Tensor>& weights);
+  // Plans the program again if its shape has changed.
+  void prepare(std::unique_ptr<Program>& program, const at::Tensor& images,
+               std::vector<bool> trained);
+  at::Tensor run(Program& program, const at::Tensor& images, at::TensorList weights,
+                 ProgramInputs& inputs);
   void draw_masks(const at::Tensor& images, const StepContext& context, ProgramInputs& inputs);
 
   const Network& network_;
-  std::unique_ptr<Program> program_;
-  at::Tensor memory_;              // of the program
+  std::unique_ptr<Program> program_, evaluation_;
+  at::Tensor memory_;              // of the program that ran last
   std::vector<at::Tensor> masks_;  // of the current step
-  uint64_t forwards_ = 0;
+  uint64_t runs_ = 0;
 };
 
 }  // namespace shoal::models

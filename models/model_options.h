@@ -10,9 +10,9 @@
 
 namespace shoal::models {
 
-// What computes training steps: reference, LibTorch's operations one by one, or fused, the kernels
-// for the CPU (program/program.h), whose results differ in rounding. automatic: reference.
-// Evaluation always uses the reference.
+// What computes training steps and evaluations: reference, LibTorch's operations one by one, or
+// fused, the kernels for the CPU (program/program.h), whose results differ in rounding. automatic:
+// fused if there are kernels for the network.
 enum class Kernels { automatic, reference, fused };
 
 struct ModelOptions {

@@ -58,9 +58,12 @@ class Planner {
   int input(int i) const { return n_.nodes[static_cast<size_t>(i)].inputs[0]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
   int backward_time(int i) const { return 2 * count_ - 1 - i; }
+  // Size of a node's output.
   int64_t floats(int i) {
     const PlannedNode& p = at(i);
-    return shape_.images * p.height * p.width * ops::fused::padded(p.channels);
+    const int64_t numbers = shape_.images * p.height * p.width * ops::fused::padded(p.channels);
+    const bool stored = p.step != Step::pool;  // the pooled features are floats
+    return stored ? numbers * size_of(shape_.storage) / int64_t{sizeof(float)} : numbers;
   }
 
   // Fills in what does not depend on memory.

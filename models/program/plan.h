@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/network.h"
+#include "ops/fused/kernels.h"
 
 namespace shoal::models {
 
@@ -50,7 +51,8 @@ struct PlannedNode {
 
 struct StepShape {
   int64_t images = 0, height = 0, width = 0;
-  std::vector<bool> trained;  // for each parameter
+  std::vector<bool> trained;  // for each parameter; evaluation: none
+  ops::fused::Storage storage = ops::fused::Storage::f32;
 
   bool operator==(const StepShape&) const = default;
 };

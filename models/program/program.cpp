@@ -11,7 +11,7 @@ using fused::padded;
 namespace {
 
 constexpr int64_t kNormVectors = sizeof(fused::Norm) / sizeof(float*);
-constexpr int64_t kStreamBytes = 8 << 20;  // larger outputs are written past the caches
+constexpr int64_t kStreamBytes = 8 << 20;  // larger activations are written past the caches
 
 // Where the parts of squeeze-excite's memory begin, from its place on.
 fused::Squeeze squeeze_in(float* memory, int64_t images, int64_t channels, int64_t squeezed) {
@@ -38,7 +38,7 @@ Program::Program(const Network& network, StepShape shape, int threads)
     : network_(network),
       shape_(std::move(shape)),
       plan_(plan_step(network, shape_)),
-      workspace_({}, threads) {
+      workspace_({}, threads, shape_.storage) {
   const size_t count = network_.nodes.size();
   norms_.resize(count);
   squeezes_.resize(count);
@@ -102,7 +102,7 @@ void Program::reserve() {
   }
   packed_ = take(packed);
   spread_ = take(spread);
-  workspace_ = fused::Workspace(needs, workspace_.threads());
+  workspace_ = fused::Workspace(needs, workspace_.threads(), shape_.storage);
   workspace_place_ = take(workspace_.floats());
 }
 
@@ -125,6 +125,13 @@ void Program::use(float* memory) {
       squeezes_[i] =
           squeeze_in(at(squeeze_places_[i]), shape_.images, channels, squeezes_[i].squeezed);
   }
+}
+
+// Whether activations as large as the output of node i are written past the caches.
+bool Program::streams(int i) const {
+  const PlannedNode& p = node(i);
+  return shape_.images * p.height * p.width * padded(p.channels) * size_of(shape_.storage) >
+         kStreamBytes;
 }
 
 fused::Squeeze* Program::squeeze_of(int i) {
@@ -153,7 +160,7 @@ fused::Pointwise Program::pointwise(int i) {
   op.tile = fused::tile_rows(op.in, op.out);
   op.wide = op.out > op.in;
   op.y = at(p.output);
-  op.streams = shape_.images * op.pixels * padded(op.out) * int64_t{sizeof(float)} > kStreamBytes;
+  op.streams = streams(i);
   return op;
 }
 
@@ -174,8 +181,7 @@ fused::Depthwise Program::depthwise(int i) const {
   op.block = forward_block(op);
   op.input = operand(i);
   op.y = at(p.output);
-  op.streams = shape_.images * p.height * p.width * padded(p.channels) * int64_t{sizeof(float)} >
-               kStreamBytes;
+  op.streams = streams(i);
   return op;
 }
 
@@ -196,7 +202,7 @@ fused::Stem Program::stem(int i) const {
   op.left = zeros_before(c, shape_.width);
   op.x = inputs_.images;
   op.y = at(p.output);
-  op.streams = true;
+  op.streams = streams(i);
   return op;
 }
 

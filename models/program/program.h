@@ -1,6 +1,7 @@
 #pragma once
-// The fused training step of a network on the CPU, in float32: forward and backward without
-// autograd and without allocations. executor.h defines what it computes.
+// The fused step of a network on the CPU: forward, and backward without autograd, without
+// allocations. executor.h defines what it computes. Activations are float32 or bfloat16, everything
+// else is float32.
 //
 // The operation that reads a convolution's output applies batch norm, activation and the
 // squeeze-excite gate while it loads the values. So memory holds only outputs of convolutions and
@@ -25,7 +26,7 @@ struct ProgramStatistics {
 
 // What a step reads. Pointers must stay valid until backward is done.
 struct ProgramInputs {
-  const float* images = nullptr;              // N×H×W×C
+  const void* images = nullptr;               // N×H×W×C, in the type of StepShape::storage
   std::vector<const float*> weights;          // of Network::parameters; 4-D ones are channels-last
   std::vector<ProgramStatistics> statistics;  // of Network::statistics
   std::vector<const float*> masks;  // by node: norms: one per image; pooled features: N×channels;
@@ -58,6 +59,7 @@ class Program {
   const T& operation(int i) const {
     return std::get<T>(network_.nodes[static_cast<size_t>(i)].operation);
   }
+  bool streams(int i) const;
   float* at(Place place) const { return place < 0 || !memory_ ? nullptr : memory_ + place; }
   const ops::fused::Norm* norm_vectors(int i) const {
     return i < 0 ? nullptr : &norms_[static_cast<size_t>(i)];

@@ -89,7 +89,8 @@ void Program::forward_convolution(int i) {
   } else {
     fused::Pointwise op = pointwise(i);
     float* const packed = pack_squeeze(op, p.squeeze);
-    op.weights = fused::pack(weight(parameter), 1, op.in, op.in, op.out, packed);
+    op.weights = fused::pack_pointwise(workspace_.loops(), weight(parameter), 1, op.in, op.in,
+                                       op.out, packed);
     run(op, workspace_);
   }
   finish_norm(norm_state(p.next_norm), *norm_vectors(p.next_norm), workspace_);
@@ -193,10 +194,11 @@ void Program::backward_convolution(int i) {
   } else {
     fused::Pointwise op = pointwise(i);
     float* const packed = pack_squeeze(op, p.squeeze);
-    op.weights = fused::pack(weight(parameter), op.in, 1, op.out, op.in, packed);
+    op.weights = fused::pack_pointwise(workspace_.loops(), weight(parameter), op.in, 1, op.out,
+                                       op.in, packed);
     op.dy = upstream(i);
     op.dx = dx;
-    op.streams = op.images * op.pixels * padded(op.in) * int64_t{sizeof(float)} > (8 << 20);
+    op.streams = streams(p.norm >= 0 ? p.norm : p.source);
     run_backward(op, wants_weight, workspace_);
     if (wants_weight) fused::collect_gradient(op.wide, op.out, op.in, to, workspace_);
     if (op.squeeze) backward_squeeze(i);

@@ -131,21 +131,22 @@ void input_gradient_row(const Depthwise& op, const Item& item, const BackwardRin
   const Part part = row_part(item, op.height, op.width, y);
   for (int64_t v = 0; v < item.vectors; ++v) {
     const int64_t channel = item.channel + v * kLanes, at = part.row * part.stride + channel;
-    float* to = op.dx.u + at;
+    Cell* to = cells(op.dx.u) + at;
     if (!op.input.norm) {
       input_gradient<kernel, stride>(op, item, r, y, v, [&](int64_t i, Vec value) {
-        float* p = to + i * part.stride;
+        Cell* p = to + i * part.stride;
         store(p, op.dx.add ? load(p) + value : value);
       });
       continue;
     }
-    const float *x = op.input.x + at, *slopes = r.slopes.row(v, y);
+    const Cell* x = cells(op.input.x) + at;
+    const float* slopes = r.slopes.row(v, y);
     const Vec mean = load(op.input.norm->mean + channel);
     const bool streams = op.streams;
     Vec first = splat(0), second = splat(0);
     input_gradient<kernel, stride>(op, item, r, y, v, [&](int64_t i, Vec value) {
       value = value * load(slopes + i * kLanes);
-      float* p = to + i * part.stride;
+      Cell* p = to + i * part.stride;
       streams ? stream(p, value) : store(p, value);
       first += value;
       second = multiply_add(value, load(x + i * part.stride) - mean, second);
@@ -181,9 +182,9 @@ void backward_items(const Depthwise& op, int64_t begin, int64_t end, const Scrat
     int64_t loaded = 0, done = op.dx.u ? 0 : op.height;
     for (int64_t y = 0; y < op.out_height; ++y) {
       for (; loaded < least(op.height, y * stride - op.top + kernel); ++loaded)
-        load_operand(op.input, row_part(item, op.height, op.width, loaded),
-                     {.values = r.input.tile(loaded),
-                      .slopes = wants_slopes ? r.slopes.tile(loaded) : Tile{}});
+        load_operand<float>(op.input, row_part(item, op.height, op.width, loaded),
+                            {.values = r.input.tile(loaded),
+                             .slopes = wants_slopes ? r.slopes.tile(loaded) : Tile<float>{}});
       load_gradient(op.dy, row_part(item, op.out_height, op.out_width, y), r.dy.tile(y));
       if (scratch.d_weights) weight_gradient_row<kernel, stride>(op, item, r, y, scratch.d_weights);
       for (; done < least(op.height, stride * (y + 1) - op.top); ++done)

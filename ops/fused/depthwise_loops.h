@@ -23,7 +23,7 @@ struct Ring {
   float* row(int64_t vector, int64_t y) const {
     return memory + vector * plane() + y % rows * columns * kLanes;
   }
-  Tile tile(int64_t y) const { return {row(0, y) + left * kLanes, kLanes, plane()}; }
+  Tile<float> tile(int64_t y) const { return {row(0, y) + left * kLanes, kLanes, plane()}; }
   int64_t size(int64_t vectors) const { return vectors * plane(); }
   void clear(int64_t vectors) const {
     __builtin_memset(memory, 0, static_cast<size_t>(size(vectors)) * sizeof(float));
@@ -105,7 +105,7 @@ void output_row(const Depthwise& op, const Item& item, const Ring& ring, const f
     const int64_t channel = item.channel + v * kLanes;
     Vec weights[kernel * kernel];
     load_weights(op, channel, false, weights);
-    float* to = op.y + part.row * part.stride + channel;
+    Cell* to = cells(op.y) + part.row * part.stride + channel;
     Vec first = splat(0), second = splat(0);
     const bool streams = op.streams;
     convolve_row<kernel, stride>(rows, weights, op.out_width, [&](int64_t o, Vec value) {
@@ -133,8 +133,8 @@ void depthwise_items(const Depthwise& op, int64_t begin, int64_t end, const Scra
     int64_t loaded = 0;
     for (int64_t y = 0; y < op.out_height; ++y) {
       for (; loaded < least(op.height, y * stride - op.top + kernel); ++loaded)
-        load_operand(op.input, row_part(item, op.height, op.width, loaded),
-                     {.values = ring.tile(loaded)});
+        load_operand<float>(op.input, row_part(item, op.height, op.width, loaded),
+                            {.values = ring.tile(loaded)});
       output_row<kernel, stride>(op, item, ring, zeros, y, sums);
     }
     sums.flush(channels, scratch.sums);

@@ -80,15 +80,14 @@ void backward(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const O
 
 }  // namespace
 
-const Loops& loops() {
+const Loops& loops(Storage storage) {
+  const bool floats = storage == Storage::f32;
 #if defined(__x86_64__)
-  static const Loops& best = processor().avx512 ? avx512::kLoops
-                             : processor().avx2 ? avx2::kLoops
-                                                : portable::kLoops;
-  return best;
-#else
-  return portable::kLoops;
+  if (processor().avx512_bf16 && !floats) return avx512_dot::kLoops;
+  if (processor().avx512) return floats ? avx512::kLoops : avx512_bf16::kLoops;
+  if (processor().avx2) return floats ? avx2::kLoops : avx2_bf16::kLoops;
 #endif
+  return floats ? portable::kLoops : portable_bf16::kLoops;
 }
 
 void Needs::include(const Needs& other) {
@@ -164,34 +163,34 @@ Scratch Workspace::of(int thread) const {
 }
 
 void run(const Pointwise& op, Workspace& w) {
-  on_all_threads(loops().pointwise, op, forward_needs(op), w);
+  on_all_threads(w.loops().pointwise, op, forward_needs(op), w);
 }
 void run(const Depthwise& op, Workspace& w) {
-  on_all_threads(loops().depthwise, op, forward_needs(op), w);
+  on_all_threads(w.loops().depthwise, op, forward_needs(op), w);
 }
 void run(const Stem& op, Workspace& w) {
-  on_all_threads(loops().stem, op, forward_needs(op), w);
+  on_all_threads(w.loops().stem, op, forward_needs(op), w);
 }
 void run(const Join& op, Workspace& w) {
-  on_all_threads(loops().join, op, {}, w);
+  on_all_threads(w.loops().join, op, {}, w);
 }
 void run(const Pool& op, Workspace& w) {
-  on_all_threads(loops().pool, op, {}, w);
+  on_all_threads(w.loops().pool, op, {}, w);
 }
 void run_backward(const Pointwise& op, bool weight_gradient, Workspace& w) {
-  backward(loops().pointwise_backward, op, weight_gradient, w);
+  backward(w.loops().pointwise_backward, op, weight_gradient, w);
 }
 void run_backward(const Depthwise& op, bool weight_gradient, Workspace& w) {
-  backward(loops().depthwise_backward, op, weight_gradient, w);
+  backward(w.loops().depthwise_backward, op, weight_gradient, w);
 }
 void run_backward(const Stem& op, Workspace& w) {
-  backward(loops().stem_backward, op, true, w);
+  backward(w.loops().stem_backward, op, true, w);
 }
 void run_backward(const Join& op, Workspace& w) {
-  backward(loops().join_backward, op, false, w);
+  backward(w.loops().join_backward, op, false, w);
 }
 void run_backward(const Pool& op, Workspace& w) {
-  backward(loops().pool_backward, op, false, w);
+  backward(w.loops().pool_backward, op, false, w);
 }
 
 }  // namespace shoal::ops::fused

@@ -35,10 +35,12 @@ int64_t backward_block(const Depthwise&);
 // The memory of all threads.
 class Workspace {
  public:
-  Workspace(const Needs& needs, int threads) : needs_(needs), threads_(threads) {}
+  Workspace(const Needs& needs, int threads, Storage storage)
+      : needs_(needs), threads_(threads), loops_(&fused::loops(storage)) {}
   int64_t floats() const;                        // size of the memory
   void use(float* memory) { memory_ = memory; }  // 64-byte aligned; the caller owns it
   int threads() const { return threads_; }
+  const Loops& loops() const { return *loops_; }
   // Number of threads that computed the last operation.
   int used() const { return used_; }
   void set_used(int threads) { used_ = threads; }
@@ -49,6 +51,7 @@ class Workspace {
 
   Needs needs_;
   int threads_, used_ = 0;
+  const Loops* loops_;
   float* memory_ = nullptr;
 };
 
@@ -90,6 +93,8 @@ void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient,
 // Packs a matrix as Loops::pack. `packed` has depth * padded(width) floats.
 Packed pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
             float* packed);
+Packed pack_pointwise(const Loops& loops, const float* values, int64_t k_step, int64_t n_step,
+                      int64_t depth, int64_t width, float* packed);
 
 // The layers of a block of squeeze-excite. Weights as torchvision stores them.
 struct SqueezeWeights {

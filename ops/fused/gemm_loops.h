@@ -1,6 +1,9 @@
 #pragma once
 // Matrix products. A matrix b is packed into panels of a few vectors: all rows of the first panel,
 // then all rows of the second.
+//
+// Matrices consist of words of 4 bytes. `Product` says what a word holds: a float (Floats), or two
+// consecutive bfloat16 numbers of the summed dimension (Pairs).
 
 #include "ops/fused/kernels.h"
 #include "ops/fused/vectors.h"
@@ -18,6 +21,46 @@ constexpr int kRows = kLanes == 16 ? (vectors == 4   ? 6
                                    : 6;
 constexpr int kSumRows = kLanes == 16 ? 8 : 4;  // rows of a block in multiply_transposed
 
+struct Floats {
+  static constexpr int64_t kTogether = 1;  // numbers in a word
+  static Vec splat_word(const float* word) { return splat(*word); }
+  static Vec add(Vec a, Vec b, Vec sum) { return multiply_add(a, b, sum); }
+  // Returns word k of a column of which `depth` numbers exist.
+  static float word(const float* column, int64_t step, int64_t k, int64_t) {
+    return column[k * step];
+  }
+};
+
+#if defined(SHOAL_DOT)
+struct Pairs {
+  static constexpr int64_t kTogether = 2;
+  static Vec splat_word(const float* word) {
+    int32_t bits;
+    __builtin_memcpy(&bits, word, sizeof bits);
+    return (Vec)_mm512_set1_epi32(bits);
+  }
+  static Vec add(Vec a, Vec b, Vec sum) {
+    return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+  }
+  static float word(const float* column, int64_t step, int64_t k, int64_t depth) {
+    const float* const first = column + 2 * k * step;
+    const __m128 numbers = _mm_setr_ps(*first, 2 * k + 1 < depth ? first[step] : 0, 0, 0);
+    const __m128i halves = (__m128i)_mm_cvtneps_pbh(numbers);
+    float word;
+    __builtin_memcpy(&word, &halves, sizeof word);
+    return word;
+  }
+};
+typedef Pairs TileProduct;
+#else
+typedef Floats TileProduct;
+#endif
+
+// Returns the words of a tile.
+inline const float* words(const TileCell* tile) {
+  return (const float*)tile;
+}
+
 // Number of vectors of the panel that begins `left` vectors before the end.
 inline int64_t panel_vectors(int64_t left) {
   if (kWidest == 2) return left < 2 ? left : 2;
@@ -30,16 +73,19 @@ inline int64_t panels(int64_t width) {
   return count;
 }
 
+template <class Product>
 void pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
           int64_t begin, int64_t end, float* out) {
+  const int64_t rows = chunks(depth, Product::kTogether);
   int64_t n = 0;
   for (int64_t p = 0; p < end; ++p) {
     const int64_t lanes = panel_vectors((padded(width) - n) / kLanes) * kLanes;
     const int64_t valid = least(lanes, most(width - n, 0));
-    for (int64_t k = 0; p >= begin && k < depth; ++k) {
-      float* const row = out + n * depth + k * lanes;
-      const float* const from = values + k * k_step + n * n_step;
-      for (int64_t j = 0; j < valid; ++j) row[j] = from[j * n_step];
+    for (int64_t k = 0; p >= begin && k < rows; ++k) {
+      float* const row = out + n * rows + k * lanes;
+      const float* const from = values + n * n_step;
+      for (int64_t j = 0; j < valid; ++j)
+        row[j] = Product::word(from + j * n_step, k_step, k, depth);
       for (int64_t j = valid; j < lanes; ++j) row[j] = 0;
     }
     n += lanes;
@@ -47,7 +93,7 @@ void pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, in
 }
 
 // Computes `rows`×`vectors` sums over k of a[row, k] b[k, …] and passes them to `epilogue`.
-template <int rows, int vectors, class Epilogue>
+template <class Product, int rows, int vectors, class Epilogue>
 inline void block(const float* a, int64_t stride, int64_t depth, const float* b, Epilogue& epilogue,
                   int64_t m, int64_t n) {
   Vec sums[rows][vectors] = {};
@@ -57,9 +103,9 @@ inline void block(const float* a, int64_t stride, int64_t depth, const float* b,
     for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      const Vec row = splat(a[i * stride + k]);
+      const Vec row = Product::splat_word(a + i * stride + k);
 #pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) sums[i][j] = multiply_add(row, columns[j], sums[i][j]);
+      for (int j = 0; j < vectors; ++j) sums[i][j] = Product::add(row, columns[j], sums[i][j]);
     }
   }
 #pragma GCC unroll 4
@@ -71,17 +117,17 @@ inline void block(const float* a, int64_t stride, int64_t depth, const float* b,
   }
 }
 
-template <int rows, int vectors, class Epilogue>
+template <class Product, int rows, int vectors, class Epilogue>
 void blocks(const float* a, int64_t stride, int64_t count, const Packed& b, const float* panel,
             Epilogue& epilogue, int64_t m, int64_t n) {
   for (; count - m >= rows; m += rows)
-    block<rows, vectors>(a + m * stride, stride, b.depth, panel, epilogue, m, n);
+    block<Product, rows, vectors>(a + m * stride, stride, b.depth, panel, epilogue, m, n);
   if constexpr (rows > 1)
-    if (m < count) blocks<rows / 2, vectors>(a, stride, count, b, panel, epilogue, m, n);
+    if (m < count) blocks<Product, rows / 2, vectors>(a, stride, count, b, panel, epilogue, m, n);
 }
 
 // Multiplies `count` rows of a with the panels [begin, end) of b.
-template <class Epilogue>
+template <class Product, class Epilogue>
 void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, int64_t begin,
               int64_t end, Epilogue& epilogue) {
   int64_t n = 0;
@@ -90,11 +136,11 @@ void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, in
     const float* panel = b.values + n * b.depth;
     if (p >= begin) {
       if constexpr (kWidest == 4) {
-        if (vectors == 4) blocks<kRows<4>, 4>(a, stride, count, b, panel, epilogue, 0, n);
-        if (vectors == 3) blocks<kRows<3>, 3>(a, stride, count, b, panel, epilogue, 0, n);
+        if (vectors == 4) blocks<Product, kRows<4>, 4>(a, stride, count, b, panel, epilogue, 0, n);
+        if (vectors == 3) blocks<Product, kRows<3>, 3>(a, stride, count, b, panel, epilogue, 0, n);
       }
-      if (vectors == 2) blocks<kRows<2>, 2>(a, stride, count, b, panel, epilogue, 0, n);
-      if (vectors == 1) blocks<kRows<1>, 1>(a, stride, count, b, panel, epilogue, 0, n);
+      if (vectors == 2) blocks<Product, kRows<2>, 2>(a, stride, count, b, panel, epilogue, 0, n);
+      if (vectors == 1) blocks<Product, kRows<1>, 1>(a, stride, count, b, panel, epilogue, 0, n);
     }
     n += vectors * kLanes;
   }
@@ -112,10 +158,10 @@ struct AddTo {
 void multiply_panels(const float* a, int64_t stride, int64_t rows, const Packed& b, int64_t begin,
                      int64_t end, float* c, int64_t c_stride) {
   AddTo epilogue{c, c_stride};
-  multiply(a, stride, rows, b, begin, end, epilogue);
+  multiply<Floats>(a, stride, rows, b, begin, end, epilogue);
 }
 
-template <int vectors>
+template <class Product, int vectors>
 void add_products(int64_t rows, const float* a, int64_t a_stride, const float* b, int64_t b_stride,
                   float* c, int64_t c_stride) {
   Vec sums[kSumRows][vectors] = {};
@@ -125,9 +171,9 @@ void add_products(int64_t rows, const float* a, int64_t a_stride, const float* b
     for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
 #pragma GCC unroll 8
     for (int i = 0; i < kSumRows; ++i) {
-      const Vec row = splat(a[i]);
+      const Vec row = Product::splat_word(a + i);
 #pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) sums[i][j] = multiply_add(row, columns[j], sums[i][j]);
+      for (int j = 0; j < vectors; ++j) sums[i][j] = Product::add(row, columns[j], sums[i][j]);
     }
   }
 #pragma GCC unroll 8
@@ -137,6 +183,7 @@ void add_products(int64_t rows, const float* a, int64_t a_stride, const float* b
   }
 }
 
+template <class Product>
 void multiply_transposed(int64_t rows, const float* a, int64_t a_stride, int64_t height,
                          const float* b, int64_t b_stride, int64_t width, float* c,
                          int64_t c_stride) {
@@ -145,9 +192,12 @@ void multiply_transposed(int64_t rows, const float* a, int64_t a_stride, int64_t
     const int64_t vectors = left == 4 ? 2 : least(left, 3);
     for (int64_t i = 0; i < height; i += kSumRows) {
       float* to = c + i * c_stride + j;
-      if (vectors == 3) add_products<3>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
-      if (vectors == 2) add_products<2>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
-      if (vectors == 1) add_products<1>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+      if (vectors == 3)
+        add_products<Product, 3>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+      if (vectors == 2)
+        add_products<Product, 2>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+      if (vectors == 1)
+        add_products<Product, 1>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
     }
     j += vectors * kLanes;
   }

@@ -1,10 +1,11 @@
 #pragma once
-// The kernels of the fused CPU training step, in float32. Each kernel applies the batch norm and
-// the activation of its input while loading it, and sums what the batch norm of its output needs
-// while storing it. fused.h runs them on all threads.
+// The kernels of the fused CPU training step. Each kernel applies the batch norm and the activation
+// of its input while loading it, and sums what the batch norm of its output needs while storing it.
+// fused.h runs them on all threads.
 //
-// Activations are images×pixels×stride with stride = padded(channels). All vectors of channels have
-// padded(channels) values. Padding is zero and stays zero. Pointers are 64-byte aligned, except
+// Activations and their gradients are images×pixels×stride with stride = padded(channels), in the
+// type of Storage; pointers to them are `void*`. Everything else is float32. All vectors of channels
+// have padded(channels) values. Padding is zero and stays zero. Pointers are 64-byte aligned, except
 // those to parameters and to images.
 
 #include <cstddef>
@@ -13,6 +14,13 @@
 #include "ops/ops.h"
 
 namespace shoal::ops::fused {
+
+// Type of activations in memory. bf16: 1×1 convolutions round their operands to bfloat16, if the
+// processor multiplies these faster; sums and everything else are computed in float32.
+enum class Storage { f32, bf16 };
+[[maybe_unused]] static constexpr int64_t size_of(Storage storage) {
+  return storage == Storage::f32 ? 4 : 2;
+}
 
 // Rounds up to the granularity of channels.
 constexpr int64_t kPadding = 16;
@@ -31,7 +39,7 @@ struct Norm {
 
 // An activation as its consumer reads it.
 struct Operand {
-  const float* x = nullptr;  // raw output of a convolution if `norm` is set
+  const void* x = nullptr;  // raw output of a convolution if `norm` is set
   const Norm* norm = nullptr;
   Activation activation = Activation::none;
   const float* gate = nullptr;  // images×stride; the activated value is multiplied by it
@@ -39,11 +47,11 @@ struct Operand {
 
 // The gradient with respect to x, the raw output of a convolution. `norm` follows the convolution.
 struct Upstream {
-  const float* x = nullptr;
+  const void* x = nullptr;
   const Norm* norm = nullptr;
   Activation activation = Activation::none;
   // dz = u [* mask of the image] [* gate] [+ spread * activation'(z)]. u is nullptr if it is 0.
-  const float* u = nullptr;
+  const void* u = nullptr;
   const float* mask = nullptr;    // images
   const float* gate = nullptr;    // images×stride, with `spread`
   const float* spread = nullptr;  // images×stride
@@ -52,8 +60,8 @@ struct Upstream {
 // Where a consumer writes the gradient of its input. If the input is deferred (operand.norm): u =
 // gradient * activation'(z), with the sums that its batch norm needs.
 struct Downstream {
-  float* u = nullptr;  // nullptr: not wanted
-  bool add = false;    // adds to u; only if the input is not deferred
+  void* u = nullptr;  // nullptr: not wanted
+  bool add = false;   // adds to u; only if the input is not deferred
 };
 
 // A block of squeeze-excite for `channels` of the gated operand. Matrices are
@@ -72,17 +80,17 @@ struct Squeeze {
 // A matrix in the order in which multiply() reads it.
 struct Packed {
   const float* values = nullptr;
-  int64_t depth = 0, width = 0;  // width: padded
+  int64_t depth = 0, width = 0;  // in rows of floats, or of pairs of bfloat16; width: padded
 };
 
 struct Pointwise {  // a 1×1 convolution
   int64_t images, pixels, in, out;
   Operand input;
   Squeeze* squeeze = nullptr;  // computes input.gate first
-  Packed weights;              // forward: in×out; backward: out×in
+  Packed weights;              // by pack_pointwise; forward: in×out; backward: out×in
   int64_t tile;                // rows that are processed together
   bool streams = false;        // writes the output past the caches
-  float* y = nullptr;          // forward
+  void* y = nullptr;           // forward
   Upstream dy;                 // backward
   Downstream dx;
   bool wide = false;  // out > in: d_weights is in×out, otherwise out×in; both are padded
@@ -104,7 +112,7 @@ struct Depthwise {
   Operand input;
   const float* weights = nullptr;  // kernel²×padded channels
   bool streams = false;
-  float* y = nullptr;
+  void* y = nullptr;
   Upstream dy;
   Downstream dx;
 };
@@ -113,10 +121,10 @@ struct Depthwise {
 struct Stem {
   int64_t images, height, width, out_height, out_width, in, out;
   int64_t kernel, stride, top, left;
-  const float* x = nullptr;  // images×height×width×in, not padded
-  Packed weights;            // (kernel²·in)×out
+  const void* x = nullptr;  // images×height×width×in, not padded
+  Packed weights;           // by pack; (kernel²·in)×out
   bool streams = false;
-  float* y = nullptr;
+  void* y = nullptr;
   Upstream dy;
 };
 
@@ -124,12 +132,12 @@ struct Stem {
 // of dz * (x - mean), where dz = dy [* mask].
 struct Join {
   int64_t images, pixels, channels;
-  const float* x;
+  const void* x;
   const Norm* norm;
   const float* mask = nullptr;  // images
-  const float* skip = nullptr;
-  float* y = nullptr;
-  const float* dy = nullptr;
+  const void* skip = nullptr;
+  void* y = nullptr;
+  const void* dy = nullptr;
 };
 
 // Mean over the pixels of the operand, and its backward: dz = spread * activation'(z).
@@ -148,7 +156,7 @@ struct Scratch {
 };
 
 struct Loops {
-  const char* name;  // of the instruction set: "avx512", "avx2" or "portable"
+  const char* name;  // of the instruction set, such as "avx512"
 
   // Number of panels of a packed matrix.
   int64_t (*panels)(int64_t width);
@@ -156,6 +164,10 @@ struct Loops {
   // n_step].
   void (*pack)(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
                int64_t begin, int64_t end, float* packed);
+  // The same for Pointwise::weights, whose packed rows hold `together` rows of the matrix.
+  void (*pack_pointwise)(const float* values, int64_t k_step, int64_t n_step, int64_t depth,
+                         int64_t width, int64_t begin, int64_t end, float* packed);
+  int64_t together;
   // c[m, n] += Σ a[m, k] b[k, n] for the panels [begin, end) of b.
   void (*multiply_panels)(const float* a, int64_t stride, int64_t rows, const Packed& b,
                           int64_t begin, int64_t end, float* c, int64_t c_stride);
@@ -177,17 +189,31 @@ struct Loops {
   void (*pool_backward)(const Pool&, int64_t begin, int64_t end, const Scratch&);
 };
 
+// The loops of each instruction set for Storage::f32 and, with "_bf16", for Storage::bf16.
+// avx512_dot: for Storage::bf16, with AVX-512's products of bfloat16.
 namespace portable {
+extern const Loops kLoops;
+}
+namespace portable_bf16 {
 extern const Loops kLoops;
 }
 namespace avx2 {
 extern const Loops kLoops;
 }
+namespace avx2_bf16 {
+extern const Loops kLoops;
+}
 namespace avx512 {
+extern const Loops kLoops;
+}
+namespace avx512_bf16 {
+extern const Loops kLoops;
+}
+namespace avx512_dot {
 extern const Loops kLoops;
 }
 
 // Returns the loops for this processor; the same on every call. Thread-safe.
-const Loops& loops();
+const Loops& loops(Storage storage = Storage::f32);
 
 }  // namespace shoal::ops::fused

@@ -1,5 +1,6 @@
 #pragma once
-// All loops of one instruction set. The including file defines SHOAL_LOOPS.
+// All loops of one instruction set. The including file defines SHOAL_LOOPS and, for bfloat16,
+// SHOAL_BF16 and SHOAL_DOT (vectors.h).
 
 #include "ops/fused/depthwise_backward_loops.h"
 #include "ops/fused/gemm_loops.h"
@@ -14,9 +15,11 @@ namespace shoal::ops::fused::SHOAL_LOOPS {
 extern const Loops kLoops;
 const Loops kLoops = {SHOAL_TEXT(SHOAL_LOOPS),
                       panels,
-                      pack,
+                      pack<Floats>,
+                      pack<TileProduct>,
+                      TileProduct::kTogether,
                       multiply_panels,
-                      multiply_transposed,
+                      multiply_transposed<Floats>,
                       pointwise,
                       pointwise_backward,
                       depthwise,

@@ -8,11 +8,12 @@ namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
 // A tile of the kernels' scratch memory. The vector of pixel i and of channels [v * kLanes, …) is
-// at memory + i * pixel + v * vector.
+// at memory + i * pixel + v * vector. T: float or TileCell.
+template <class T>
 struct Tile {
-  float* memory;
+  T* memory;
   int64_t pixel, vector;
-  float* at(int64_t i, int64_t v) const { return memory + i * pixel + v * vector; }
+  T* at(int64_t i, int64_t v) const { return memory + i * pixel + v * vector; }
 };
 
 // Part of an activation: `count` pixels from row `row` on, and `vectors` vectors of channels from
@@ -44,13 +45,15 @@ inline void for_activation(Activation activation, const Work& work) {
 }
 
 // What load_operand() writes.
+template <class T>
 struct OperandTiles {
-  Tile values{}, gated{}, slopes{};  // memory is nullptr: not wanted
+  Tile<T> values{}, gated{};  // memory is nullptr: not wanted
+  Tile<float> slopes{};
 };
 
-template <Activation activation, bool keeps, bool gates, bool differentiates>
-void load_operand_rows(const Operand& op, const Part& part, const OperandTiles& to) {
-  const float* x = op.x + part.row * part.stride + part.channel;
+template <Activation activation, bool keeps, bool gates, bool differentiates, class T>
+void load_operand_rows(const Operand& op, const Part& part, const OperandTiles<T>& to) {
+  const Cell* x = cells(op.x) + part.row * part.stride + part.channel;
   const float* gate = gates ? op.gate + part.image * part.stride + part.channel : nullptr;
   const float *scale = op.norm->scale + part.channel, *shift = op.norm->shift + part.channel;
   for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
@@ -71,14 +74,16 @@ void load_operand_rows(const Operand& op, const Part& part, const OperandTiles& 
 }
 
 // Copies an operand that has no batch norm to apply.
-inline void copy_operand(const Operand& op, const Part& part, const Tile& to) {
-  const float* x = op.x + part.row * part.stride + part.channel;
+template <class T>
+inline void copy_operand(const Operand& op, const Part& part, const Tile<T>& to) {
+  const Cell* x = cells(op.x) + part.row * part.stride + part.channel;
   for (int64_t i = 0; i < part.count; ++i, x += part.stride)
     for (int64_t v = 0; v < part.vectors; ++v) store(to.at(i, v), load(x + v * kLanes));
 }
 
 // Writes the values of an operand: activated, activated and gated, and the activation's slopes.
-inline void load_operand(const Operand& op, const Part& part, const OperandTiles& to) {
+template <class T>
+inline void load_operand(const Operand& op, const Part& part, const OperandTiles<T>& to) {
   if (!op.norm) return copy_operand(op, part, to.values);
   for_activation(op.activation, [&](auto tag) {
     constexpr Activation kind = tag.value;
@@ -93,11 +98,11 @@ inline void load_operand(const Operand& op, const Part& part, const OperandTiles
 }
 
 // Writes the gradient with respect to the raw output of a convolution.
-template <bool has_u, bool spreads, class Act>
-inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile& to, Act) {
+template <bool has_u, bool spreads, class T, class Act>
+inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<T>& to, Act) {
   const Norm& n = *up.norm;
-  const float* x = up.x + part.row * part.stride + part.channel;
-  const float* u = has_u ? up.u + part.row * part.stride + part.channel : nullptr;
+  const Cell* x = cells(up.x) + part.row * part.stride + part.channel;
+  const Cell* u = has_u ? cells(up.u) + part.row * part.stride + part.channel : nullptr;
   const int64_t of_image = part.image * part.stride + part.channel;
   const Vec mask = splat(up.mask ? up.mask[part.image] : 1);
   for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
@@ -118,7 +123,8 @@ inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile&
   }
 }
 
-inline void load_gradient(const Upstream& up, const Part& part, const Tile& to) {
+template <class T>
+inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& to) {
   if (!up.spread) return load_gradient_rows<true, false>(up, part, to, Tag<Activation::none>());
   for_activation(up.activation, [&](auto tag) {
     up.u ? load_gradient_rows<true, true>(up, part, to, tag)

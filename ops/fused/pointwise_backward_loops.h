@@ -8,20 +8,22 @@ namespace {
 
 // Stores the gradient of an input that is not deferred, or adds to it.
 struct StorePlain {
-  float* u;
+  Cell* u;
   int64_t stride;
   bool add;
   template <int rows>
   void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
-    float* to = u + m * stride + n;
+    Cell* to = u + m * stride + n;
     for (int i = 0; i < rows; ++i, to += stride) store(to, add ? column[i] + load(to) : column[i]);
   }
 };
 
 // Stores u = gradient * slope for a deferred input and sums u and u * (x - mean).
 struct StoreDeferred {
-  float* u;
-  const float *slopes, *x, *mean;  // slopes: the tile's; u and x start at its first row
+  Cell* u;
+  const float* slopes;  // the tile's; u and x start at its first row
+  const Cell* x;
+  const float* mean;
   int64_t stride;
   bool streams;
   FloatSums sums;
@@ -29,7 +31,7 @@ struct StoreDeferred {
   template <int rows>
   void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
     const Vec center = load(mean + n);
-    float* const to = u;
+    Cell* const to = u;
     const bool past = streams;
     Vec first = splat(0), second = splat(0);
     for (int i = 0; i < rows; ++i) {
@@ -57,8 +59,11 @@ struct GateSums {
 
 // Like StoreDeferred, for an input that is gated.
 struct StoreGated {
-  float* u;
-  const float *values, *slopes, *x, *mean;
+  Cell* u;
+  const TileCell* values;
+  const float* slopes;
+  const Cell* x;
+  const float* mean;
   int64_t stride;
   bool streams;
   GateSums sums;
@@ -66,7 +71,7 @@ struct StoreGated {
   template <int rows>
   void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
     const Vec center = load(mean + n);
-    float* const to = u;
+    Cell* const to = u;
     const bool past = streams;
     Vec total[5] = {};
     for (int i = 0; i < rows; ++i) {
@@ -115,57 +120,108 @@ void squeeze_backward_image(const Pointwise& op, int64_t image, const GateSums& 
 
 // The tiles that one thread works on.
 struct BackwardTiles {
-  float *dy, *values, *gated, *slopes;
+  TileCell *dy, *values, *gated;
+  float* slopes;
+  float *dy_pairs, *value_pairs;  // for SHOAL_DOT: dy and the values by pairs of rows
 };
+
+inline BackwardTiles backward_tiles(const Pointwise& op, float* memory) {
+  const int64_t of_in = op.tile * padded(op.in), of_out = op.tile * padded(op.out);
+  const auto take = [&memory](int64_t floats) {
+    float* const part = memory;
+    memory += floats;
+    return part;
+  };
+  constexpr int64_t per_float = TileProduct::kTogether;
+  BackwardTiles t;
+  t.dy = (TileCell*)take(of_out / per_float);
+  t.values = (TileCell*)take(of_in / per_float);
+  t.gated = (TileCell*)take(of_in / per_float);
+  t.slopes = take(of_in);
+  t.dy_pairs = per_float == 2 ? take(of_out / 2) : nullptr;
+  t.value_pairs = per_float == 2 ? take(of_in / 2) : nullptr;
+  return t;
+}
+
+// A tile whose rows a matrix product sums over.
+struct SummedRows {
+  const float* words;
+  int64_t count;  // rows of words
+};
+
+// Returns the rows of a tile, in `pairs` if a word holds the numbers of two rows.
+inline SummedRows summed_rows(const TileCell* tile, int64_t rows, int64_t stride, float* pairs) {
+#if defined(SHOAL_DOT)
+  for (int64_t m = 0; m < rows; m += 2) {
+    const Cell *even = tile + m * stride, *odd = even + stride;
+    float* const to = pairs + m / 2 * stride;
+    for (int64_t c = 0; c < stride; c += kLanes) {
+      const Ints low = (Ints)load(even + c), high = m + 1 < rows ? (Ints)load(odd + c) : Ints{};
+      store(to + c, (Vec)(((low >> 16) & 0xffff) | high));
+    }
+  }
+  return {pairs, chunks(rows, 2)};
+#else
+  (void)stride, (void)pairs;
+  return {tile, rows};
+#endif
+}
 
 // Computes the input's gradient of one tile.
 void tile_gradient(const Pointwise& op, const Rows& rows, const BackwardTiles& t,
                    const FloatSums& sums, const GateSums& gates) {
   const int64_t in = padded(op.in), out = padded(op.out), count = panels(in);
-  float* u = op.dx.u + rows.row * in;
-  const float* x = op.input.x + rows.row * in;
+  constexpr int64_t together = TileProduct::kTogether;
+  Cell* u = cells(op.dx.u) + rows.row * in;
+  const Cell* x = cells(op.input.x) + rows.row * in;
   if (op.squeeze) {
     StoreGated store{u, t.values, t.slopes, x, op.input.norm->mean, in, op.streams, gates};
-    return multiply(t.dy, out, rows.count, op.weights, 0, count, store);
+    return multiply<TileProduct>(words(t.dy), out / together, rows.count, op.weights, 0, count,
+                                 store);
   }
   if (op.input.norm) {
     StoreDeferred store{u, t.slopes, x, op.input.norm->mean, in, op.streams, sums};
-    return multiply(t.dy, out, rows.count, op.weights, 0, count, store);
+    return multiply<TileProduct>(words(t.dy), out / together, rows.count, op.weights, 0, count,
+                                 store);
   }
   StorePlain store{u, in, op.dx.add};
-  multiply(t.dy, out, rows.count, op.weights, 0, count, store);
+  multiply<TileProduct>(words(t.dy), out / together, rows.count, op.weights, 0, count, store);
 }
 
 void tile_backward(const Pointwise& op, const Rows& rows, const BackwardTiles& t,
                    const FloatSums& sums, const GateSums& gates, float* d_weights) {
   const int64_t in = padded(op.in), out = padded(op.out);
-  load_gradient(op.dy, part_of(rows, out), {t.dy, out, kLanes});
-  const float* values = op.input.x + rows.row * in;
-  if (op.input.norm) {
+  load_gradient(op.dy, part_of(rows, out), Tile<TileCell>{t.dy, out, kLanes});
+  const TileCell* values = t.values;
+  if (op.input.norm || !kTilesAreCells) {
     const bool gated = op.input.gate != nullptr;
-    load_operand(op.input, part_of(rows, in),
-                 {{t.values, in, kLanes},
-                  {gated ? t.gated : nullptr, in, kLanes},
-                  {op.dx.u ? t.slopes : nullptr, in, kLanes}});
-    values = gated ? t.gated : t.values;
+    load_operand<TileCell>(op.input, part_of(rows, in),
+                           {{t.values, in, kLanes},
+                            {gated ? t.gated : nullptr, in, kLanes},
+                            {op.dx.u ? t.slopes : nullptr, in, kLanes}});
+    if (gated) values = t.gated;
+  } else {
+    values = stored_tile(op.input.x, rows.row * in);
   }
   if (op.dx.u) tile_gradient(op, rows, t, sums, gates);
   if (!d_weights) return;
+  const SummedRows x = summed_rows(values, rows.count, in, t.value_pairs);
+  const SummedRows dy = summed_rows(t.dy, rows.count, out, t.dy_pairs);
   if (op.wide) {
-    multiply_transposed(rows.count, values, in, op.in, t.dy, out, out, d_weights, out);
+    multiply_transposed<TileProduct>(x.count, x.words, in, op.in, dy.words, out, out, d_weights,
+                                     out);
   } else {
-    multiply_transposed(rows.count, t.dy, out, op.out, values, in, in, d_weights, in);
+    multiply_transposed<TileProduct>(x.count, dy.words, out, op.out, x.words, in, in, d_weights,
+                                     in);
   }
 }
 
 void pointwise_backward(const Pointwise& op, int64_t begin, int64_t end, const Scratch& scratch) {
-  const int64_t in = padded(op.in), out = padded(op.out);
+  const int64_t in = padded(op.in);
   const FloatSums sums{scratch.memory, scratch.memory + in};
   sums.clear(in);
   const GateSums gates{scratch.memory + 2 * in, in};
-  float* tiles = scratch.memory + 7 * in;
-  const BackwardTiles t{tiles, tiles + op.tile * out, tiles + op.tile * (out + in),
-                        tiles + op.tile * (out + 2 * in)};
+  const BackwardTiles t = backward_tiles(op, scratch.memory + 7 * in);
   const bool deferred = op.input.norm != nullptr && op.dx.u != nullptr;
   for (int64_t item = begin; item < end; ++item) {
     if (op.squeeze) gates.clear();

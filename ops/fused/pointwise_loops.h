@@ -30,14 +30,14 @@ inline void for_each_tile(const Pointwise& op, int64_t item, const Work& work) {
 
 // Stores the output and sums x and x².
 struct StoreSums {
-  float* y;  // of row 0 of the tile
+  Cell* y;  // of row 0 of the tile
   int64_t stride;
   FloatSums sums;
   bool streams;
 
   template <int rows>
   void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
-    float* to = y + m * stride + n;
+    Cell* to = y + m * stride + n;
     const int64_t step = stride;
     const bool past = streams;
     Vec first = splat(0), second = splat(0);
@@ -58,7 +58,7 @@ void pool_image(const Operand& op, int64_t image, int64_t pixels, int64_t stride
   for_activation(op.activation, [&](auto tag) {
     for (int64_t c = 0; c < stride; c += kLanes) store(mean + c, splat(0));
     for (int64_t row = 0; row < pixels; row += 8) {
-      const float* x = op.x + (image * pixels + row) * stride;
+      const Cell* x = cells(op.x) + (image * pixels + row) * stride;
       const int64_t count = least(8, pixels - row);
       for (int64_t c = 0; c < stride; c += kLanes) {
         Vec scale = splat(1), shift = splat(0), total = load(mean + c);
@@ -70,6 +70,14 @@ void pool_image(const Operand& op, int64_t image, int64_t pixels, int64_t stride
     }
   });
   for (int64_t c = 0; c < stride; c += kLanes) store(mean + c, load(mean + c) * share);
+}
+
+// Whether matrix products can read activations where they are stored.
+constexpr bool kTilesAreCells = sizeof(Cell) == sizeof(TileCell);
+
+// Returns the stored activations from element `from` on as a tile, if kTilesAreCells.
+inline const TileCell* stored_tile(const void* activations, int64_t from) {
+  return static_cast<const TileCell*>(activations) + from;
 }
 
 // Returns Σ a[c] b[c].
@@ -104,21 +112,22 @@ void pointwise(const Pointwise& op, int64_t begin, int64_t end, const Scratch& s
   const int64_t in = padded(op.in), out = padded(op.out);
   const FloatSums sums{scratch.memory, scratch.memory + out};
   sums.clear(out);
-  float* const tile = scratch.memory + 2 * out;
-  const bool direct = op.input.norm == nullptr && op.input.gate == nullptr;
+  TileCell* const tile = (TileCell*)(scratch.memory + 2 * out);
+  const bool direct = kTilesAreCells && op.input.norm == nullptr && op.input.gate == nullptr;
   const int64_t count = panels(out);
   for (int64_t item = begin; item < end; ++item) {
     if (op.squeeze) squeeze_image(op, item);
     for_each_tile(op, item, [&](const Rows& rows) {
-      const Tile values{tile, in, kLanes};
+      const Tile<TileCell> values{tile, in, kLanes};
       const Part part = part_of(rows, in);
       if (op.input.gate)
-        load_operand(op.input, part, {.gated = values});
+        load_operand<TileCell>(op.input, part, {.gated = values});
       else if (!direct)
-        load_operand(op.input, part, {.values = values});
-      StoreSums epilogue{op.y + rows.row * out, out, sums, op.streams};
-      multiply(direct ? op.input.x + rows.row * in : tile, in, rows.count, op.weights, 0, count,
-               epilogue);
+        load_operand<TileCell>(op.input, part, {.values = values});
+      StoreSums epilogue{cells(op.y) + rows.row * out, out, sums, op.streams};
+      const TileCell* const from = direct ? stored_tile(op.input.x, rows.row * in) : tile;
+      multiply<TileProduct>(words(from), in / TileProduct::kTogether, rows.count, op.weights, 0,
+                            count, epilogue);
       sums.flush(out, scratch.sums);
     });
   }

@@ -125,6 +125,15 @@ Packed pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, 
   return {packed, depth, padded(width)};
 }
 
+Packed pack_pointwise(const Loops& loops, const float* values, int64_t k_step, int64_t n_step,
+                      int64_t depth, int64_t width, float* packed) {
+  const int64_t panels = loops.panels(width);
+#pragma omp parallel for schedule(static)
+  for (int64_t p = 0; p < panels; ++p)
+    loops.pack_pointwise(values, k_step, n_step, depth, width, p, p + 1, packed);
+  return {packed, chunks(depth, loops.together), padded(width)};
+}
+
 int64_t squeeze_floats(int64_t channels, int64_t squeezed) {
   return 2 * padded(squeezed) * padded(channels) + padded(squeezed) + padded(channels);
 }

@@ -10,7 +10,7 @@ namespace {
 // ordered by kernel row, kernel column and channel.
 void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t stride) {
   const int64_t run = op.kernel * op.in, row_size = op.width * op.in;
-  const float* const all = op.x + op.images * op.height * row_size;
+  const Cell* const all = cells(op.x) + op.images * op.height * row_size;
   for (int64_t o = 0; o < op.out_width; ++o, to += stride) {
     const int64_t left = o * op.stride - op.left;
     const bool inside = left >= 0 && left + op.kernel <= op.width;
@@ -18,15 +18,15 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
       const int64_t from = y * op.stride - op.top + i;
       float* const part = to + i * run;
       const bool exists = from >= 0 && from < op.height;
-      const float* x = op.x + (image * op.height + (exists ? from : 0)) * row_size;
+      const Cell* x = cells(op.x) + (image * op.height + (exists ? from : 0)) * row_size;
       if (exists && inside && run <= 16 && x + left * op.in + 16 <= all) {
-        __builtin_memcpy(part, x + left * op.in, 16 * sizeof(float));  // the next row overwrites
-        continue;                                                      // what is too much
+        for (int64_t c = 0; c < 16; c += kLanes) store(part + c, load(x + left * op.in + c));
+        continue;  // the next row overwrites what is too much
       }
       for (int64_t j = 0; j < op.kernel; ++j) {
         const bool valid = exists && left + j >= 0 && left + j < op.width;
         for (int64_t c = 0; c < op.in; ++c)
-          part[j * op.in + c] = valid ? x[(left + j) * op.in + c] : 0;
+          part[j * op.in + c] = valid ? number(x[(left + j) * op.in + c]) : 0;
       }
     }
   }
@@ -44,8 +44,8 @@ void stem(const Stem& op, int64_t begin, int64_t end, const Scratch& scratch) {
   float* const tile = scratch.memory + 2 * out;
   for (int64_t item = begin; item < end; ++item) {
     gather_row(op, item / op.out_height, item % op.out_height, tile, stride);
-    StoreSums epilogue{op.y + item * op.out_width * out, out, sums, op.streams};
-    multiply(tile, stride, op.out_width, op.weights, 0, count, epilogue);
+    StoreSums epilogue{cells(op.y) + item * op.out_width * out, out, sums, op.streams};
+    multiply<Floats>(tile, stride, op.out_width, op.weights, 0, count, epilogue);
     sums.flush(out, scratch.sums);
   }
   finish_streams();
@@ -59,9 +59,9 @@ void stem_backward(const Stem& op, int64_t begin, int64_t end, const Scratch& sc
     const int64_t image = item / op.out_height;
     gather_row(op, image, item % op.out_height, tile, stride);
     load_gradient(op.dy, {image, item * op.out_width, op.out_width, 0, out / kLanes, out},
-                  {dy, out, kLanes});
-    multiply_transposed(op.out_width, tile, stride, op.kernel * op.kernel * op.in, dy, out, out,
-                        scratch.d_weights, out);
+                  Tile<float>{dy, out, kLanes});
+    multiply_transposed<Floats>(op.out_width, tile, stride, op.kernel * op.kernel * op.in, dy, out,
+                                out, scratch.d_weights, out);
   }
 }
 
@@ -71,11 +71,10 @@ void join(const Join& op, int64_t begin, int64_t end, const Scratch&) {
     const Vec mask = splat(op.mask ? op.mask[image] : 1);
     for (int64_t i = image * size; i < (image + 1) * size; i += stride) {
       for (int64_t c = 0; c < stride; c += kLanes) {
-        Vec y =
-            multiply_add(load(op.x + i + c), load(op.norm->scale + c), load(op.norm->shift + c)) *
-            mask;
-        if (op.skip) y += load(op.skip + i + c);
-        store(op.y + i + c, y);
+        const Vec x = load(cells(op.x) + i + c);
+        Vec y = multiply_add(x, load(op.norm->scale + c), load(op.norm->shift + c)) * mask;
+        if (op.skip) y += load(cells(op.skip) + i + c);
+        store(cells(op.y) + i + c, y);
       }
     }
   }
@@ -93,9 +92,9 @@ void join_backward(const Join& op, int64_t begin, int64_t end, const Scratch& sc
         const Vec mean = load(op.norm->mean + c);
         Vec first = splat(0), second = splat(0);
         for (int64_t i = 0; i < count; ++i) {
-          const Vec dz = load(op.dy + at + i * stride + c) * mask;
+          const Vec dz = load(cells(op.dy) + at + i * stride + c) * mask;
           first += dz;
-          second = multiply_add(dz, load(op.x + at + i * stride + c) - mean, second);
+          second = multiply_add(dz, load(cells(op.x) + at + i * stride + c) - mean, second);
         }
         add_to(sums.first + c, first);
         add_to(sums.second + c, second);
@@ -117,7 +116,7 @@ void pool_backward(const Pool& op, int64_t begin, int64_t end, const Scratch& sc
   for_activation(op.input.activation, [&](auto tag) {
     for (int64_t image = begin; image < end; ++image) {
       for (int64_t c = 0; c < stride; c += kLanes) {
-        const float* x = op.input.x + image * op.pixels * stride + c;
+        const Cell* x = cells(op.input.x) + image * op.pixels * stride + c;
         Vec first = splat(0), second = splat(0);
         for (int64_t i = 0; i < op.pixels; ++i, x += stride) {
           const Vec raw = load(x),

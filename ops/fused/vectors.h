@@ -1,7 +1,8 @@
 #pragma once
 // Vectors of kLanes floats with the longest registers of the instruction set that the including
 // file is compiled for. Each such file has its own namespace (SHOAL_LOOPS), so everything here has
-// internal linkage. Includes no header with inline functions or templates besides intrinsics.
+// internal linkage. SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT: so are the operands
+// of matrix products. Includes no header with inline functions or templates besides intrinsics.
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -34,6 +35,63 @@ inline void store(float* p, Vec v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 
+// An element of an activation in memory: a float, or its upper half (bfloat16).
+#if defined(SHOAL_BF16)
+struct Cell {
+  uint16_t bits;
+};
+typedef uint16_t Halves __attribute__((vector_size(2 * kLanes)));
+
+inline Vec load(const Cell* p) {
+  Halves halves;
+  __builtin_memcpy(&halves, p, sizeof halves);
+  return (Vec)(__builtin_convertvector(halves, Ints) << 16);
+}
+
+// Rounds to nearest, ties to even. A NaN stays a NaN.
+inline Halves upper_halves(Vec v) {
+#if defined(__AVX512BF16__)
+  return (Halves)_mm512_cvtneps_pbh((__m512)v);
+#else
+  const Ints bits = (Ints)v, rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  return __builtin_convertvector((v == v ? rounded : bits | 0x400000) >> 16, Halves);
+#endif
+}
+
+inline void store(Cell* p, Vec v) {
+  const Halves halves = upper_halves(v);
+  __builtin_memcpy(p, &halves, sizeof halves);
+}
+#else
+typedef float Cell;
+#endif
+
+inline Cell* cells(void* p) {
+  return static_cast<Cell*>(p);
+}
+inline const Cell* cells(const void* p) {
+  return static_cast<const Cell*>(p);
+}
+
+// Returns one element as a float.
+inline float number(Cell cell) {
+#if defined(SHOAL_BF16)
+  const uint32_t bits = (uint32_t)cell.bits << 16;
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+#else
+  return cell;
+#endif
+}
+
+// An element of a tile that a matrix product reads.
+#if defined(SHOAL_BF16) && !defined(SHOAL_DOT)
+typedef float TileCell;
+#else
+typedef Cell TileCell;
+#endif
+
 inline Vec splat(float value) {
   return value - Vec{};  // needs no addition, unlike value + 0 for -0
 }
@@ -52,6 +110,18 @@ inline void stream(float* p, Vec v) {
   store(p, v);
 #endif
 }
+
+#if defined(SHOAL_BF16)
+inline void stream(Cell* p, Vec v) {
+#if defined(__AVX512F__)
+  _mm256_stream_si256((__m256i*)p, (__m256i)upper_halves(v));
+#elif defined(__AVX2__) && defined(__FMA__)
+  _mm_stream_si128((__m128i*)p, (__m128i)upper_halves(v));
+#else
+  store(p, v);
+#endif
+}
+#endif
 
 // Makes streamed values visible to other threads before what follows.
 inline void finish_streams() {

@@ -63,6 +63,8 @@ Result compute(const Network& network, const Case& c, Kernels kernels, at::Scala
   fill(model);
   if (type == at::kDouble) to_double(model);
   for (const ParameterSlot& slot : model.parameters())
+    if (slot.copy && type == at::kBFloat16) *slot.copy = slot.master->detach().to(type);
+  for (const ParameterSlot& slot : model.parameters())
     slot.master->set_requires_grad(slot.traits.stage >= c.frozen_stages &&
                                    !(c.freeze_norms && slot.traits.norm));
   for (const BatchNormSlot& slot : model.batch_norms())
@@ -146,6 +148,18 @@ void check_equal(const Network& network, const Case& c) {
   CHECK(fused.pending < 10 * reference.pending + 1e-6);
 }
 
+// Compares with the reference in double, allowing the error of the reference in bfloat16.
+void check_bf16(const Network& network, const Case& c) {
+  const Result exact = compute(network, c, Kernels::reference, at::kDouble);
+  const Difference reference =
+      difference(compute(network, c, Kernels::reference, at::kBFloat16), exact);
+  const Difference fused = difference(compute(network, c, Kernels::fused, at::kBFloat16), exact);
+  CAPTURE(network.info.name, c.batch, c.size, fused.worst, reference.worst);
+  CHECK(fused.logits < 1.2 * reference.logits);
+  CHECK(fused.gradients < 1.2 * reference.gradients);
+  CHECK(fused.pending < 1.2 * reference.pending);
+}
+
 // A network whose channel counts are not multiples of a vector's length, with all kernels.
 Network odd_network(Padding padding, shoal::ops::Activation activation) {
   NetworkBuilder b(1, 32, {1e-5, 0.1});
@@ -191,6 +205,32 @@ TEST_CASE("the fused step takes one image, dropout and stochastic depth", "[slow
   check_equal(named("efficientnet_b0", 0.4), {.batch = 1, .size = 97});
   check_equal(named("efficientnet_b0", 0.4), {.batch = 6, .size = 50});
   check_equal(named("efficientnet_lite1", 0.4), {.batch = 3, .size = 72});
+}
+
+TEST_CASE("the fused step in bfloat16 is as exact as the reference in it", "[slow]") {
+  check_bf16(named("efficientnet_b0"), {.batch = 8, .size = 64});
+  check_bf16(named("efficientnet_b0", 0.2), {.batch = 6, .size = 75, .frozen_stages = 2});
+  check_bf16(named("efficientnet_lite0"), {.batch = 4, .size = 97, .micro_batches = 2});
+}
+
+TEST_CASE("the fused evaluation computes what the reference does, for each image alone") {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const Network network = named("efficientnet_b0", 0.2);
+    Executor reference(network, 1, Kernels::reference), fused(network, 1, Kernels::fused);
+    const at::NoGradGuard no_grad;
+    for (Executor* model : {&reference, &fused}) {
+      fill(*model);
+      model->train(false);
+    }
+    const at::Tensor images = at::randn({5, 3, 70, 64}).to(type);
+    const at::Tensor logits = fused.forward(images, {});
+    const double limit = type == at::kFloat ? 1e-5 : 0.03;
+    CHECK(apart(logits, reference.forward(images.to(at::kFloat), {}), 0) < limit);
+    for (int64_t i = 0; i < images.size(0); ++i)
+      CHECK(at::equal(fused.forward(images.slice(0, i, i + 1), {})[0], logits[i]));
+    for (size_t i = 0; i < fused.batch_norms().size(); ++i)
+      CHECK(at::equal(*fused.batch_norms()[i].pending, *reference.batch_norms()[i].pending));
+  }
 }
 
 TEST_CASE("the fused step takes any number of channels") {

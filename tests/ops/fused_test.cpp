@@ -1,10 +1,11 @@
-// The fused kernels of each instruction set against the portable ones. models/fused_step_test.cpp
+// The fused kernels of each instruction set against the portable ones in float32. models/fused_step_test.cpp
 // compares the step with the reference executor.
 
 #include "ops/fused/fused.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
@@ -39,6 +40,45 @@ class Values {
   std::vector<float> memory_;
 };
 
+// bfloat16 as the kernels store it: rounded to nearest, ties to even.
+uint16_t upper_half(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float from_half(uint16_t half) {
+  const uint32_t bits = uint32_t{half} << 16;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// Like Values, in the type of `storage`.
+class Activations {
+ public:
+  Activations(Storage storage, int64_t rows, int64_t channels, float low = -1, float high = 1)
+      : floats_(rows, channels, low, high), size_(floats_.copy().size()), storage_(storage) {
+    if (storage == Storage::f32) return;
+    const std::vector<float> values = floats_.copy();
+    for (size_t i = 0; i < size_; ++i) halves()[i] = upper_half(values[i]);
+  }
+  operator void*() { return floats_.data(); }
+  std::vector<float> copy() {
+    std::vector<float> values = floats_.copy();
+    if (storage_ == Storage::bf16)
+      for (size_t i = size_; i-- > 0;) values[i] = from_half(halves()[i]);
+    return values;
+  }
+
+ private:
+  uint16_t* halves() { return reinterpret_cast<uint16_t*>(floats_.data()); }
+
+  Values floats_;
+  size_t size_;
+  Storage storage_;
+};
+
 struct NormValues {
   explicit NormValues(int64_t channels)
       : mean(1, channels),
@@ -61,7 +101,7 @@ struct Output {
 
 template <class Op>
 Output output_of(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
-                 int64_t items, const Needs& needs, Values& written) {
+                 int64_t items, const Needs& needs, Activations& written) {
   Values memory(1, needs.scratch + 16), d_weights(1, needs.d_weights);
   std::vector<double> sums(static_cast<size_t>(needs.sums));
   std::vector<float> zeros(static_cast<size_t>(needs.d_weights));
@@ -83,34 +123,63 @@ double apart(const std::vector<T>& got, const std::vector<T>& want) {
   return std::sqrt(error / size);
 }
 
-void check_equal(const Output& got, const Output& want) {
-  CHECK(apart(got.values, want.values) < 1e-5);
-  CHECK(apart(got.sums, want.sums) < 1e-5);
-  CHECK(apart(got.d_weights, want.d_weights) < 1e-5);
+void check_equal(const Output& got, const Output& want, double limit) {
+  CHECK(apart(got.values, want.values) < limit);
+  CHECK(apart(got.sums, want.sums) < limit);
+  CHECK(apart(got.d_weights, want.d_weights) < limit);
 }
 
-std::vector<const Loops*> instruction_sets() {
-  std::vector<const Loops*> sets{&loops()};
+// An instruction set, and how far it may be from the portable loops in float32, relatively.
+struct Set {
+  const Loops* loops;
+  Storage storage;
+  double limit;
+};
+
+constexpr double kFloatLimit = 1e-5;  // order of sums
+constexpr double kHalfLimit = 1e-2;   // rounding of all activations, 2^-9 each
+constexpr double kDotLimit = 1.5e-2;  // and of the operands
+
+std::vector<Set> instruction_sets() {
+  std::vector<Set> sets{{&loops(), Storage::f32, kFloatLimit},
+                        {&portable_bf16::kLoops, Storage::bf16, kHalfLimit}};
 #if defined(__x86_64__)
-  if (shoal::processor().avx2) sets.push_back(&avx2::kLoops);
-  if (shoal::processor().avx512) sets.push_back(&avx512::kLoops);
+  if (shoal::processor().avx2) {
+    sets.push_back({&avx2::kLoops, Storage::f32, kFloatLimit});
+    sets.push_back({&avx2_bf16::kLoops, Storage::bf16, kHalfLimit});
+  }
+  if (shoal::processor().avx512) {
+    sets.push_back({&avx512::kLoops, Storage::f32, kFloatLimit});
+    sets.push_back({&avx512_bf16::kLoops, Storage::bf16, kHalfLimit});
+  }
+  if (shoal::processor().avx512_bf16)
+    sets.push_back({&avx512_dot::kLoops, Storage::bf16, kDotLimit});
 #endif
   return sets;
 }
+
+const Set kPortable{&portable::kLoops, Storage::f32, 0};
 
 Packed packed_by(const Loops& loops, Values& weights, int64_t depth, int64_t width, Values& to) {
   loops.pack(weights, padded(width), 1, depth, width, 0, loops.panels(width), to);
   return {to, depth, padded(width)};
 }
 
+Packed pointwise_packed_by(const Loops& loops, Values& weights, int64_t depth, int64_t width,
+                           Values& to) {
+  return pack_pointwise(loops, weights, padded(width), 1, depth, width, to);
+}
+
 // Runs forward and backward of a 1×1 convolution of 37 pixels of 3 images.
-std::vector<Output> pointwise_outputs(const Loops& loops, int64_t in, int64_t out, bool squeezes,
+std::vector<Output> pointwise_outputs(const Set& set, int64_t in, int64_t out, bool squeezes,
                                       Activation activation) {
   const int64_t images = 3, pixels = 37, squeezed = 5;
   generator.seed(1);
-  Values x(images * pixels, in), weights(in, out), back(out, in), memory(in, out),
-      back_memory(out, in), y(images * pixels, out, 0, 0.001f), u(images * pixels, out),
-      dx(images * pixels, in, 0, 0.001f);
+  const Loops& loops = *set.loops;
+  const Storage storage = set.storage;
+  Values weights(in, out), back(out, in), memory(in, out), back_memory(out, in);
+  Activations x(storage, images * pixels, in), y(storage, images * pixels, out, 0, 0.001f),
+      u(storage, images * pixels, out), dx(storage, images * pixels, in, 0, 0.001f);
   NormValues before(in), after(out);
   Values weight1(padded(squeezed), in), weight2(padded(squeezed), in), bias1(1, squeezed),
       bias2(1, in), wide(4 * images, in), narrow(3 * images, squeezed), mask(1, images);
@@ -131,9 +200,9 @@ std::vector<Output> pointwise_outputs(const Loops& loops, int64_t in, int64_t ou
   op.wide = out > in;
   op.y = y;
   op.streams = out % 3 == 0;
-  op.weights = packed_by(loops, weights, in, out, memory);
+  op.weights = pointwise_packed_by(loops, weights, in, out, memory);
   std::vector<Output> outputs{output_of(loops.pointwise, op, op.items(), forward_needs(op), y)};
-  op.weights = packed_by(loops, back, out, in, back_memory);
+  op.weights = pointwise_packed_by(loops, back, out, in, back_memory);
   op.dy = {y, &after.norm, Activation::none, u, mask};
   op.dx = {dx, false};
   outputs.push_back(output_of(loops.pointwise_backward, op, op.items(), backward_needs(op), dx));
@@ -141,8 +210,8 @@ std::vector<Output> pointwise_outputs(const Loops& loops, int64_t in, int64_t ou
   return outputs;
 }
 
-std::vector<Output> depthwise_outputs(const Loops& loops, int64_t kernel, int64_t stride,
-                                      int64_t width, bool deferred) {
+std::vector<Output> depthwise_outputs(const Set& set, int64_t kernel, int64_t stride, int64_t width,
+                                      bool deferred) {
   const int64_t images = 2, channels = 45, height = 11;
   generator.seed(2);
   Depthwise op{};
@@ -157,10 +226,12 @@ std::vector<Output> depthwise_outputs(const Loops& loops, int64_t kernel, int64_
   op.top = kernel / 2;
   op.left = (kernel - stride) / 2;
   op.block = 32;
-  Values x(images * height * width, channels), weights(kernel * kernel, channels),
-      y(images * op.out_height * op.out_width, channels, 0, 0.001f),
-      u(images * op.out_height * op.out_width, channels), gate(images, channels),
-      spread(images, channels), dx(images * height * width, channels, 0, 0.001f);
+  const Loops& loops = *set.loops;
+  Values weights(kernel * kernel, channels), gate(images, channels), spread(images, channels);
+  Activations x(set.storage, images * height * width, channels),
+      y(set.storage, images * op.out_height * op.out_width, channels, 0, 0.001f),
+      u(set.storage, images * op.out_height * op.out_width, channels),
+      dx(set.storage, images * height * width, channels, 0, 0.001f);
   NormValues before(channels), after(channels);
   op.input = {x, deferred ? &before.norm : nullptr, deferred ? Activation::silu : Activation::none,
               nullptr};
@@ -174,7 +245,7 @@ std::vector<Output> depthwise_outputs(const Loops& loops, int64_t kernel, int64_
   return outputs;
 }
 
-std::vector<Output> stem_outputs(const Loops& loops) {
+std::vector<Output> stem_outputs(const Set& set) {
   const int64_t images = 2, out = 21;
   generator.seed(3);
   Stem op{};
@@ -188,8 +259,9 @@ std::vector<Output> stem_outputs(const Loops& loops) {
   op.kernel = 3;
   op.stride = 2;
   op.top = op.left = 1;
-  Values x(1, images * 9 * 14 * 3), weights(27, out), memory(27, out),
-      y(images * 35, out, 0, 0.001f), spread(images, out);
+  const Loops& loops = *set.loops;
+  Values weights(27, out), memory(27, out), spread(images, out);
+  Activations x(set.storage, 1, images * 9 * 14 * 3), y(set.storage, images * 35, out, 0, 0.001f);
   NormValues after(out);
   op.x = x;
   op.weights = packed_by(loops, weights, 27, out, memory);
@@ -201,36 +273,36 @@ std::vector<Output> stem_outputs(const Loops& loops) {
   return outputs;
 }
 
-void compare(const std::vector<Output>& got, const std::vector<Output>& want) {
+void compare(const std::vector<Output>& got, const std::vector<Output>& want, double limit) {
   REQUIRE(got.size() == want.size());
-  for (size_t i = 0; i < got.size(); ++i) check_equal(got[i], want[i]);
+  for (size_t i = 0; i < got.size(); ++i) check_equal(got[i], want[i], limit);
 }
 
 }  // namespace
 
 TEST_CASE("the fused 1×1 convolutions of all instruction sets agree") {
   constexpr int64_t kSizes[][2] = {{24, 144}, {144, 24}, {7, 19}, {64, 40}, {33, 112}, {130, 64}};
-  for (const Loops* set : instruction_sets()) {
+  for (const Set& set : instruction_sets()) {
     for (const auto& [in, out] : kSizes) {
       for (const bool squeezes : {false, true}) {
-        CAPTURE(set->name, in, out, squeezes);
+        CAPTURE(set.loops->name, in, out, squeezes);
         const Activation activation = squeezes ? Activation::silu : Activation::relu6;
-        compare(pointwise_outputs(*set, in, out, squeezes, activation),
-                pointwise_outputs(portable::kLoops, in, out, squeezes, activation));
+        compare(pointwise_outputs(set, in, out, squeezes, activation),
+                pointwise_outputs(kPortable, in, out, squeezes, activation), set.limit);
       }
     }
   }
 }
 
 TEST_CASE("the fused depthwise convolutions of all instruction sets agree") {
-  for (const Loops* set : instruction_sets()) {
+  for (const Set& set : instruction_sets()) {
     for (const int64_t kernel : {3, 5}) {
       for (const int64_t stride : {1, 2}) {
         for (const int64_t width : {3, 14, 23}) {
-          CAPTURE(set->name, kernel, stride, width);
+          CAPTURE(set.loops->name, kernel, stride, width);
           for (const bool deferred : {false, true})
-            compare(depthwise_outputs(*set, kernel, stride, width, deferred),
-                    depthwise_outputs(portable::kLoops, kernel, stride, width, deferred));
+            compare(depthwise_outputs(set, kernel, stride, width, deferred),
+                    depthwise_outputs(kPortable, kernel, stride, width, deferred), set.limit);
         }
       }
     }
@@ -238,8 +310,8 @@ TEST_CASE("the fused depthwise convolutions of all instruction sets agree") {
 }
 
 TEST_CASE("the fused convolutions of images of all instruction sets agree") {
-  for (const Loops* set : instruction_sets()) {
-    CAPTURE(set->name);
-    compare(stem_outputs(*set), stem_outputs(portable::kLoops));
+  for (const Set& set : instruction_sets()) {
+    CAPTURE(set.loops->name);
+    compare(stem_outputs(set), stem_outputs(kPortable), set.limit);
   }
 }

@@ -169,7 +169,7 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
 // Returns why the fused step cannot train; empty if it can.
 std::string fused_obstacle(const ResolvedJob& job) {
   if (job.device != "cpu") return "it is for the CPU";
-  if (job.amp != Precision::off || job.float64) return "it computes in float32";
+  if (job.float64) return "it does not compute in double";
   if (job.sync_bn) return "it does not support --sync-bn";
   models::ModelOptions options;
   options.name = job.model.name;
@@ -178,9 +178,11 @@ std::string fused_obstacle(const ResolvedJob& job) {
 
 void resolve_kernels(ResolvedJob& job) {
   using models::Kernels;
-  if (job.model.kernels == Kernels::automatic) job.model.kernels = Kernels::reference;
   if (job.model.kernels == Kernels::reference) return;
   const std::string obstacle = fused_obstacle(job);
+  if (job.model.kernels == Kernels::automatic)
+    job.model.kernels = obstacle.empty() ? Kernels::fused : Kernels::reference;
+  if (job.model.kernels == Kernels::reference) return;
   require(obstacle.empty(),
           "--kernels fused cannot train this run: " + obstacle + "; use --kernels reference");
 }
