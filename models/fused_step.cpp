@@ -103,13 +103,17 @@ void FusedStep::draw_masks(const at::Tensor& images, const StepContext& context,
     const Node& node = network_.nodes[i];
     const auto* norm = std::get_if<Norm>(&node.operation);
     const auto* pooled = std::get_if<PooledFeatures>(&node.operation);
+    const auto* linear = std::get_if<Linear>(&node.operation);
+    const double dropout = dropout_rate(pooled   ? pooled->dropout
+                                        : linear ? linear->dropout
+                                                 : 0,
+                                        context);
     if (norm && norm->drop > 0 && node.inputs.size() > 1) {
       masks_.push_back(
           row_mask(at::empty({count}, at::kFloat), norm->drop, norm->mask_layer, context));
-    } else if (pooled && dropout_rate(pooled->dropout, context) > 0) {
-      masks_.push_back(element_mask(at::empty({count, node.out.channels}, at::kFloat),
-                                    dropout_rate(pooled->dropout, context), pooled->mask_layer,
-                                    context));
+    } else if (dropout > 0) {
+      masks_.push_back(element_mask(at::empty({count, node.out.channels}, at::kFloat), dropout,
+                                    pooled ? pooled->mask_layer : linear->mask_layer, context));
     } else {
       continue;
     }

@@ -27,21 +27,24 @@ class Check {
              only_reader<Norm>(i);
     }
     if (const auto* norm = operation_at<Norm>(n_, i)) {
-      if (!operation_at<Convolution>(n_, input) || norm->adds_last) return false;
-      if (!is_join(*norm)) return node.inputs.size() == 1 && readers(i).size() == 1;
+      if (!operation_at<Convolution>(n_, input)) return false;
+      if (!is_join(n_, i)) return true;
+      if (node.inputs.size() > 1 && norm->activation != ops::Activation::none && !norm->adds_last)
+        return false;
       return convolutions_reading(i) == 1 &&
              (node.inputs.size() == 1 || ends_in(node.inputs[1], i));
     }
-    if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
-      if (s->hard) return false;
+    if (operation_at<SqueezeExcite>(n_, i)) {
       const bool read = readers(i).size() == 1 && operation_at<Convolution>(n_, readers(i)[0]) &&
                         operation_at<Convolution>(n_, readers(i)[0])->kernel == 1;
       return deferred(input) && read;
     }
     if (operation_at<PooledFeatures>(n_, i)) return deferred(input) && only_reader<Linear>(i);
-    if (const auto* l = operation_at<Linear>(n_, i))
-      return operation_at<PooledFeatures>(n_, input) && readers(i).empty() &&
-             l->activation == ops::Activation::none && l->dropout == 0;
+    if (const auto* l = operation_at<Linear>(n_, i)) {
+      const bool last = readers(i).empty() && l->activation == ops::Activation::none;
+      return (operation_at<PooledFeatures>(n_, input) || operation_at<Linear>(n_, input)) &&
+             (last ? l->dropout == 0 : only_reader<Linear>(i));
+    }
     return false;
   }
 
@@ -57,7 +60,7 @@ class Check {
   }
   bool deferred(int i) const {
     const auto* norm = operation_at<Norm>(n_, i);
-    return norm && !is_join(*norm);
+    return norm && !is_join(n_, i);
   }
   bool readable(int i, bool by_pointwise) const {
     return i == kImages || operation_at<Norm>(n_, i) ||
@@ -67,7 +70,7 @@ class Check {
   // then starts as the later join's.
   bool ends_in(int node, int join) const {
     const auto* norm = operation_at<Norm>(n_, node);
-    return norm && is_join(*norm) && readers(node).back() == join;
+    return norm && is_join(n_, node) && readers(node).back() == join;
   }
 
   const Network& n_;
@@ -76,8 +79,15 @@ class Check {
 
 }  // namespace
 
-bool is_join(const Norm& norm) {
-  return norm.activation == ops::Activation::none;
+bool is_join(const Network& network, int i) {
+  const auto& norm = std::get<Norm>(network.nodes[static_cast<size_t>(i)].operation);
+  if (norm.activation == ops::Activation::none ||
+      network.nodes[static_cast<size_t>(i)].inputs.size() > 1)
+    return true;
+  const auto reads = [i](const Node& node) {
+    return std::count(node.inputs.begin(), node.inputs.end(), i) > 0;
+  };
+  return std::count_if(network.nodes.begin(), network.nodes.end(), reads) != 1;
 }
 
 Step step_of(const Network& network, int i) {

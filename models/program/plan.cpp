@@ -58,12 +58,13 @@ class Planner {
   int input(int i) const { return n_.nodes[static_cast<size_t>(i)].inputs[0]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
   int backward_time(int i) const { return 2 * count_ - 1 - i; }
-  // Size of a node's output.
+  // Size of a node's output. Those of pooling and linear layers are float32.
   int64_t floats(int i) {
     const PlannedNode& p = at(i);
     const int64_t numbers = shape_.images * p.height * p.width * ops::fused::padded(p.channels);
-    const bool stored = p.step != Step::pool;  // the pooled features are floats
-    return stored ? numbers * size_of(shape_.storage) / int64_t{sizeof(float)} : numbers;
+    if (p.step == Step::pool) return numbers;
+    if (p.step == Step::linear) return 2 * numbers;  // with the activation's slopes
+    return numbers * size_of(shape_.storage) / int64_t{sizeof(float)};
   }
 
   // Fills in what does not depend on memory.
@@ -83,7 +84,7 @@ class Planner {
       read(i, from);
     } else if (const auto* norm = operation_at<Norm>(n_, i)) {
       at(from).next_norm = i;
-      p.joins = is_join(*norm);
+      p.joins = is_join(n_, i);
       p.step = p.joins ? Step::join : Step::none;
       p.source = from;
       p.differentiates |= trained(norm->weight) || trained(norm->weight + 1);
@@ -99,6 +100,7 @@ class Planner {
       read(i, from);
     } else if (const auto* l = operation_at<Linear>(n_, i)) {
       p.step = Step::linear;
+      p.height = p.width = 1;
       p.differentiates |= trained(l->weight) || trained(l->weight + 1);
       p.source = from;
     }
@@ -121,7 +123,7 @@ class Planner {
   // The output of a convolution or join is in use until its last reader.
   void add_output(int i) {
     PlannedNode& p = at(i);
-    if (p.step == Step::none || p.step == Step::linear) return;
+    if (p.step == Step::none) return;
     int end = p.differentiates ? backward_time(i) : i;
     for (int reader = i + 1; reader < count_; ++reader) {
       const PlannedNode& r = at(reader);
@@ -135,12 +137,13 @@ class Planner {
   // before it. A join shares it with its second input.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
-    if (!operation_at<Norm>(n_, i) || !p.differentiates || p.gradient == kShared) return;
-    const bool pooled = at(input(i)).next_pool >= 0;  // its u is 0
-    if (pooled) return;
-    int begin = backward_time(i), end = backward_time(input(i));
+    if (!p.differentiates || p.gradient == kShared) return;
+    const bool pools = p.step == Step::pool;
+    if (!pools && p.step != Step::linear && !operation_at<Norm>(n_, i)) return;
+    if (operation_at<Norm>(n_, i) && at(input(i)).next_pool >= 0) return;  // its u is 0
+    int begin = backward_time(i), end = backward_time(pools ? p.source : input(i));
     for (int reader = i + 1; reader < count_; ++reader)
-      if ((p.joins && (at(reader).source == i || at(reader).skip == i)) || at(reader).norm == i)
+      if (at(reader).source == i || at(reader).skip == i || at(reader).norm == i)
         begin = std::min(begin, backward_time(reader));
     Buffer buffer{floats(i), begin, end, {&p.gradient}};
     for (int s = p.skip; s >= 0 && at(s).differentiates; s = at(s).skip) {

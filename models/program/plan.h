@@ -25,9 +25,9 @@ template <class T>
 const T* operation_at(const Network& network, int node) {
   return node < 0 ? nullptr : std::get_if<T>(&network.nodes[static_cast<size_t>(node)].operation);
 }
-// Whether this batch norm is a join: its output, usually with a residual input, is written to
-// memory. Other batch norms are deferred: applied where their output is read.
-bool is_join(const Norm& norm);
+// Whether batch norm `norm` is a join: its output, usually with a residual input, is written to
+// memory. Other batch norms have an activation and one reader, which applies both.
+bool is_join(const Network& network, int norm);
 // Returns the step of a convolution; none: there is no kernel for it.
 Step step_of(const Network& network, int convolution);
 
@@ -44,8 +44,8 @@ struct PlannedNode {
   bool joins = false;           // norms: the output is written to memory, not deferred
   int skip = -1;                // joins: the second input
   bool differentiates = false;  // this node or one before it has parameters to train
-  Place output = -1;            // convolutions and joins; pooling: the features
-  // Joins: the gradient of the output. Other norms: ops::fused::Upstream::u.
+  Place output = -1;            // convolutions and joins; pooling: the features; linear: y
+  // Joins, pooling, linear: the gradient of the output. Other norms: ops::fused::Upstream::u.
   Place gradient = -1;
 };
 

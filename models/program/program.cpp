@@ -14,10 +14,8 @@ constexpr int64_t kNormVectors = sizeof(fused::Norm) / sizeof(float*);
 constexpr int64_t kStreamBytes = 8 << 20;  // larger activations are written past the caches
 
 // Where the parts of squeeze-excite's memory begin, from its place on.
-fused::Squeeze squeeze_in(float* memory, int64_t images, int64_t channels, int64_t squeezed) {
-  const int64_t wide = images * padded(channels), narrow = images * padded(squeezed);
-  fused::Squeeze s;
-  s.squeezed = squeezed;
+void place_squeeze(float* memory, int64_t images, int64_t channels, fused::Squeeze& s) {
+  const int64_t wide = images * padded(channels), narrow = images * padded(s.squeezed);
   s.pooled = memory;
   s.gate = s.pooled + wide;
   s.d_excited = s.gate + wide;
@@ -25,7 +23,6 @@ fused::Squeeze squeeze_in(float* memory, int64_t images, int64_t channels, int64
   s.hidden = s.spread + wide;
   s.squeezed_values = s.hidden + narrow;
   s.d_hidden = s.squeezed_values + narrow;
-  return s;
 }
 
 int64_t squeeze_size(int64_t images, int64_t channels, int64_t squeezed) {
@@ -57,13 +54,14 @@ Place Program::take(int64_t floats) {
 // Reserves memory for everything besides the outputs and gradients.
 void Program::reserve() {
   fused::Needs needs;
-  int64_t packed = 0, spread = 0;
+  int64_t packed = 0;
   for (int i = 0; i < static_cast<int>(network_.nodes.size()); ++i) {
     const PlannedNode& p = node(i);
     const Operation& operation = network_.nodes[static_cast<size_t>(i)].operation;
     if (const auto* s = std::get_if<SqueezeExcite>(&operation)) {
       const int64_t squeezed = network_.parameters[static_cast<size_t>(s->weight)].shape[0];
       squeezes_[static_cast<size_t>(i)].squeezed = squeezed;
+      squeezes_[static_cast<size_t>(i)].hard = s->hard;
       squeeze_places_[static_cast<size_t>(i)] =
           take(squeeze_size(shape_.images, p.channels, squeezed));
       packed = std::max(packed, fused::squeeze_floats(p.channels, squeezed));
@@ -95,13 +93,11 @@ void Program::reserve() {
       needs.include(backward_needs(join(i)));
     } else if (p.step == Step::pool) {
       needs.include(backward_needs(pool(i)));
-      spread = shape_.images * padded(p.channels);
     } else if (p.step == Step::linear) {
       packed = std::max(packed, fused::linear_floats(linear(i)));
     }
   }
   packed_ = take(packed);
-  spread_ = take(spread);
   workspace_ = fused::Workspace(needs, workspace_.threads(), shape_.storage);
   workspace_place_ = take(workspace_.floats());
 }
@@ -122,8 +118,7 @@ void Program::use(float* memory) {
                    v + 6 * stride};
     }
     if (squeeze_places_[i] >= 0)
-      squeezes_[i] =
-          squeeze_in(at(squeeze_places_[i]), shape_.images, channels, squeezes_[i].squeezed);
+      place_squeeze(at(squeeze_places_[i]), shape_.images, channels, squeezes_[i]);
   }
 }
 
@@ -212,6 +207,7 @@ fused::Join Program::join(int i) const {
   op.images = shape_.images;
   op.pixels = p.height * p.width;
   op.channels = p.channels;
+  op.activation = operation<Norm>(i).activation;
   op.x = at(node(p.source).output);
   op.norm = norm_vectors(i);
   op.mask = mask(i);
@@ -229,7 +225,7 @@ fused::Pool Program::pool(int i) const {
   op.channels = p.channels;
   op.input = operand(i);
   op.y = at(p.output);
-  op.spread = at(spread_);
+  op.spread = at(p.gradient);
   return op;
 }
 

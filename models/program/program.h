@@ -94,6 +94,7 @@ class Program {
   void backward_convolution(int i);
   void backward_norm(int norm);
   void backward_squeeze(int i);
+  void forward_linear(int i, float* logits);
   void backward_linear(int i, const float* d_logits);
 
   const Network& network_;
@@ -105,7 +106,7 @@ class Program {
   std::vector<ops::fused::Norm> norms_;        // by node
   std::vector<ops::fused::Squeeze> squeezes_;  // by node
   std::vector<Place> norm_places_, squeeze_places_;
-  Place workspace_place_ = 0, packed_ = 0, spread_ = 0;
+  Place workspace_place_ = 0, packed_ = 0;
   ProgramInputs inputs_;
   const std::vector<float*>* gradients_ = nullptr;
 };

@@ -48,7 +48,7 @@ void Program::forward_node(int i, float* logits) {
       return;
     }
     case Step::linear:
-      return run(linear(i), at(packed_), logits);
+      return forward_linear(i, logits);
     default:
       return forward_convolution(i);
   }
@@ -127,17 +127,48 @@ void Program::backward_norm(int i) {
                        gradient(parameter + 1), workspace_);
 }
 
+// Hidden layers keep the output and the slope of their activation, both with dropout.
+void Program::forward_linear(int i, float* logits) {
+  const fused::Linear op = linear(i);
+  const Linear& layer = operation<Linear>(i);
+  const int64_t stride = padded(op.out), size = op.images * stride;
+  float *const y = at(node(i).output), *const slopes = y + size;
+  run(op, at(packed_), y);
+  if (i + 1 == static_cast<int>(network_.nodes.size())) {
+    for (int64_t n = 0; n < op.images; ++n)
+      std::copy_n(y + n * stride, op.out, logits + n * op.out);
+    return;
+  }
+  fused::loops().activate(layer.activation, y, size, y, slopes);
+  const float* const kept = mask(i);
+  for (int64_t n = 0; kept && n < op.images; ++n) {
+    for (int64_t c = 0; c < op.out; ++c) {
+      y[n * stride + c] *= kept[n * op.out + c];
+      slopes[n * stride + c] *= kept[n * op.out + c];
+    }
+  }
+}
+
 void Program::backward_linear(int i, const float* d_logits) {
   const fused::Linear op = linear(i);
-  const int parameter = operation<Linear>(i).weight, pooled = node(i).source;
-  const bool deeper = node(pooled).differentiates;
-  float* const d_features = deeper ? at(spread_) : nullptr;
-  run_backward(op, d_logits, at(packed_), d_features, gradient(parameter), gradient(parameter + 1));
-  if (!deeper) return;
-  // The gradient of each pixel of the head's output.
-  const PlannedNode& from = node(node(pooled).source);
+  const int parameter = operation<Linear>(i).weight, before = node(i).source;
+  const int64_t stride = padded(op.out), size = op.images * stride;
+  float* const dy = at(node(i).gradient);
+  if (i + 1 == static_cast<int>(network_.nodes.size())) {
+    std::fill_n(dy, size, 0.0f);
+    for (int64_t n = 0; n < op.images; ++n)
+      std::copy_n(d_logits + n * op.out, op.out, dy + n * stride);
+  } else {
+    const float* const slopes = at(node(i).output) + size;
+    for (int64_t k = 0; k < size; ++k) dy[k] *= slopes[k];
+  }
+  float* const d_features = node(before).differentiates ? at(node(before).gradient) : nullptr;
+  run_backward(op, dy, at(packed_), d_features, gradient(parameter), gradient(parameter + 1));
+  if (!d_features || node(before).step != Step::pool) return;
+  // The gradient of each pixel that was pooled.
+  const PlannedNode& from = node(node(before).source);
   const float share = 1.0f / static_cast<float>(from.height * from.width);
-  const float* const kept = mask(pooled);
+  const float* const kept = mask(before);
   for (int64_t n = 0; n < op.images; ++n)
     for (int64_t c = 0; c < op.in; ++c)
       d_features[n * padded(op.in) + c] *= kept ? share * kept[n * op.in + c] : share;
@@ -150,8 +181,11 @@ fused::Upstream Program::upstream(int i) const {
   up.norm = norm_vectors(p.next_norm);
   up.activation = operation<Norm>(p.next_norm).activation;
   up.u = at(node(p.next_norm).gradient);
-  if (node(p.next_norm).joins) up.mask = mask(p.next_norm);
-  if (p.next_pool >= 0) up.spread = at(spread_);
+  if (node(p.next_norm).joins) {
+    up.mask = mask(p.next_norm);
+    up.joined = up.activation != ops::Activation::none;
+  }
+  if (p.next_pool >= 0) up.spread = at(node(p.next_pool).gradient);
   if (p.next_squeeze >= 0) {
     const fused::Squeeze& s = squeezes_[static_cast<size_t>(p.next_squeeze)];
     up.gate = s.gate;

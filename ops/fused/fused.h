@@ -111,16 +111,17 @@ void pack_squeeze(const SqueezeWeights&, int64_t channels, float* memory, Squeez
 void squeeze_gradients(const Squeeze&, int64_t images, int64_t channels, float* memory,
                        const SqueezeGradients&);
 
-// logits = features × weightᵀ + bias. `features`: images×padded(in); others are not padded.
+// y = features × weightᵀ + bias. `features` and the 64-byte aligned `y`: images×padded; others are
+// not padded.
 struct Linear {
   int64_t images, in, out;
   const float *features, *weight, *bias;
 };
 // Memory of the operation and its backward, in floats.
 int64_t linear_floats(const Linear&);
-void run(const Linear&, float* memory, float* logits);
+void run(const Linear&, float* memory, float* y);
 // d_features: images×padded(in), or nullptr.
-void run_backward(const Linear&, const float* d_logits, float* memory, float* d_features,
-                  float* d_weight, float* d_bias);
+void run_backward(const Linear&, const float* dy, float* memory, float* d_features, float* d_weight,
+                  float* d_bias);
 
 }  // namespace shoal::ops::fused

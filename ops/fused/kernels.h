@@ -50,11 +50,13 @@ struct Upstream {
   const void* x = nullptr;
   const Norm* norm = nullptr;
   Activation activation = Activation::none;
-  // dz = u [* mask of the image] [* gate] [+ spread * activation'(z)]. u is nullptr if it is 0.
+  // dz = u [* mask of the image] [* gate] [+ spread * activation'(z)], or u [* mask] *
+  // activation'(z) if `joined`. u is nullptr if it is 0.
   const void* u = nullptr;
   const float* mask = nullptr;    // images
   const float* gate = nullptr;    // images×stride, with `spread`
   const float* spread = nullptr;  // images×stride
+  bool joined = false;            // u is the gradient of a Join's output
 };
 
 // Where a consumer writes the gradient of its input. If the input is deferred (operand.norm): u =
@@ -68,6 +70,7 @@ struct Downstream {
 // padded(squeezed)×stride.
 struct Squeeze {
   int64_t squeezed = 0;
+  bool hard = false;  // relu and hard sigmoid instead of silu and sigmoid
   const float *weight1 = nullptr, *weight2 = nullptr;   // weight2 is transposed
   const float *bias1 = nullptr, *bias2 = nullptr;       // padded
   float *pooled = nullptr, *gate = nullptr;             // images×stride
@@ -128,10 +131,11 @@ struct Stem {
   Upstream dy;
 };
 
-// Forward: y = (x * scale + shift) [* mask] [+ skip]. Backward: adds up batch norm's sums of dz and
-// of dz * (x - mean), where dz = dy [* mask].
+// Forward: y = activation(x * scale + shift) [* mask] [+ skip]. Backward: adds up batch norm's sums
+// of dz and of dz * (x - mean), where dz = dy [* mask] * activation'(x * scale + shift).
 struct Join {
   int64_t images, pixels, channels;
+  Activation activation = Activation::none;
   const void* x;
   const Norm* norm;
   const float* mask = nullptr;  // images
@@ -187,6 +191,10 @@ struct Loops {
   void (*join_backward)(const Join&, int64_t begin, int64_t end, const Scratch&);
   void (*pool)(const Pool&, int64_t begin, int64_t end, const Scratch&);
   void (*pool_backward)(const Pool&, int64_t begin, int64_t end, const Scratch&);
+
+  // Computes an activation of `count` floats, a multiple of kPadding, and its derivative.
+  void (*activate)(Activation activation, const float* z, int64_t count, float* values,
+                   float* slopes);
 };
 
 // The loops of each instruction set for Storage::f32 and, with "_bf16", for Storage::bf16.

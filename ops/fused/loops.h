@@ -29,6 +29,7 @@ const Loops kLoops = {SHOAL_TEXT(SHOAL_LOOPS),
                       join,
                       join_backward,
                       pool,
-                      pool_backward};
+                      pool_backward,
+                      activate_floats};
 
 }  // namespace shoal::ops::fused::SHOAL_LOOPS

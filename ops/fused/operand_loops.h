@@ -98,7 +98,9 @@ inline void load_operand(const Operand& op, const Part& part, const OperandTiles
 }
 
 // Writes the gradient with respect to the raw output of a convolution.
-template <bool has_u, bool spreads, class T, class Act>
+enum class Adds { nothing, slope, spread };  // see Upstream
+
+template <bool has_u, Adds adds, class T, class Act>
 inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<T>& to, Act) {
   const Norm& n = *up.norm;
   const Cell* x = cells(up.x) + part.row * part.stride + part.channel;
@@ -110,11 +112,15 @@ inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<
       const int64_t c = part.channel + v * kLanes;
       const Vec raw = load(x + v * kLanes);
       Vec dz = has_u ? load(u + v * kLanes) * mask : splat(0);
-      if constexpr (spreads) {
+      if constexpr (adds != Adds::nothing) {
         const Vec z = multiply_add(raw, load(n.scale + c), load(n.shift + c));
-        if (has_u && up.gate) dz = dz * load(up.gate + of_image + v * kLanes);
-        dz = multiply_add(load(up.spread + of_image + v * kLanes),
-                          activate_both<Act::value>(z).slope, dz);
+        const Vec slope = activate_both<Act::value>(z).slope;
+        if constexpr (adds == Adds::slope) {
+          dz = dz * slope;
+        } else {
+          if (has_u && up.gate) dz = dz * load(up.gate + of_image + v * kLanes);
+          dz = multiply_add(load(up.spread + of_image + v * kLanes), slope, dz);
+        }
       }
       const Vec rest = multiply_add(load(n.pull + c), raw, load(n.offset + c));
       store(to.at(i, v), multiply_add(load(n.slope + c), dz, rest));
@@ -125,10 +131,12 @@ inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<
 
 template <class T>
 inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& to) {
-  if (!up.spread) return load_gradient_rows<true, false>(up, part, to, Tag<Activation::none>());
+  if (!up.spread && !up.joined)
+    return load_gradient_rows<true, Adds::nothing>(up, part, to, Tag<Activation::none>());
   for_activation(up.activation, [&](auto tag) {
-    up.u ? load_gradient_rows<true, true>(up, part, to, tag)
-         : load_gradient_rows<false, true>(up, part, to, tag);
+    if (up.joined) return load_gradient_rows<true, Adds::slope>(up, part, to, tag);
+    up.u ? load_gradient_rows<true, Adds::spread>(up, part, to, tag)
+         : load_gradient_rows<false, Adds::spread>(up, part, to, tag);
   });
 }
 

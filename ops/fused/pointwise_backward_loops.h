@@ -97,12 +97,16 @@ void squeeze_backward_image(const Pointwise& op, int64_t image, const GateSums& 
   float *excited = s.d_excited + image * stride, *spread = s.spread + image * stride;
   float* hidden = s.d_hidden + image * narrow;
   for (int64_t c = 0; c < stride; c += kLanes) {
-    const Vec value = load(gate + c);
-    store(excited + c, load(g.of(0) + c) * value * (splat(1) - value));
+    const Vec value = load(gate + c), soft = value * (splat(1) - value);
+    const Vec hard = soft > 0 ? splat(1 / 6.0f) : splat(0);
+    store(excited + c, load(g.of(0) + c) * (s.hard ? hard : soft));
     store(spread + c, splat(0));
   }
-  for (int64_t j = 0; j < narrow; j += kLanes)
-    store(hidden + j, activate_both<Activation::silu>(load(s.hidden + image * narrow + j)).slope);
+  for (int64_t j = 0; j < narrow; j += kLanes) {
+    const Vec z = load(s.hidden + image * narrow + j);
+    store(hidden + j, s.hard ? activate_both<Activation::relu>(z).slope
+                             : activate_both<Activation::silu>(z).slope);
+  }
   for (int64_t j = s.squeezed; j < narrow; ++j) hidden[j] = 0;
   const float share = 1.0f / static_cast<float>(op.pixels);
   for (int64_t j = 0; j < s.squeezed; ++j) {

@@ -97,15 +97,20 @@ void squeeze_image(const Pointwise& op, int64_t image) {
   for (int64_t j = 0; j < s.squeezed; ++j)
     hidden[j] = dot(s.weight1 + j * stride, pooled, stride) + s.bias1[j];
   for (int64_t j = s.squeezed; j < narrow; ++j) hidden[j] = 0;
-  for (int64_t j = 0; j < narrow; j += kLanes)
-    store(values + j, activate<Activation::silu>(load(hidden + j)));
+  for (int64_t j = 0; j < narrow; j += kLanes) {
+    const Vec z = load(hidden + j);
+    store(values + j, s.hard ? activate<Activation::relu>(z) : activate<Activation::silu>(z));
+  }
   for (int64_t c = 0; c < stride; c += kLanes) store(gate + c, load(s.bias2 + c));
   for (int64_t j = 0; j < s.squeezed; ++j) {
     const Vec value = splat(values[j]);
     for (int64_t c = 0; c < stride; c += kLanes)
       store(gate + c, multiply_add(value, load(s.weight2 + j * stride + c), load(gate + c)));
   }
-  for (int64_t c = 0; c < stride; c += kLanes) store(gate + c, sigmoid(load(gate + c)));
+  for (int64_t c = 0; c < stride; c += kLanes) {
+    const Vec z = load(gate + c);
+    store(gate + c, s.hard ? hard_sigmoid(z) : sigmoid(z));
+  }
 }
 
 void pointwise(const Pointwise& op, int64_t begin, int64_t end, const Scratch& scratch) {

@@ -174,42 +174,37 @@ void squeeze_gradients(const Squeeze& s, int64_t images, int64_t channels, float
 }
 
 int64_t linear_floats(const Linear& op) {
-  const int64_t in = padded(op.in), out = padded(op.out);
-  return 2 * in * out + op.images * out;
+  return padded(op.in) * padded(op.out);
 }
 
-void run(const Linear& op, float* memory, float* logits) {
+void run(const Linear& op, float* memory, float* y) {
   const int64_t in = padded(op.in), out = padded(op.out), panels = loops().panels(op.out);
   const Packed weights = pack(op.weight, 1, op.in, op.in, op.out, memory);
-  float* const padded_logits = memory + in * out;
-  std::fill_n(padded_logits, op.images * out, 0.0f);
+  for (int64_t n = 0; n < op.images; ++n) {
+    std::copy_n(op.bias, op.out, y + n * out);
+    std::fill_n(y + n * out + op.out, out - op.out, 0.0f);
+  }
 #pragma omp parallel for schedule(static)
   for (int64_t p = 0; p < panels; ++p)
-    loops().multiply_panels(op.features, in, op.images, weights, p, p + 1, padded_logits, out);
-  for (int64_t n = 0; n < op.images; ++n)
-    for (int64_t c = 0; c < op.out; ++c)
-      logits[n * op.out + c] = padded_logits[n * out + c] + op.bias[c];
+    loops().multiply_panels(op.features, in, op.images, weights, p, p + 1, y, out);
 }
 
-void run_backward(const Linear& op, const float* d_logits, float* memory, float* d_features,
+void run_backward(const Linear& op, const float* dy, float* memory, float* d_features,
                   float* d_weight, float* d_bias) {
   const int64_t in = padded(op.in), out = padded(op.out), panels = loops().panels(op.in);
-  float *const dy = memory, *const sums = memory + op.images * out;
-  std::fill_n(dy, op.images * out, 0.0f);
-  for (int64_t n = 0; n < op.images; ++n) std::copy_n(d_logits + n * op.out, op.out, dy + n * out);
   if (d_bias) sum_rows(dy, op.images, out, op.out, d_bias);
   if (d_weight) {
 #pragma omp parallel for schedule(static)
     for (int64_t o = 0; o < out; o += kPadding) {
-      std::fill_n(sums + o * in, kPadding * in, 0.0f);
+      std::fill_n(memory + o * in, kPadding * in, 0.0f);
       loops().multiply_transposed(op.images, dy + o, out, kPadding, op.features, in, in,
-                                  sums + o * in, in);
+                                  memory + o * in, in);
       for (int64_t i = o; i < std::min(o + kPadding, op.out); ++i)
-        std::copy_n(sums + i * in, op.in, d_weight + i * op.in);
+        std::copy_n(memory + i * in, op.in, d_weight + i * op.in);
     }
   }
   if (!d_features) return;
-  const Packed weights = pack(op.weight, op.in, 1, op.out, op.in, sums);
+  const Packed weights = pack(op.weight, op.in, 1, op.out, op.in, memory);
   std::fill_n(d_features, op.images * in, 0.0f);
 #pragma omp parallel for schedule(static)
   for (int64_t p = 0; p < panels; ++p)

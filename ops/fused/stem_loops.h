@@ -65,14 +65,16 @@ void stem_backward(const Stem& op, int64_t begin, int64_t end, const Scratch& sc
   }
 }
 
-void join(const Join& op, int64_t begin, int64_t end, const Scratch&) {
+template <Activation activation>
+void join_images(const Join& op, int64_t begin, int64_t end) {
   const int64_t stride = padded(op.channels), size = op.pixels * stride;
   for (int64_t image = begin; image < end; ++image) {
     const Vec mask = splat(op.mask ? op.mask[image] : 1);
     for (int64_t i = image * size; i < (image + 1) * size; i += stride) {
       for (int64_t c = 0; c < stride; c += kLanes) {
         const Vec x = load(cells(op.x) + i + c);
-        Vec y = multiply_add(x, load(op.norm->scale + c), load(op.norm->shift + c)) * mask;
+        const Vec z = multiply_add(x, load(op.norm->scale + c), load(op.norm->shift + c));
+        Vec y = activate<activation>(z) * mask;
         if (op.skip) y += load(cells(op.skip) + i + c);
         store(cells(op.y) + i + c, y);
       }
@@ -80,7 +82,12 @@ void join(const Join& op, int64_t begin, int64_t end, const Scratch&) {
   }
 }
 
-void join_backward(const Join& op, int64_t begin, int64_t end, const Scratch& scratch) {
+void join(const Join& op, int64_t begin, int64_t end, const Scratch&) {
+  for_activation(op.activation, [&](auto tag) { join_images<tag.value>(op, begin, end); });
+}
+
+template <Activation activation>
+void join_images_backward(const Join& op, int64_t begin, int64_t end, const Scratch& scratch) {
   const int64_t stride = padded(op.channels);
   const FloatSums sums{scratch.memory, scratch.memory + stride};
   sums.clear(stride);
@@ -89,12 +96,16 @@ void join_backward(const Join& op, int64_t begin, int64_t end, const Scratch& sc
     for (int64_t row = 0; row < op.pixels; row += 8) {
       const int64_t at = (image * op.pixels + row) * stride, count = least(8, op.pixels - row);
       for (int64_t c = 0; c < stride; c += kLanes) {
-        const Vec mean = load(op.norm->mean + c);
+        const Vec mean = load(op.norm->mean + c), scale = load(op.norm->scale + c);
+        const Vec shift = load(op.norm->shift + c);
         Vec first = splat(0), second = splat(0);
         for (int64_t i = 0; i < count; ++i) {
-          const Vec dz = load(cells(op.dy) + at + i * stride + c) * mask;
+          const Vec x = load(cells(op.x) + at + i * stride + c);
+          Vec dz = load(cells(op.dy) + at + i * stride + c) * mask;
+          if constexpr (activation != Activation::none)
+            dz = dz * activate_both<activation>(multiply_add(x, scale, shift)).slope;
           first += dz;
-          second = multiply_add(dz, load(cells(op.x) + at + i * stride + c) - mean, second);
+          second = multiply_add(dz, x - mean, second);
         }
         add_to(sums.first + c, first);
         add_to(sums.second + c, second);
@@ -102,6 +113,11 @@ void join_backward(const Join& op, int64_t begin, int64_t end, const Scratch& sc
     }
     sums.flush(stride, scratch.sums);
   }
+}
+
+void join_backward(const Join& op, int64_t begin, int64_t end, const Scratch& scratch) {
+  for_activation(op.activation,
+                 [&](auto tag) { join_images_backward<tag.value>(op, begin, end, scratch); });
 }
 
 void pool(const Pool& op, int64_t begin, int64_t end, const Scratch&) {
@@ -131,6 +147,17 @@ void pool_backward(const Pool& op, int64_t begin, int64_t end, const Scratch& sc
           scratch.sums[stride + c + lane] += static_cast<double>(spread[lane]) * second[lane];
         }
       }
+    }
+  });
+}
+
+void activate_floats(Activation activation, const float* z, int64_t count, float* values,
+                     float* slopes) {
+  for_activation(activation, [&](auto tag) {
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const Activated a = activate_both<tag.value>(load(z + i));
+      store(values + i, a.value);
+      store(slopes + i, a.slope);
     }
   });
 }

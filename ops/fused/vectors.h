@@ -185,6 +185,11 @@ inline Vec sigmoid(Vec z) {
   return reciprocal(splat(1) + power);
 }
 
+// Returns relu6(z + 3) / 6. A NaN stays a NaN.
+inline Vec hard_sigmoid(Vec z) {
+  return z < -3 ? splat(0) : z > 3 ? splat(1) : multiply_add(z, splat(1 / 6.0f), splat(0.5f));
+}
+
 // An activation and its derivative at z.
 struct Activated {
   Vec value, slope;
@@ -195,8 +200,7 @@ inline Vec activate(Vec z) {
   if constexpr (activation == Activation::silu) return z * sigmoid(z);
   if constexpr (activation == Activation::relu) return z < 0 ? splat(0) : z;
   if constexpr (activation == Activation::relu6) return z < 0 ? splat(0) : z > 6 ? splat(6) : z;
-  if constexpr (activation == Activation::hard_swish)
-    return z < -3 ? splat(0) : z > 3 ? z : z * multiply_add(z, splat(1 / 6.0f), splat(0.5f));
+  if constexpr (activation == Activation::hard_swish) return z * hard_sigmoid(z);
   return z;
 }
 

@@ -233,6 +233,13 @@ TEST_CASE("the fused evaluation computes what the reference does, for each image
   }
 }
 
+TEST_CASE("the fused step computes MobileNetV3", "[slow]") {
+  check_equal(named("mobilenet_v3_small"), {.batch = 4, .size = 64});
+  check_equal(named("mobilenet_v3_large", 0.3), {.batch = 3, .size = 97});
+  check_equal(named("mobilenet_v3_large"), {.batch = 4, .size = 64, .frozen_stages = 6});
+  check_bf16(named("mobilenet_v3_large", 0.2), {.batch = 8, .size = 64});
+}
+
 TEST_CASE("the fused step takes any number of channels") {
   using shoal::ops::Activation;
   for (const Padding padding : {Padding::symmetric, Padding::same})
