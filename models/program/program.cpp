@@ -126,7 +126,7 @@ void Program::use(float* memory) {
 bool Program::streams(int i) const {
   const PlannedNode& p = node(i);
   return shape_.images * p.height * p.width * padded(p.channels) * size_of(shape_.storage) >
-         kStreamBytes;
+         kStreamBytes && shape_.storage == fused::Storage::f32;
 }
 
 fused::Squeeze* Program::squeeze_of(int i) {

@@ -160,9 +160,11 @@ inline float sum_of(Vec v) {
   return total;
 }
 
-// Returns 1 / x, to about 2 float epsilons.
+// Returns 1 / x, to about 2 float epsilons; SHOAL_BF16 with AVX-512: to 2^-14.
 inline Vec reciprocal(Vec x) {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && defined(SHOAL_BF16)
+  return (Vec)_mm512_rcp14_ps((__m512)x);
+#elif defined(__AVX512F__)
   const Vec r = (Vec)_mm512_rcp14_ps((__m512)x);
   return r * (Vec)_mm512_fnmadd_ps((__m512)x, (__m512)r, _mm512_set1_ps(2));
 #else
@@ -170,7 +172,8 @@ inline Vec reciprocal(Vec x) {
 #endif
 }
 
-// Returns 1 / (1 + exp(-z)), to about 3 float epsilons. A NaN stays a NaN.
+// Returns 1 / (1 + exp(-z)), to about 3 float epsilons, or to 2^-12 for SHOAL_BF16. A NaN stays a
+// NaN.
 inline Vec sigmoid(Vec z) {
   constexpr float kLimit = 120;  // 2^120 is a float, and 1 + 2^120 rounds to it
   const Vec t = limited(z * splat(-1.44269504f), kLimit);
@@ -178,8 +181,13 @@ inline Vec sigmoid(Vec z) {
   // the last bits.
   constexpr float kRound = 12582912;  // 1.5 * 2^23
   const Vec moved = t + kRound, f = t - (moved - kRound);
+#if defined(SHOAL_BF16)
+  constexpr float kExp2[] = {2.42211010e-1f, 6.93282931e-1f, 1};
+  Vec p = splat(5.50089514e-2f);
+#else
   constexpr float kExp2[] = {9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1};
   Vec p = splat(1.33335581e-3f);
+#endif
   for (const float c : kExp2) p = multiply_add(p, f, splat(c));
   const Vec power = (Vec)((Ints)p + ((Ints)moved << 23));  // adds n to the exponent
   return reciprocal(splat(1) + power);
