@@ -7,8 +7,8 @@
 #include "app/report/series.h"
 #include "app/report/thumbnail.h"
 #include "base/error.h"
+#include "base/file/whole_file.h"
 #include "base/net/base64.h"
-#include "base/whole_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::app {

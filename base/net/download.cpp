@@ -9,13 +9,13 @@
 #include <system_error>
 #include <thread>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
+#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/net/http_get.h"
 #include "base/net/sha256.h"
 #include "base/secrets.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 
 namespace shoal {
 namespace fs = std::filesystem;

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/file_lock.h"
+#include "base/file/file_lock.h"
 #include "base/log.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "base/counted.h"
-#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/file/descriptor.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "train/report/epochs/run_history.h"

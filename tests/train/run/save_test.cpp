@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "run_support.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "data/image/transform.h"
 #include "tests/models/formula.h"
 #include "train/step/input.h"
