@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/data_options.h"
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/isa.h"
 
 namespace shoal::data {

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "data/folder/image_files.h"
-#include "data/image/limits.h"
+#include "data/limits.h"
 #include "data/tar/tar_walker.h"
 #include "data/tar/webdataset.h"
 
