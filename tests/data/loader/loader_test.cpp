@@ -7,8 +7,8 @@
 #include <set>
 
 #include "data/errors.h"
-#include "data/image/transform.h"
 #include "data/jpeg/index_store.h"
+#include "data/loader/transform.h"
 #include "data/order.h"
 #include "data/random.h"
 #include "tests/data/support.h"

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "base/file/whole_file.h"
-#include "data/image/transform.h"
+#include "data/loader/transform.h"
 #include "tests/models/formula.h"
 #include "train/step/input.h"
 #include "train/step/trainer.h"
