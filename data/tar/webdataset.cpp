@@ -12,7 +12,7 @@
 namespace shoal::data {
 namespace {
 
-// By rank: the first that exists is used.
+// In order of preference: the first one that a sample has is its label.
 constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};
 
 // Returns the offset of the extension's dot, or the size of the name if it has no extension.
