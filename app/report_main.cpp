@@ -4,7 +4,7 @@
 #include "app/platform/failure.h"
 #include "app/report/report.h"
 #include "app/report/server.h"
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/log.h"
 #include "base/secrets.h"
 

@@ -8,7 +8,7 @@
 #include "app/platform/platform.h"
 #include "app/platform/signals.h"
 #include "app/version.h"
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/log.h"
 #include "base/secrets.h"
 

@@ -8,7 +8,7 @@
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/platform/signals.h"
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/log.h"
 #include "base/secrets.h"
 

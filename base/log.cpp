@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/secrets.h"
 
 namespace shoal {

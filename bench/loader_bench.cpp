@@ -30,9 +30,9 @@
 #include "data/folder/image_folder.h"
 #include "data/image/crop.h"
 #include "data/image/image_reader.h"
-#include "data/image/transform.h"
 #include "data/jpeg/baseline.h"
 #include "data/loader/loader.h"
+#include "data/loader/transform.h"
 #include "data/random.h"
 #include "data/sources/parallel.h"
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "base/file/whole_file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 
 namespace shoal::data {
 namespace {

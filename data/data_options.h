@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/normalization.h"
-#include "data/loader/progression.h"
+#include "data/progression.h"
 
 namespace shoal::data {
 
@@ -19,7 +19,7 @@ enum class Decoder { shoal, turbo };
 // What to do with an unreadable image: replace it by another one, or throw.
 enum class BadImages { replace, error };
 // Order of the samples of an epoch: fully random, or chunks of neighboring samples shuffled within
-// a window (loader/order.h).
+// a window (order.h).
 enum class Order { random, chunked };
 // Crops whose predictions evaluation averages. none: the center crop; flip: the center crop and its
 // mirror image; five: the center crop and the four corners; ten: these five and their mirror

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "data/errors.h"
 
 namespace shoal::data {

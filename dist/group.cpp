@@ -9,21 +9,11 @@
 #include <stdexcept>
 
 #include "dist/group_state.h"
+#include "dist/transport_error.h"
 
 namespace shoal::dist {
 
 namespace {
-
-// Returns the first line of the transport's error message, without the leading source position and
-// the C++ backtrace.
-std::string reason(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
-  text = text.substr(0, text.find('\n'));
-  if (!text.empty() && text.front() == '[')
-    if (const size_t end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
-  return text;
-}
 
 // A tensor in contiguous memory, as communication requires: the tensor itself if it is contiguous,
 // otherwise a copy. copy_back() writes the copy to the original.
@@ -68,7 +58,7 @@ std::string describe_failure(const GroupState& state, const std::string& operati
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return "rank " + std::to_string(state.rank) + " of " + std::to_string(state.size) + ": " +
          operation + " in group " + state.name + " failed after " + seconds +
-         " s: " + reason(error);
+         " s: " + transport_message(error);
 }
 
 void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body) {

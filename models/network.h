@@ -74,8 +74,8 @@ struct Norm {
   bool adds_last = false;
 };
 
-// y = x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). `hard`: with relu instead of silu, and
-// relu6(z + 3) / 6 instead of sigmoid(z).
+// y = x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). `hard`: with relu instead of silu,
+// and relu6(z + 3) / 6 instead of sigmoid(z).
 struct SqueezeExcite {
   int weight;  // fc1's weight; its bias, fc2's weight and bias follow
   bool hard = false;

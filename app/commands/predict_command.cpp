@@ -31,7 +31,7 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
         "predict needs at least one image, folder, tar, packed set, record file or - (a list on "
         "standard input) after the options");
   const auto lists = std::ranges::count(sources, "-");
-  if (lists > 1) throw UserError("predict: - is given twice, but standard input is one list");
+  if (lists > 1) throw UserError("predict: - is given twice; standard input can be read only once");
   data::OpenOptions options;
   options.tfrecord_keys = arguments.job.tfrecord_keys;
   if (communicator.rank() == 0) options.warning = log::warning;

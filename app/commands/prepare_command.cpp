@@ -7,9 +7,9 @@
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/counted.h"
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/whole_file.h"
 #include "data/pack/arrange.h"
 #include "data/pack/writer.h"
 

@@ -112,8 +112,8 @@ void add_length(std::vector<Option>& table) {
            .changes_results(),
        duration_row("time-budget", kTrain,
                     "Train for this time (1800, 30m, 1h30m), evaluations included; the schedule "
-                    "ends with it, and options in epochs become fractions of it (N / --epochs); 0: "
-                    "no limit",
+                    "ends with it, and N epochs in other options mean N / --epochs of it; 0: no "
+                    "limit",
                     JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")

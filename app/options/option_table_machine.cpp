@@ -84,7 +84,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
        row("threads", kRanks | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores; bench: 1, 2, 4, "
-                     "… up to all cores, and more while the disk limits")
+                     "… up to all cores, or more if the disk is the limit")
            .within(1, 1024)});
 }
 
@@ -342,7 +342,7 @@ void add_packing(std::vector<Option>& table) {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure loading for training, with random crops, as without --eval",
+           "Measure loading for training, with random crops (also without this option)",
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "", "Measure loading for evaluation, with center crops",
            FIELD(bench.eval)),

@@ -36,7 +36,7 @@ struct Nodes {
 
 // Options of `bench loader`.
 struct BenchOptions {
-  bool train = false, eval = false;  // training's crops or evaluation's; neither: training's
+  bool train = false, eval = false;  // which crops; not both; neither: those of training
   data::Resize mode = data::Resize::exact;
   double seconds = 5;  // duration of each measurement
   double wanted = 0;   // images/s for which to find the number of threads; 0: none

@@ -15,12 +15,12 @@
 #include <utility>
 
 #include "app/platform/platform.h"
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/secrets.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "data/errors.h"
 #include "train/job/job.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 
 namespace shoal::app {
 

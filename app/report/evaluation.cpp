@@ -7,8 +7,8 @@
 #include "app/report/series.h"
 #include "app/report/thumbnail.h"
 #include "base/error.h"
+#include "base/file/whole_file.h"
 #include "base/net/base64.h"
-#include "base/whole_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::app {
@@ -20,7 +20,7 @@ constexpr size_t kMaxPairs = 50'000;
 constexpr size_t kMaxWorst = 60;
 constexpr size_t kMaxBins = 100;
 
-// Throws std::invalid_argument unless `value` is a label of one of `classes` classes.
+// Returns `value` as a label. Throws std::invalid_argument unless 0 <= `value` < `classes`.
 int64_t label(const Json& value, size_t classes) {
   require_valid(value.is_number_integer(), "a label is not a whole number");
   const auto number = value.get<int64_t>();

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/counted.h"
-#include "base/json_lines.h"
+#include "base/file/json_lines.h"
 #include "base/text.h"
 
 namespace shoal::app {

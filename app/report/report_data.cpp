@@ -8,8 +8,8 @@
 #include "app/report/report.h"
 #include "app/version.h"
 #include "base/error.h"
+#include "base/file/whole_file.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "data/file.h"
-#include "data/image/limits.h"
 #include "data/jpeg/turbo.h"
+#include "data/limits.h"
 
 namespace shoal::app {
 

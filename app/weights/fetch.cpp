@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/file_lock.h"
+#include "base/file/file_lock.h"
+#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/net/sha256.h"
 #include "base/secrets.h"
-#include "base/whole_file.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;

@@ -65,7 +65,7 @@ struct TimmRow {
   int size, resize;
   bool bicubic = true;
   const char* license = kApache;
-  const char* name = nullptr;  // of the model in timm, if it is not ours
+  const char* name = nullptr;  // the model's name in timm, if it differs from ours
   double mean_and_std = 0;
 };
 

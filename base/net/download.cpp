@@ -9,13 +9,13 @@
 #include <system_error>
 #include <thread>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
+#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/net/http_get.h"
 #include "base/net/sha256.h"
 #include "base/secrets.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 
 namespace shoal {
 namespace fs = std::filesystem;
@@ -62,8 +62,8 @@ class Download {
     throw std::system_error(error, std::generic_category(), "cannot write " + path_.string());
   }
 
-  // Opens .NAME.part. Its bytes are used only if .NAME.etag lets the server check that they are
-  // still valid.
+  // Opens .NAME.part, which write_whole() could not write: it is kept when a download breaks. Its
+  // bytes are used only if .NAME.etag lets the server check that they are still valid.
   void open_part() {
     part_file_ = open_file(part_.c_str(), O_RDWR | O_CREAT);
     if (!part_file_.is_open()) fail_to_write(errno);

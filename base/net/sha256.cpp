@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/text.h"
 
 namespace shoal {

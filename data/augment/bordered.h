@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 
 namespace shoal::data::augment {
 

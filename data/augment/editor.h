@@ -7,7 +7,7 @@
 #include "data/augment/bordered.h"
 #include "data/augment/kernels.h"
 #include "data/augment/operation.h"
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/image/planar_kernels.h"
 
 namespace shoal::data::augment {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "data/augment/operation.h"
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/random.h"
 
 namespace shoal::data::augment {

@@ -8,7 +8,7 @@
 #include "data/file.h"
 #include "data/folder/image_files.h"
 #include "data/folder/listing.h"
-#include "data/image/limits.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 namespace {

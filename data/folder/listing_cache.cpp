@@ -3,7 +3,7 @@
 // reading it) and no file that was left out because of its content has changed.
 #include <filesystem>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "data/cache_file.h"
 #include "data/folder/listing.h"
 

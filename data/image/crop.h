@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "data/data_options.h"
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/random.h"
 
 namespace shoal::data {

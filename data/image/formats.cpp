@@ -11,8 +11,8 @@
 #include <opencv2/imgproc.hpp>
 
 #include "data/errors.h"
-#include "data/image/limits.h"
 #include "data/image/raw_pixels.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 
 namespace shoal::data {
 

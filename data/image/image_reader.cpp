@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "data/errors.h"
-#include "data/image/limits.h"
 #include "data/image/raw_pixels.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 

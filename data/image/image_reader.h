@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "data/data_options.h"
+#include "data/geometry.h"
 #include "data/image/formats.h"
-#include "data/image/geometry.h"
 #include "data/jpeg/decoder.h"
 
 namespace shoal::data {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "data/errors.h"
-#include "data/image/limits.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/data_options.h"
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/isa.h"
 
 namespace shoal::data {
@@ -68,7 +68,7 @@ class Resizer {
   void finish(uint8_t* out, int64_t stride);
 
  private:
-  // Filter weights of one axis, in the order in which the functions of kernels.h read them.
+  // Filter weights of one axis, in the order in which the loops of resample_kernels.h read them.
   struct Packed {
     int32_t taps = 0;  // rounded up to a whole group
     std::vector<int32_t> weights;

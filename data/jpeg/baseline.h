@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/jpeg/code_table.h"
 #include "data/jpeg/header.h"
 #include "data/jpeg/kernels.h"

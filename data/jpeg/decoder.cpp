@@ -1,6 +1,6 @@
 #include "data/jpeg/decoder.h"
 
-#include "data/image/limits.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/jpeg/baseline.h"
 #include "data/jpeg/turbo.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 
 namespace shoal::data::jpeg {
 

@@ -17,7 +17,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/hash.h"
 #include "data/file.h"
 #include "data/jpeg/index_codec.h"

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "data/errors.h"
-#include "data/image/limits.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 namespace {

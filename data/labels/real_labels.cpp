@@ -3,9 +3,9 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "data/labels/image_key.h"
 
 namespace shoal::data {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "data/loader/order.h"
+#include "data/order.h"
 #include "data/random.h"
 
 namespace shoal::data {

@@ -13,7 +13,7 @@
 #include "data/data_options.h"
 #include "data/dataset.h"
 #include "data/loader/balance.h"
-#include "data/loader/order.h"
+#include "data/order.h"
 #include "data/stream/epoch.h"
 
 namespace shoal::data {

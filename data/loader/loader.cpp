@@ -11,12 +11,12 @@
 #include <tuple>
 #include <vector>
 
+#include "base/block_signals.h"
 #include "base/error.h"
-#include "data/image/transform.h"
 #include "data/loader/bad_image_log.h"
-#include "data/loader/block_signals.h"
 #include "data/loader/mix.h"
 #include "data/loader/ring.h"
+#include "data/loader/transform.h"
 #include "data/loader/worker.h"
 #include "data/stream/stream.h"
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "data/data_options.h"
-#include "data/image/transform.h"
 #include "data/jpeg/index_store.h"
 #include "data/loader/bad_image_log.h"
 #include "data/loader/batch.h"
 #include "data/loader/feed.h"
+#include "data/loader/transform.h"
 
 namespace shoal::data {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "data/errors.h"
 #include "data/sources/parallel.h"
 #include "data/tar/tar_reader.h"

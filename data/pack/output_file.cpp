@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "data/file.h"
 
 namespace shoal::data {

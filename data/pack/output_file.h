@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 
 namespace shoal::data {
 

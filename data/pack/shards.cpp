@@ -6,8 +6,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "base/file/whole_file.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 
 namespace shoal::data {
 namespace {

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "base/file_lock.h"
+#include "base/file/file_lock.h"
+#include "base/file/whole_file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "data/jpeg/turbo.h"
 #include "data/pack/file_writer.h"
 #include "data/pack/reader.h"

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "data/image/limits.h"
+#include "data/limits.h"
 #include "data/records/tf_example.h"
 
 namespace shoal::data {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "data/errors.h"
-#include "data/image/limits.h"
 #include "data/labels/label_text.h"
+#include "data/limits.h"
 #include "data/records/record_list.h"
 #include "data/records/record_parts.h"
 #include "data/records/record_payload.h"

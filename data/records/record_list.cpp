@@ -5,7 +5,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "data/file.h"
 
 namespace shoal::data {

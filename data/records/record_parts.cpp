@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "data/image/limits.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 namespace {

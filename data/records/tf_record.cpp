@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "data/errors.h"
-#include "data/image/limits.h"
+#include "data/limits.h"
 #include "data/records/crc32c.h"
 #include "data/records/tensor_image.h"
 #include "data/records/tf_example.h"

@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/image/limits.h"
+#include "data/limits.h"
 #include "data/records/tensor_image.h"
 #include "data/records/tf_record.h"
 #include "data/records/tf_record_reader.h"

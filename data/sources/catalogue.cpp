@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "data/errors.h"
-#include "data/image/limits.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 namespace {

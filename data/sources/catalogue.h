@@ -20,7 +20,7 @@ struct Image {
   uint32_t file = 0;               // index of the file
   int32_t label = 0;               // index into the classes
   // Number of bytes of its record before and after the image. For RecordIO records in several parts
-  // the fields have other meanings, see record_io.cpp.
+  // the fields have other meanings, see records/record_io.cpp.
   uint32_t before = 0, behind = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "data/cache_file.h"
 
 namespace shoal::data {

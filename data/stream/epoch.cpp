@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/loader/block_signals.h"
+#include "base/block_signals.h"
 #include "data/stream/pipe_source.h"
 
 namespace shoal::data {

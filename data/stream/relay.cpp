@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 
 namespace shoal::data {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/errors.h"
-#include "data/loader/order.h"
+#include "data/order.h"
 #include "data/stream/pipe_source.h"
 #include "data/stream/shuffled.h"
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 
 namespace shoal::data {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "data/folder/image_files.h"
-#include "data/image/limits.h"
+#include "data/limits.h"
 #include "data/tar/tar_walker.h"
 #include "data/tar/webdataset.h"
 
@@ -100,17 +100,17 @@ class TarStream : public RecordStream {
     if (entry_.bytes > kMaxSampleLabel) refuse(entry_.name, "is too large for a label");
     std::string text(static_cast<size_t>(entry_.bytes), '\0');
     if (source_.read(text.data(), text.size()) < text.size()) refuse(entry_.name, "is cut short");
-    const int rank = label_rank(entry_.name);
-    if (label_ && rank > label_rank_) return;
+    const int place = label_place(entry_.name);
+    if (label_ && place > label_place_) return;
     label_ = std::move(text);
-    label_rank_ = rank;
+    label_place_ = place;
     label_name_ = entry_.name;
   }
 
   bool finish_sample(StreamImage& image) {
     const auto text = std::exchange(label_, std::nullopt);
     if (!std::exchange(has_image_, false)) {
-      if (text && label_rank_ == 0) refuse(label_name_, "is a label without an image beside it");
+      if (text && label_place_ == 0) refuse(label_name_, "is a label without an image beside it");
       if (text) leave_out(label_name_);  // such as a README.txt
       return false;
     }
@@ -143,7 +143,7 @@ class TarStream : public RecordStream {
   bool has_image_ = false;
   StreamImage image_;                 // bytes and the member's name
   std::optional<std::string> label_;  // content of the label file
-  int label_rank_ = 0;
+  int label_place_ = 0;
   std::string label_name_;
 };
 

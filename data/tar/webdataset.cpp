@@ -12,7 +12,7 @@
 namespace shoal::data {
 namespace {
 
-// By rank: the first that exists is used.
+// In order of preference: the first one that a sample has is its label.
 constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};
 
 // Returns the offset of the extension's dot, or the size of the name if it has no extension.
@@ -98,14 +98,14 @@ bool is_image_name(std::string_view name) {
   return is_sample_extension(sample_extension(name));
 }
 
-int label_rank(std::string_view name) {
+int label_place(std::string_view name) {
   const std::string found = sample_extension(name);
   const auto place = std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions), found);
   return static_cast<int>(place - std::begin(kLabelExtensions));
 }
 
 bool is_label_name(std::string_view name) {
-  return label_rank(name) < static_cast<int>(std::size(kLabelExtensions));
+  return label_place(name) < static_cast<int>(std::size(kLabelExtensions));
 }
 
 std::optional<LabelText> parse_sample_label(std::string_view name, const std::string& text) {

@@ -30,9 +30,9 @@ std::string_view sample_key(std::string_view name);
 std::string sample_extension(std::string_view name);
 bool is_image_name(std::string_view name);
 bool is_label_name(std::string_view name);
-// Returns the rank of a label file. If a sample has several labels, the one with the lowest rank is
-// used.
-int label_rank(std::string_view name);
+// Returns the place of a label file in the order of preference, from 0: of several labels of a
+// sample, the one with the lowest place is used.
+int label_place(std::string_view name);
 constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
 // Parses `text`, the content of the label file `name`. Returns nothing if it is neither a number
 // nor a name.

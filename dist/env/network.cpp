@@ -16,7 +16,7 @@
 #include <system_error>
 #include <thread>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 
 namespace shoal::dist {
 

@@ -7,6 +7,8 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "dist/transport_error.h"
+
 namespace shoal::dist {
 
 namespace {
@@ -17,14 +19,6 @@ std::string seconds(std::chrono::milliseconds time) {
   const auto tenths = time.count() / 100;
   return std::to_string(tenths / 10) + (tenths % 10 ? "." + std::to_string(tenths % 10) : "") +
          " s";
-}
-
-std::string first_line(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
-  text.erase(std::min({text.find('\n'), text.find(", keys:"), text.size()}));  // one key per rank
-  if (!text.empty() && text.back() == '.') text.pop_back();
-  return text;
 }
 
 using Milliseconds = std::chrono::milliseconds;
@@ -55,7 +49,7 @@ c10::intrusive_ptr<c10d::Store> serve(const Env& env, c10d::TCPStoreOptions opti
   } catch (const std::exception& error) {
     throw std::runtime_error(
         "rank " + std::to_string(env.rank) + " cannot open the rendezvous store at " + place(env) +
-        ": " + first_line(error) +
+        ": " + transport_message(error) +
         "; if another program or an earlier run uses the port, choose another MASTER_PORT");
   }
 }
@@ -85,7 +79,7 @@ c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
       }
       throw std::runtime_error(
           who + " did not reach " + master_name(env) + " at " + place(env) + " within " +
-          seconds(timeout) + ": " + first_line(error) + "; check that " +
+          seconds(timeout) + ": " + transport_message(error) + "; check that " +
           (env.agent_store ? "the launcher" : "rank 0") +
           " has started, that MASTER_ADDR and MASTER_PORT are the same for all ranks, and that no "
           "firewall or security group closes the port");
@@ -182,7 +176,7 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
     throw std::runtime_error(
         who + " waited " + seconds(waited) + " at " + where + " for " +
         (missing.empty() ? "the other ranks" : "rank " + missing) + " of " +
-        std::to_string(env.world_size) + ": " + first_line(error) +
+        std::to_string(env.world_size) + ": " + transport_message(error) +
         "; check the output of those processes and that they use this address. If hosts start "
         "later than that, raise --rendezvous-timeout SECONDS");
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/checksum.h"
+#include "base/file/checksum.h"
 
 using namespace shoal;
 

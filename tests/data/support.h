@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 #include "data/image/image_reader.h"
 #include "data/isa.h"
 #include "data/jpeg/decoder.h"

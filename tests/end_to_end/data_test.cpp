@@ -22,35 +22,56 @@ std::string first_file(const std::string& folder) {
   return "";
 }
 
-}  // namespace
+// Class folders `data` with 40 training and 12 validation images, packed into `packed`.
+struct PackedImages {
+  PackedImages() {
+    test::make_images(data, 40, 12, 3, 48);
+    std::filesystem::create_directory(packed);
+    for (const char* half : {"/train", "/val"}) {
+      const auto pack = test::run_shoal({"pack", data + half, packed + half + ".pack", "--json"});
+      INFO(pack.err);
+      REQUIRE(pack.exit_code == 0);
+      CHECK(Json::parse(pack.out).at("damaged") == 0);
+    }
+  }
 
-TEST_CASE("pack writes, describes and verifies a packed set, and training reads it") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data", packed = directory.path() / "packed";
-  test::make_images(data, 40, 12, 3, 48);
-  std::filesystem::create_directory(packed);
-  for (const char* half : {"/train", "/val"}) {
-    const auto pack = test::run_shoal({"pack", data + half, packed + half + ".pack", "--json"});
-    INFO(pack.err);
-    REQUIRE(pack.exit_code == 0);
-    CHECK(Json::parse(pack.out).at("damaged") == 0);
-  }
   const std::string set = packed + "/train.pack";
+};
+
+}  // namespace
+
+TEST_CASE("pack describes and verifies a packed set, and names the images that two sets share") {
+  const PackedImages images;
+  const std::string &data = images.data, &set = images.set;
+  const auto info = test::run_shoal({"pack", "--info", set, "--json"});
+  REQUIRE(info.exit_code == 0);
+  CHECK(Json::parse(info.out).at("images") == 40);
+  CHECK(test::run_shoal({"pack", "--verify", set}).exit_code == 0);
+
   std::filesystem::copy(first_file(data + "/val"), data + "/train/copy.jpg");
-  const auto shared = test::run_shoal(
-      {"pack", data + "/val", packed + "/again.pack", "--compare", data + "/train", "--json"});
+  const auto shared = test::run_shoal({"pack", data + "/val", images.packed + "/again.pack",
+                                       "--compare", data + "/train", "--json"});
   INFO(shared.err);
   REQUIRE(shared.exit_code == 0);
   const Json pairs = Json::parse(shared.out).at("shared");
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0] == Json{first_file(data + "/val"), data + "/train/copy.jpg"});
   CHECK_THAT(shared.err, Contains("share 1 image") && Contains("copy.jpg"));
-  std::filesystem::remove(data + "/train/copy.jpg");
-  const auto info = test::run_shoal({"pack", "--info", set, "--json"});
-  REQUIRE(info.exit_code == 0);
-  CHECK(Json::parse(info.out).at("images") == 40);
-  CHECK(test::run_shoal({"pack", "--verify", set}).exit_code == 0);
 
+  std::fstream file(set, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(200);
+  file.put('\x5a').put('\x5b').put('\x5c');
+  file.close();
+  const auto damaged = test::run_shoal({"pack", "--verify", set});
+  CHECK(damaged.exit_code == 1);
+  CHECK_THAT(damaged.out, Contains("39 of 40"));
+}
+
+TEST_CASE("pack replaces a packed set only with --overwrite, and never another file") {
+  const PackedImages images;
+  const std::string &data = images.data, &packed = images.packed, &set = images.set;
   const auto again = test::run_shoal({"pack", data + "/train", set});
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.out, Contains("40 images") && Contains("packed already"));
@@ -58,7 +79,7 @@ TEST_CASE("pack writes, describes and verifies a packed set, and training reads 
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Contains(set) && Contains("--overwrite"));
   CHECK(test::run_shoal({"pack", data + "/train", set, "--overwrite"}).exit_code == 0);
-  // --overwrite never replaces the source, or a file that is not a packed set.
+  // The source itself.
   for (const std::string& source : {set, data + "/train"}) {
     const std::string part = source == set ? set : first_file(data + "/train");
     const auto itself = test::run_shoal({"pack", source, part, "--overwrite", "--max-side", "20"});
@@ -74,29 +95,22 @@ TEST_CASE("pack writes, describes and verifies a packed set, and training reads 
   CHECK(text.exit_code == 2);
   CHECK_THAT(text.err, Contains(other));
   CHECK(std::filesystem::file_size(other) == 6);
+}
 
-  // The same images in the same order give the same metrics.
-  const auto losses = [&](const std::string& source, const std::string& output) {
+TEST_CASE("training from packed sets gives the metrics of training from their sources") {
+  const PackedImages images;
+  const auto losses = [&](const std::string& source, const std::string& name) {
+    const std::filesystem::path output = images.directory.path() / name;
     // clang-format off
     const auto run = test::run_shoal({
-        "train", "--data", source, "--output", directory.path() / output, "--model",
+        "train", "--data", source, "--output", output, "--model",
         "efficientnet_b0", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr", "0.02"});
     // clang-format on
     INFO(run.err);
     REQUIRE(run.exit_code == 0);
-    return Json::parse(test::read_text(directory.path() / output / "summary.json"))
-        .at("train")
-        .at("loss");
+    return Json::parse(test::read_text(output / "summary.json")).at("train").at("loss");
   };
-  CHECK(losses(data, "from-folders") == losses(packed, "from-packs"));
-
-  std::fstream file(set, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(200);
-  file.put('\x5a').put('\x5b').put('\x5c');
-  file.close();
-  const auto damaged = test::run_shoal({"pack", "--verify", set});
-  CHECK(damaged.exit_code == 1);
-  CHECK_THAT(damaged.out, Contains("39 of 40"));
+  CHECK(losses(images.data, "from-folders") == losses(images.packed, "from-packs"));
 }
 
 TEST_CASE("interrupted packing continues when the command is repeated") {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "data/dataset.h"
-#include "data/loader/order.h"
+#include "data/order.h"
 #include "program.h"
 #include "train/checkpoint/checkpoint_store.h"
 

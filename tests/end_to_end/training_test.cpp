@@ -67,6 +67,43 @@ std::vector<double> values(const std::vector<nlohmann::json>& history, const std
   return list;
 }
 
+// A metric of the log, and where the history has it.
+struct Metric {
+  std::string pattern, event, pointer;
+};
+const std::vector<Metric> kMetrics = {
+    {kImagenetExample.at("loss"), "train", "/loss"},
+    {kImagenetExample.at("acc1"), "train", "/acc1"},
+    {kImagenetExample.at("acc5"), "train", "/acc5"},
+    {kImagenetExample.at("time"), "train", "/timing/step"},
+    {kImagenetExample.at("data_time"), "train", "/timing/data"},
+    {kImagenetExample.at("test_loss"), "test", "/loss"},
+    {kImagenetExample.at("test_acc1"), "test", "/acc1"},
+    {kImagenetExample.at("test_acc5"), "test", "/acc5"},
+    {R"(train:loss=([-+0-9.eE]+);)", "train", "/loss"},
+    {R"(train:lr=([-+0-9.eE]+);)", "train", "/lr"},
+    {R"(train:grad_norm=([-+0-9.eE]+);)", "train", "/grad_norm"},
+    {R"(train:images_per_sec=([-+0-9.eE]+);)", "train", "/timing/images_per_sec"},
+    {R"(valid:loss=([-+0-9.eE]+);)", "valid", "/loss"},
+    {R"(valid:acc1=([-+0-9.eE]+);)", "valid", "/acc1"},
+    {R"(\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)", "valid", "/acc1"}};
+
+// Checks what a complete run of 22 validation images and 3 classes writes beside its history.
+void require_files(const std::vector<nlohmann::json>& history, const std::string& output) {
+  for (const auto& line : history) {
+    if (line.at("event") == "valid") REQUIRE(line.at("images") == 22);
+  }
+  const auto summary = nlohmann::json::parse(test::read_text(output + "/summary.json"));
+  REQUIRE(summary.at("outcome") == "complete");
+  REQUIRE(nlohmann::json::parse(test::read_text(output + "/classes.json")).size() == 3);
+  REQUIRE(test::read_text(output + "/report.html").ends_with("</html>\n"));
+  const auto report = test::run_shoal({"report", output, "-o", output + "/again.html"});
+  REQUIRE(report.exit_code == 0);
+  REQUIRE(report.out == output + "/again.html\n");
+  REQUIRE(test::read_text(output + "/again.html").size() > 100'000);
+  REQUIRE(test::run_shoal({"report", "/nowhere"}).exit_code == 2);
+}
+
 }  // namespace
 
 TEST_CASE("a two-process run prints every metric once and writes the same to its history") {
@@ -95,26 +132,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   }
   // 6 steps per epoch; steps 1, 2, 4 and 6 are printed.
   REQUIRE(values(history, "train", "/loss").size() == 8);
-  struct Metric {
-    std::string pattern, event, pointer;
-  };
-  const std::vector<Metric> metrics = {
-      {kImagenetExample.at("loss"), "train", "/loss"},
-      {kImagenetExample.at("acc1"), "train", "/acc1"},
-      {kImagenetExample.at("acc5"), "train", "/acc5"},
-      {kImagenetExample.at("time"), "train", "/timing/step"},
-      {kImagenetExample.at("data_time"), "train", "/timing/data"},
-      {kImagenetExample.at("test_loss"), "test", "/loss"},
-      {kImagenetExample.at("test_acc1"), "test", "/acc1"},
-      {kImagenetExample.at("test_acc5"), "test", "/acc5"},
-      {R"(train:loss=([-+0-9.eE]+);)", "train", "/loss"},
-      {R"(train:lr=([-+0-9.eE]+);)", "train", "/lr"},
-      {R"(train:grad_norm=([-+0-9.eE]+);)", "train", "/grad_norm"},
-      {R"(train:images_per_sec=([-+0-9.eE]+);)", "train", "/timing/images_per_sec"},
-      {R"(valid:loss=([-+0-9.eE]+);)", "valid", "/loss"},
-      {R"(valid:acc1=([-+0-9.eE]+);)", "valid", "/acc1"},
-      {R"(\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)", "valid", "/acc1"}};
-  for (const auto& metric : metrics) {
+  for (const auto& metric : kMetrics) {
     require_same(captures(lines, metric.pattern), values(history, metric.event, metric.pointer),
                  metric.pattern);
   }
@@ -132,18 +150,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
     for (const auto& text : found) REQUIRE_FALSE(text.empty());
   }
 
-  for (const auto& line : history) {
-    if (line.at("event") == "valid") REQUIRE(line.at("images") == 22);
-  }
-  const auto summary = nlohmann::json::parse(test::read_text(output + "/summary.json"));
-  REQUIRE(summary.at("outcome") == "complete");
-  REQUIRE(nlohmann::json::parse(test::read_text(output + "/classes.json")).size() == 3);
-  REQUIRE(test::read_text(output + "/report.html").ends_with("</html>\n"));
-  const auto report = test::run_shoal({"report", output, "-o", output + "/again.html"});
-  REQUIRE(report.exit_code == 0);
-  REQUIRE(report.out == output + "/again.html\n");
-  REQUIRE(test::read_text(output + "/again.html").size() > 100'000);
-  REQUIRE(test::run_shoal({"report", "/nowhere"}).exit_code == 2);
+  require_files(history, output);
 }
 
 TEST_CASE("the data hash is the same at any world size and thread count") {

@@ -247,6 +247,14 @@ def differences(expected, result_of):
     return found
 
 
+def repeat(lane, expected):
+    """Repeats a disturbed command. Returns what is wrong afterwards, and what it printed."""
+    again = lane.again()
+    if again.code != 0:
+        return [f"exit code {again.code} of the repeated command"], again.err
+    return differences(expected, lane.result) + lane.damage(), again.err
+
+
 def make_tools(options, folder):
     """Makes the images in `folder`. Returns the Tools for trials."""
     make_images(folder / "images")

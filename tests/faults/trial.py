@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -109,6 +110,13 @@ class Trial:
             text = err.read()
         calls = read_journal(self.journal) if self.journal.exists() else []
         return Outcome(process.returncode, text, calls, hung)
+
+    def undisturbed(self, content=False, more=()):
+        """Runs the command once without a fault. Ends the program if it fails."""
+        outcome = self.run(content=content, more=more)
+        if outcome.code != 0:
+            sys.exit(f"an undisturbed run fails:\n{outcome.err}")
+        return outcome
 
     def again(self):
         return self.run(more=self.resume)

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/text.h"
 
 namespace shoal::test {

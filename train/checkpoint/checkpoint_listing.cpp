@@ -6,9 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;

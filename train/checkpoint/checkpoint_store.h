@@ -31,9 +31,9 @@
 #include <string>
 #include <vector>
 
-#include "base/checksum.h"
-#include "base/file_lock.h"
-#include "base/whole_file.h"
+#include "base/file/checksum.h"
+#include "base/file/file_lock.h"
+#include "base/file/whole_file.h"
 #include "train/checkpoint/checkpoint_listing.h"
 
 namespace shoal::train {

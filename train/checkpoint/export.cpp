@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/whole_file.h"
 #include "models/catalogue.h"
 #include "train/report/sinks.h"
 #include "train/weights/model_file.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "data/loader/block_signals.h"
+#include "base/block_signals.h"
 #include "train/control/stop.h"
 
 namespace shoal::train {
@@ -121,7 +121,7 @@ void Watchdog::Shared::end(const Ending& ending) {
 
 Watchdog::Watchdog(WatchdogOptions options) : shared_(std::make_shared<Shared>()) {
   shared_->options = std::move(options);
-  const data::BlockSignals block;
+  const BlockSignals block;
   std::thread([shared = shared_] { shared->run(shared); }).detach();
 }
 

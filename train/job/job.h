@@ -60,7 +60,7 @@ struct RunOptions {
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
   // Side of training images by epoch, and strength of augmentation and dropout by epoch, in the
-  // format of data::parse_epoch_schedule (data/loader/progression.h). none: constant.
+  // format of data::parse_epoch_schedule (data/progression.h). none: constant.
   std::string size_schedule = "none", strength_schedule = "none";
   // "MIN-MAX" in pixels: each step draws the side of its training images from this range; or none.
   std::string multi_scale = "none";

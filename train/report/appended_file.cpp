@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file/whole_file.h"
 #include "base/log.h"
-#include "base/whole_file.h"
 
 namespace shoal::train {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 
 namespace shoal::train {
 

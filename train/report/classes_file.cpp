@@ -1,7 +1,7 @@
 #include <filesystem>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
-#include "base/whole_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {

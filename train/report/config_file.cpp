@@ -1,7 +1,7 @@
 // config.toml: the settings of the run, for --config.
 #include <filesystem>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {

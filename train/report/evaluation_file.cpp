@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/whole_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {

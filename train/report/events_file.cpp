@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/net/host.h"

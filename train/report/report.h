@@ -68,7 +68,7 @@ struct EvaluationProgress {
 
 // An image with a high loss.
 struct WorstImage {
-  std::string path;  // name in the source of images, as printable()
+  std::string path;  // the image's path in its source, escaped by printable()
   int32_t label = 0, predicted = 0;
   double probability = 0, loss = 0;  // probability: of the predicted class
 };

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/whole_file.h"
 #include "train/report/history_file.h"
 #include "train/report/setting_value.h"
 #include "train/report/sinks.h"

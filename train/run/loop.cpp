@@ -1,8 +1,8 @@
 // The training loop: epochs, evaluation, checkpoints, stopping. Trainer::step makes one step:
 // batches → forward → loss → backward (which averages the gradients over ranks) → metrics of all
-// ranks → commit of optimizer, statistics and averaged weights. Decisions that depend on time or signals
-// use the control message that all ranks exchange once per step. So every rank makes the same
-// decision at the same step.
+// ranks → commit of optimizer, statistics and averaged weights. Decisions that depend on time or
+// signals use the control message that all ranks exchange once per step. So every rank makes the
+// same decision at the same step.
 
 #include "train/run/loop.h"
 
@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/file_lock.h"
+#include "base/file/file_lock.h"
 #include "base/log.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "train/weights/checkpoint_file.h"
 
 namespace shoal::train {

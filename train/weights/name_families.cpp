@@ -74,8 +74,9 @@ std::string efficientnet_pytorch_name(const Place& place) {
 }
 
 // torchvision's names: features.0.{0,1} (stem), features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2},
-// features.LAST.{0,1} (head), classifier.1. In MobileNetV3: features.BLOCK.block.PART.{0,1,fc1,fc2},
-// classifier.0, classifier.3. The numbers of a block's parts depend on which it has.
+// features.LAST.{0,1} (head), classifier.1. In MobileNetV3:
+// features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3. PART counts only the parts
+// that a block has.
 class Parser {
  public:
   explicit Parser(const TensorShapes& model) {

@@ -21,8 +21,8 @@ using TensorShapes = std::vector<TensorShape>;
 
 // Where a tensor is in an EfficientNet or MobileNetV3, parsed from its name. An inverted residual
 // block has up to four parts: expand, depthwise, squeeze, project. A fused one: `fused`, a k×k
-// convolution, and `project` if it expands. MobileNetV3's head is a fused block; `hidden` is the layer
-// before its classifier.
+// convolution, and `project` if it expands. MobileNetV3's head is a fused block; `hidden` is the
+// layer before its classifier.
 struct Place {
   enum class Part { stem, expand, depthwise, squeeze, project, fused, head, hidden, classifier };
   Part part = Part::stem;

@@ -10,9 +10,9 @@
 #include <system_error>
 
 #include "base/counted.h"
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "data/dataset.h"
 #include "data/loader/balance.h"
 #include "dist/gather.h"

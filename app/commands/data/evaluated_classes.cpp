@@ -7,9 +7,9 @@
 
 #include "app/commands/data/datasets.h"
 #include "app/weights/imagenet_classes.h"
+#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "base/whole_file.h"
 #include "data/dataset.h"
 #include "data/sources/relabeled.h"
 #include "dist/gather.h"

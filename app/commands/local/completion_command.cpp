@@ -5,8 +5,8 @@
 #include "app/options/manual/completion.h"
 #include "app/platform/failure.h"
 #include "app/version.h"
+#include "base/file/whole_file.h"
 #include "base/log.h"
-#include "base/whole_file.h"
 
 namespace shoal::app {
 namespace {

@@ -12,7 +12,7 @@ int config_command(const Call& call) {
   if (words.empty() || !command_named(words[0])) words.insert(words.begin(), "train");
   const Arguments arguments = gather(words, call.environment);
   if (arguments.command == Command::config)
-    throw UserError("shoal config needs the options of another command");
+    throw UserError("`shoal config config`: name a command that has settings, such as train");
   if (!arguments.help.empty()) {
     log::line(command_help(arguments.command, arguments.help));
     return kOk;

@@ -4,13 +4,12 @@
 #include <sys/file.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "base/counted.h"
-#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/file/descriptor.h"
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "train/report/epochs/run_history.h"
@@ -26,8 +25,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostLevels = 4;
 
 std::string text_in(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_if_readable(path).value_or("");
 }
 
 bool is_run(const fs::path& folder) {

@@ -108,7 +108,7 @@ TEST_CASE("a report lists every event, from the file of events if there is one")
   REQUIRE(event["time"] == 13);
   REQUIRE(event["values"] == Json{{"images", 2}});
   REQUIRE(sample.run()["history"]["events"][0]["values"]["hosts"] == Json{"one", "two"});
-  fs::remove(sample.folder / "events.jsonl");  // an older run
+  fs::remove(sample.folder / "events.jsonl");  // older versions did not write it
   REQUIRE(names() == std::vector<std::string>{"loss_spike"});
 }
 

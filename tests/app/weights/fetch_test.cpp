@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/file_lock.h"
+#include "base/file/file_lock.h"
 #include "tests/support/downloads.h"
 
 using namespace shoal;

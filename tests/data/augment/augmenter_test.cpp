@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/hash.h"
-#include "data/image/transform.h"
+#include "data/loader/transform.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "data/image/crop.h"
-#include "data/image/transform.h"
 #include "data/jpeg/baseline.h"
+#include "data/loader/transform.h"
 #include "data/random.h"
 #include "tests/data/support.h"
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "data/image/transform.h"
+#include "data/loader/transform.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;

@@ -129,7 +129,7 @@ TEST_CASE("a repeated image appears as often as requested, each time with anothe
     }
   }
   CHECK(keys.size() == kImages);
-  CHECK(pairs.size() == kImages / 2);  // a different one each time
+  CHECK(pairs.size() == kImages / 2);  // all pairs are different
   CHECK(times.size() == kImages / kRepeats);
   for (int64_t i = 0; i < kImages / kRepeats; ++i) CHECK(times[order(i)] == kRepeats);
 }

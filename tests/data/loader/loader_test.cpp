@@ -7,9 +7,9 @@
 #include <set>
 
 #include "data/errors.h"
-#include "data/image/transform.h"
 #include "data/jpeg/index_store.h"
-#include "data/loader/order.h"
+#include "data/loader/transform.h"
+#include "data/order.h"
 #include "data/random.h"
 #include "tests/data/support.h"
 

@@ -1,4 +1,4 @@
-#include "data/loader/order.h"
+#include "data/order.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -109,7 +109,7 @@ TEST_CASE("a window of the chunked order reads whole chunks, which ahead() names
   CHECK(order.ahead(n / window * window).count == 0);
 }
 
-TEST_CASE("a batch in the chunked order has as many classes as data/loader/order.h states") {
+TEST_CASE("a batch in the chunked order has as many classes as data/order.h states") {
   const int64_t n = 1'281'000, of_class = 1281, batch = 256;
   const auto classes = [&](const auto& order) {
     double sum = 0;

@@ -1,4 +1,4 @@
-#include "data/loader/progression.h"
+#include "data/progression.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "data/image/transform.h"
+#include "data/loader/transform.h"
 #include "data/sources/relabeled.h"
 #include "data/sources/synthetic.h"
 #include "tests/data/support.h"

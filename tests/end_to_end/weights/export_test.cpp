@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "data/image/image_reader.h"
 #include "program.h"
 #include "tests/train/weights/onnx/onnx_evaluator.h"

@@ -155,7 +155,7 @@ TEST_CASE("average writes the mean, and with --data only what does not lower the
   const std::string first = trained.checkpoint(1), second = trained.checkpoint(2),
                     soup = trained.path("soup.safetensors");
   succeeds({"average", first, second, "--output", soup});
-  // Exports of both checkpoints, through averages of one with itself.
+  // Exports each checkpoint: the average of a checkpoint with itself is that checkpoint.
   const std::string one = trained.path("one.safetensors"), two = trained.path("two.safetensors");
   succeeds({"average", first, first, "--output", one});
   succeeds({"average", second, second, "--output", two});

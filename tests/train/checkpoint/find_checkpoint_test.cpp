@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/resume.h"
 #include "train/weights/model_file.h"

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "tests/support/gunzip.h"
 #include "tests/train/weights/golden_names.h"
 #include "train/weights/adapt_weights.h"

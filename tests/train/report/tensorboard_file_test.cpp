@@ -176,7 +176,7 @@ TEST_CASE("a resumed run has no point twice, with its old event file or without"
   CHECK(steps_of(values, "settings").size() == 1);
   CHECK(of_tag(values, "train/loss").at(0).time == Approx(first_time).margin(1));
 
-  // A new container: only the history, beside the checkpoints.
+  // As in a new container, which has only the checkpoints and the history beside them.
   fs::remove_all(job.tensorboard);
   {
     Reporter resumed(job, 0, 6);

@@ -106,7 +106,7 @@ TEST_CASE("GPUs are read with NVML, if there is one") {
   REQUIRE(gpus);
   const auto use = gpus->read();
   REQUIRE(use);
-  CHECK(use->percent == 50);         // 25 % and 75 %
+  CHECK(use->percent == 50);         // the mean of 25 % and 75 %
   CHECK(use->memory_percent == 60);  // 40 and 80 of 100 bytes
   CHECK_FALSE(gpus->read());         // its second reading fails
 }

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "run_support.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"
@@ -34,7 +34,7 @@ class VanishingImages final : public data::ForwardingDataset {
   mutable std::atomic<int> left_;
 };
 
-// Writes of the checkpoint of this step.
+// Returns a function for FailingCalls that matches the files of this step's checkpoint.
 auto checkpoint_file(const std::string& step) {
   return [step](const std::string& path) { return path.find("step-0000000" + step) != path.npos; };
 }

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/whole_file.h"
-#include "data/image/transform.h"
+#include "base/file/whole_file.h"
+#include "data/loader/transform.h"
 #include "tests/models/formula.h"
 #include "train/step/input.h"
 #include "train/step/trainer.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/counted.h"
-#include "base/json_lines.h"
+#include "base/file/json_lines.h"
 #include "base/text.h"
 
 namespace shoal::train {

@@ -87,7 +87,7 @@ pb::Image grid_image(const ImageGrid& grid) {
   return image;
 }
 
-bool is_picture(const pb::Value& value) {
+bool is_image_or_histogram(const pb::Value& value) {
   return value.value_case() == pb::Value::kImage || value.value_case() == pb::Value::kHisto;
 }
 
@@ -199,7 +199,7 @@ std::string kept_records(const std::vector<char>& file,
     if (!data::tf_record_is_whole(bytes, bytes.data() + bytes.size()) ||
         !event.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       break;
-    if (event.summary().value_size() > 0 && is_picture(event.summary().value(0)) &&
+    if (event.summary().value_size() > 0 && is_image_or_histogram(event.summary().value(0)) &&
         keep(event.summary().value(0).tag(), event.step()))
       kept.append(rest.data(), kAround + *length);
     rest = rest.subspan(kAround + *length);

@@ -12,10 +12,10 @@
 #include <set>
 #include <sstream>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/secrets.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "train/report/appended_file.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"

@@ -13,7 +13,7 @@ struct StoredStateDict {
   std::string entry;      // path of keys: "state_dict_ema", "ema.module"; empty: the top level
   bool averaged = false;  // whether the entry's name marks it as an EMA
   std::string arch;       // the network that the file names; empty: none
-  StoredTensors tensors;  // by name, without the prefixes of wrappers (name_families.h)
+  StoredTensors tensors;  // by name, without the prefixes of wrappers (weights/name_families.h)
 };
 
 // Returns the state dict at the key `wanted`. If it is empty, returns the first of model_ema,

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/file_lock.h"
+#include "base/file/file_lock.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;

@@ -25,7 +25,7 @@ Arguments read_back(Command command, const std::string& text, const Words& words
   return app::gather(all, {{"HOME", "/home"}}, test::fake({}, {{"/again.toml", text}}));
 }
 
-// Returns all settings with their names. The file's own name is none of them.
+// Returns all settings with their names, except the name of the settings file.
 Words settings_of(const Arguments& arguments) {
   Words result;
   for (const Option& option : app::options())

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "tests/train/weights/formats/hostile.h"
 
 using namespace shoal;

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 #include "tests/train/weights/formats/hostile.h"
 
 using namespace shoal::train;

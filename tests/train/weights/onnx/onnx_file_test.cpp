@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "data/image/raw_pixels.h"
-#include "data/image/transform.h"
+#include "data/loader/transform.h"
 #include "models/executor.h"
 #include "models/network_builder.h"
 #include "tests/models/formula.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 
 namespace shoal {
 

@@ -3,7 +3,7 @@
 // coordinate. This is a bijection of the grid for any hash. A result outside 0..n-1 goes through
 // the network again until it is inside ("cycle walking"), which gives a bijection of 0..n-1 (Black
 // and Rogaway, "Ciphers with arbitrary finite domains", 2002).
-#include "data/loader/order.h"
+#include "data/order.h"
 
 #include <algorithm>
 #include <cmath>

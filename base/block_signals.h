@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-namespace shoal::data {
+namespace shoal {
 
 // While an instance exists, new threads block all signals except crash signals (SIGSEGV, SIGBUS,
 // …).
@@ -25,4 +25,4 @@ class BlockSignals {
   sigset_t before_{};
 };
 
-}  // namespace shoal::data
+}  // namespace shoal

@@ -1,4 +1,4 @@
-#include "base/checksum.h"
+#include "base/file/checksum.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "data/image/transform.h"
+#include "data/loader/transform.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>

@@ -16,7 +16,7 @@
 namespace shoal::data {
 
 // Use one object per thread; it reuses its buffers. training_row() and evaluation_row() throw
-// DamagedImage, and MissingLibrary (formats.h).
+// DamagedImage, and MissingLibrary (image/formats.h).
 class Transform {
  public:
   explicit Transform(const TransformOptions& options, Isa isa = best_isa())

@@ -1,4 +1,4 @@
-#include "base/json_lines.h"
+#include "base/file/json_lines.h"
 
 #include <string>
 

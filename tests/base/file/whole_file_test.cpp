@@ -1,4 +1,4 @@
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 
 #include <signal.h>
 #include <sys/resource.h>

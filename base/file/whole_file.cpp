@@ -1,4 +1,4 @@
-#include "base/whole_file.h"
+#include "base/file/whole_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/file/descriptor.h"
 #include "base/log.h"
 #include "base/text.h"
 

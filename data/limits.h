@@ -5,7 +5,7 @@
 #include <string>
 
 #include "data/errors.h"
-#include "data/image/geometry.h"
+#include "data/geometry.h"
 
 namespace shoal::data {
 

@@ -1,0 +1,19 @@
+#include "dist/transport_error.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+
+namespace shoal::dist {
+
+std::string transport_message(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  text.erase(std::min({text.find('\n'), text.find(", keys:"), text.size()}));
+  if (text.starts_with('['))
+    if (const size_t end = text.find("] "); end != std::string::npos) text.erase(0, end + 2);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+}  // namespace shoal::dist
