@@ -122,11 +122,13 @@ void Program::use(float* memory) {
   }
 }
 
-// Whether activations as large as the output of node i are written past the caches.
+// Whether activations as large as the output of node i are written past the caches. 16 channels of
+// bfloat16 are only half a cache line.
 bool Program::streams(int i) const {
   const PlannedNode& p = node(i);
-  return shape_.images * p.height * p.width * padded(p.channels) * size_of(shape_.storage) >
-         kStreamBytes && shape_.storage == fused::Storage::f32;
+  return shape_.storage == fused::Storage::f32 &&
+         shape_.images * p.height * p.width * padded(p.channels) * size_of(shape_.storage) >
+             kStreamBytes;
 }
 
 fused::Squeeze* Program::squeeze_of(int i) {

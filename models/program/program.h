@@ -29,8 +29,9 @@ struct ProgramInputs {
   const void* images = nullptr;               // N×H×W×C, in the type of StepShape::storage
   std::vector<const float*> weights;          // of Network::parameters; 4-D ones are channels-last
   std::vector<ProgramStatistics> statistics;  // of Network::statistics
-  std::vector<const float*> masks;  // by node: norms: one per image; pooled features: N×channels;
-                                    // nullptr: nothing is dropped
+  // By node. Norms: one value per image. Pooled features and linear layers: N×channels. nullptr:
+  // nothing is dropped.
+  std::vector<const float*> masks;
 };
 
 class Program {

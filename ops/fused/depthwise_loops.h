@@ -30,7 +30,7 @@ struct Ring {
   }
 };
 
-// A column of zeros as long as a ring's row follows the ring.
+// Room for a row of zeros follows the ring.
 inline Ring input_ring(const Depthwise& op, float* memory) {
   const int64_t last = (rounded_up(op.out_width, kAcross) - 1) * op.stride + op.kernel;
   return {memory, op.kernel, most(op.left + op.width, last), op.left};
