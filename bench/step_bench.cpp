@@ -1,9 +1,10 @@
-// Times training steps of one model on synthetic images: forward, loss, backward, gradient norm,
-// optimizer, statistics. Prints one line of JSON. bench/step compares it with PyTorch.
+// Times training steps of one model on synthetic images (forward, loss, backward, gradient norm,
+// optimizer, statistics) or evaluations of a batch. Prints one line of JSON. bench/step compares it
+// with PyTorch.
 //
 //   step_bench [--model NAME] [--batch N] [--size PIXELS] [--threads N] [--warmup STEPS]
 //              [--steps STEPS] [--amp off|bf16] [--allocator on|off]
-//              [--kernels auto|reference|fused]
+//              [--kernels auto|reference|fused] [--mode train|eval]
 //
 // --allocator off: LibTorch's CPU allocator instead of shoal's (train/step/allocator.h).
 
@@ -32,7 +33,8 @@ Settings parse(int argc, char** argv) {
                        {"steps", "8"},
                        {"amp", "off"},
                        {"allocator", "on"},
-                       {"kernels", "auto"}};
+                       {"kernels", "auto"},
+                       {"mode", "train"}};
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (name.rfind("--", 0) != 0 || settings.count(name.substr(2)) == 0 || i + 1 == argc) {
@@ -61,12 +63,17 @@ void run(const Settings& s) {
   const int64_t warmup = std::stoll(s.at("warmup")), steps = std::stoll(s.at("steps"));
   std::string times;
   double loss = 0;
+  const bool evaluates = s.at("mode") == "eval";
   rusage before{}, after{};
   for (int64_t i = 0; i < warmup + steps; ++i) {
     if (i == warmup) getrusage(RUSAGE_SELF, &before);
     const auto start = std::chrono::steady_clock::now();
-    step.enqueue();
-    loss = step.loss();
+    if (evaluates) {
+      step.evaluate();
+    } else {
+      step.enqueue();
+      loss = step.loss();
+    }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (i >= warmup) times += (times.empty() ? "" : ", ") + std::to_string(seconds.count());
   }

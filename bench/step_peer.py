@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Times training steps of PyTorch, for bench/step: eager mode, channels-last, torchvision's models.
+"""Times training steps or evaluations of PyTorch, for bench/step: channels-last, torchvision's models.
 
-Takes the options of step_bench (bench/step_bench.cpp) and prints the same line of JSON.
+Takes the options of step_bench (bench/step_bench.cpp) and prints the same line of JSON. --compile
+compiles the model with torch.compile.
 """
 
 import argparse
@@ -20,6 +21,8 @@ parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--warmup", type=int, default=3)
 parser.add_argument("--steps", type=int, default=8)
 parser.add_argument("--amp", choices=("off", "bf16"), default="off")
+parser.add_argument("--mode", choices=("train", "eval"), default="train")
+parser.add_argument("--compile", action="store_true")
 options = parser.parse_args()
 
 torch.set_num_threads(options.threads)
@@ -30,17 +33,27 @@ criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
 images = torch.randn(options.batch, 3, options.size, options.size)
 images = images.contiguous(memory_format=torch.channels_last)
 labels = (torch.arange(options.batch) * 31) % 1000
+if options.mode == "eval":
+    model.eval()
+network = torch.compile(model) if options.compile else model
 
 
-def step():
+def evaluate():
+    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16,
+                                                enabled=options.amp == "bf16"):
+        return network(images).float().sum().item()
+
+
+def train():
     optimizer.zero_grad(set_to_none=True)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.amp == "bf16"):
-        loss = criterion(model(images), labels)
+        loss = criterion(network(images), labels)
     loss.backward()
     optimizer.step()
     return loss.item()
 
 
+step = train if options.mode == "train" else evaluate
 seconds = []
 for i in range(options.warmup + options.steps):
     if i == options.warmup:

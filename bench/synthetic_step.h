@@ -87,6 +87,13 @@ class SyntheticStep {
     statistics_.commit(1, non_finite_);
   }
 
+  // Computes the logits in evaluation.
+  at::Tensor evaluate() {
+    const at::NoGradGuard no_grad;
+    model_->train(false);
+    return model_->forward(images_, {});
+  }
+
   // Mean loss of the last step. Waits for the device.
   double loss() const { return loss_sum_.item<double>() / static_cast<double>(batch_); }
   // Whether all steps so far were committed, because their gradients were finite. Waits for the

@@ -23,23 +23,26 @@ class Check {
     const Node& node = n_.nodes[static_cast<size_t>(i)];
     const int input = node.inputs[0];
     if (const auto* c = operation_at<Convolution>(n_, i)) {
-      return step_of(n_, i) != Step::none && readable(input, /*by_pointwise=*/c->kernel == 1) &&
+      return step_of(n_, i) != Step::none &&
+             readable(input, /*by_pointwise=*/c->kernel == 1 && c->stride == 1) &&
              only_reader<Norm>(i);
     }
     if (const auto* norm = operation_at<Norm>(n_, i)) {
       if (!operation_at<Convolution>(n_, input)) return false;
-      if (!is_join(n_, i)) return true;
-      if (node.inputs.size() > 1 && norm->activation != ops::Activation::none && !norm->adds_last)
+      const bool adds = node.inputs.size() > 1;
+      const bool rectified = norm->activation == ops::Activation::relu;
+      if (adds && norm->activation != ops::Activation::none && !norm->adds_last && !rectified)
         return false;
-      return convolutions_reading(i) == 1 &&
-             (node.inputs.size() == 1 || ends_in(node.inputs[1], i));
+      return !adds || ends_in(node.inputs[1], i);
     }
+    if (operation_at<MaxPool>(n_, i)) return deferred(input);
     if (operation_at<SqueezeExcite>(n_, i)) {
-      const bool read = readers(i).size() == 1 && operation_at<Convolution>(n_, readers(i)[0]) &&
-                        operation_at<Convolution>(n_, readers(i)[0])->kernel == 1;
+      const bool read =
+          only_reader<Convolution>(i) && step_of(n_, readers(i)[0]) == Step::pointwise;
       return deferred(input) && read;
     }
-    if (operation_at<PooledFeatures>(n_, i)) return deferred(input) && only_reader<Linear>(i);
+    if (operation_at<PooledFeatures>(n_, i))
+      return operation_at<Norm>(n_, input) && only_reader<Linear>(i);
     if (const auto* l = operation_at<Linear>(n_, i)) {
       const bool last = readers(i).empty() && l->activation == ops::Activation::none;
       return (operation_at<PooledFeatures>(n_, input) || operation_at<Linear>(n_, input)) &&
@@ -54,23 +57,20 @@ class Check {
   bool only_reader(int i) const {
     return readers(i).size() == 1 && operation_at<T>(n_, readers(i)[0]);
   }
-  int64_t convolutions_reading(int i) const {
-    return std::count_if(readers(i).begin(), readers(i).end(),
-                         [&](int reader) { return operation_at<Convolution>(n_, reader); });
-  }
   bool deferred(int i) const {
     const auto* norm = operation_at<Norm>(n_, i);
     return norm && !is_join(n_, i);
   }
   bool readable(int i, bool by_pointwise) const {
-    return i == kImages || operation_at<Norm>(n_, i) ||
+    return i == kImages || operation_at<Norm>(n_, i) || operation_at<MaxPool>(n_, i) ||
            (by_pointwise && operation_at<SqueezeExcite>(n_, i));
   }
-  // Whether a join with this node as its second input is the last reader of a join. Its gradient
-  // then starts as the later join's.
+  // Whether a join with this node as its second input is the last reader of a stored node. The
+  // gradient of that node then starts as the join's.
   bool ends_in(int node, int join) const {
-    const auto* norm = operation_at<Norm>(n_, node);
-    return norm && is_join(n_, node) && readers(node).back() == join;
+    const bool stored =
+        operation_at<MaxPool>(n_, node) || (operation_at<Norm>(n_, node) && is_join(n_, node));
+    return stored && readers(node).back() == join;
   }
 
   const Network& n_;
@@ -96,9 +96,10 @@ Step step_of(const Network& network, int i) {
   const auto& shape = network.parameters[static_cast<size_t>(c.weight)].shape;
   if (node.inputs[0] == kImages) return c.groups == 1 ? Step::stem : Step::none;
   if (c.kernel == 1 && c.stride == 1 && c.groups == 1) return Step::pointwise;
+  if (c.stride > 2) return Step::none;
+  if (c.groups == 1) return c.kernel <= 7 ? Step::dense : Step::none;
   const bool depthwise = c.groups == shape[0] && shape[1] == 1;
-  const bool size = (c.kernel == 3 || c.kernel == 5) && (c.stride == 1 || c.stride == 2);
-  return depthwise && size ? Step::depthwise : Step::none;
+  return depthwise && (c.kernel == 3 || c.kernel == 5) ? Step::depthwise : Step::none;
 }
 
 std::string fused_obstacle(const Network& network) {

@@ -84,8 +84,8 @@ class Planner {
       read(i, from);
     } else if (const auto* norm = operation_at<Norm>(n_, i)) {
       at(from).next_norm = i;
-      p.joins = is_join(n_, i);
-      p.step = p.joins ? Step::join : Step::none;
+      p.stored = is_join(n_, i);
+      p.step = p.stored ? Step::join : Step::none;
       p.source = from;
       p.differentiates |= trained(norm->weight) || trained(norm->weight + 1);
       if (node.inputs.size() > 1) p.skip = node.inputs[1];
@@ -93,10 +93,16 @@ class Planner {
     } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
       at(input(from)).next_squeeze = i;
       for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
+    } else if (const auto* pool = operation_at<MaxPool>(n_, i)) {
+      p.step = Step::max_pool;
+      p.stored = true;
+      p.height = pooled_size(*pool, p.height);
+      p.width = pooled_size(*pool, p.width);
+      read(i, from);
     } else if (operation_at<PooledFeatures>(n_, i)) {
       p.step = Step::pool;
       p.height = p.width = 1;
-      at(input(from)).next_pool = i;
+      if (!at(from).stored) at(input(from)).next_pool = i;
       read(i, from);
     } else if (const auto* l = operation_at<Linear>(n_, i)) {
       p.step = Step::linear;
@@ -113,7 +119,7 @@ class Planner {
       p.squeeze = from;
       from = input(from);
     }
-    if (from != kImages && !at(from).joins) {
+    if (from != kImages && !at(from).stored) {
       p.norm = from;
       from = input(from);
     }
@@ -139,8 +145,9 @@ class Planner {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;
     const bool pools = p.step == Step::pool;
-    if (!pools && p.step != Step::linear && !operation_at<Norm>(n_, i)) return;
-    if (operation_at<Norm>(n_, i) && at(input(i)).next_pool >= 0) return;  // its u is 0
+    const bool norm = operation_at<Norm>(n_, i) != nullptr;
+    if (!pools && p.step != Step::linear && p.step != Step::max_pool && !norm) return;
+    if (norm && at(input(i)).next_pool >= 0) return;  // its u is 0
     int begin = backward_time(i), end = backward_time(pools ? p.source : input(i));
     for (int reader = i + 1; reader < count_; ++reader)
       if (at(reader).source == i || at(reader).skip == i || at(reader).norm == i)
@@ -167,6 +174,10 @@ class Planner {
 
 Plan plan_step(const Network& network, const StepShape& shape) {
   return Planner(network, shape).make();
+}
+
+int64_t pooled_size(const MaxPool& pool, int64_t size) {
+  return (size + 2 * pool.padding - pool.kernel) / pool.stride + 1;
 }
 
 int64_t zeros_before(const Convolution& c, int64_t size) {

@@ -18,7 +18,7 @@ std::string fused_obstacle(const Network& network);
 // A place in the step's memory, in floats; -1: none.
 using Place = int64_t;
 
-enum class Step { none, stem, pointwise, depthwise, join, pool, linear };
+enum class Step { none, stem, pointwise, depthwise, dense, join, max_pool, pool, linear };
 
 // Returns the operation of a node if it has type T, otherwise nullptr. `node` may be negative.
 template <class T>
@@ -40,11 +40,11 @@ struct PlannedNode {
   int norm = -1, squeeze = -1, source = -1;
   int next_norm = -1;           // convolutions: the batch norm that follows
   int next_squeeze = -1;        // convolutions: the squeeze-excite after that norm
-  int next_pool = -1;           // convolutions: the pooling after that norm
-  bool joins = false;           // norms: the output is written to memory, not deferred
+  int next_pool = -1;           // convolutions: the average pooling after that norm
+  bool stored = false;          // joins and maximum pooling: the output is in memory
   int skip = -1;                // joins: the second input
   bool differentiates = false;  // this node or one before it has parameters to train
-  Place output = -1;            // convolutions and joins; pooling: the features; linear: y
+  Place output = -1;            // convolutions, joins, pooling; linear layers: y
   // Joins, pooling, linear: the gradient of the output. Other norms: ops::fused::Upstream::u.
   Place gradient = -1;
 };
@@ -65,6 +65,8 @@ struct Plan {
 // Plans a network without an obstacle. Buffers that are not in use at the same time share memory.
 Plan plan_step(const Network& network, const StepShape& shape);
 
+// Output pixels of a side of `size` pixels.
+int64_t pooled_size(const MaxPool& pool, int64_t size);
 // Zeros above (or left of) an image of `size` pixels.
 int64_t zeros_before(const Convolution& convolution, int64_t size);
 

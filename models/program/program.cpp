@@ -85,6 +85,12 @@ void Program::reserve() {
       op.block = backward_block(op);
       needs.include(backward_needs(op));
       packed = std::max(packed, op.kernel * op.kernel * padded(op.channels));
+    } else if (p.step == Step::dense) {
+      const fused::Dense op = dense(i);
+      include(op);
+      packed = std::max(packed, op.kernel * op.kernel * padded(op.in) * padded(op.out));
+    } else if (p.step == Step::max_pool) {
+      include(max_pool(i));
     } else if (p.step == Step::stem) {
       const fused::Stem op = stem(i);
       include(op);
@@ -182,6 +188,31 @@ fused::Depthwise Program::depthwise(int i) const {
   return op;
 }
 
+fused::Dense Program::dense(int i) const {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  const Convolution& c = operation<Convolution>(i);
+  fused::Dense op{};
+  op.images = shape_.images;
+  op.height = from.height;
+  op.width = from.width;
+  op.out_height = p.height;
+  op.out_width = p.width;
+  op.in = from.channels;
+  op.out = p.channels;
+  op.kernel = c.kernel;
+  op.stride = c.stride;
+  op.top = zeros_before(c, from.height);
+  op.left = zeros_before(c, from.width);
+  choose_rows(op);
+  // The gradient of the input is added to the buffer that dy is in: an image is read before it is
+  // written.
+  if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_rows = op.height;
+  op.input = operand(i);
+  op.y = at(p.output);
+  op.streams = streams(i);
+  return op;
+}
+
 fused::Stem Program::stem(int i) const {
   const PlannedNode& p = node(i);
   const Convolution& c = operation<Convolution>(i);
@@ -209,11 +240,32 @@ fused::Join Program::join(int i) const {
   op.images = shape_.images;
   op.pixels = p.height * p.width;
   op.channels = p.channels;
-  op.activation = operation<Norm>(i).activation;
+  const Norm& norm = operation<Norm>(i);
+  op.rectified = p.skip >= 0 && !norm.adds_last && norm.activation == ops::Activation::relu;
+  if (!op.rectified) op.activation = norm.activation;
   op.x = at(node(p.source).output);
   op.norm = norm_vectors(i);
   op.mask = mask(i);
   op.skip = p.skip < 0 ? nullptr : at(node(p.skip).output);
+  op.y = at(p.output);
+  op.dy = at(p.gradient);
+  return op;
+}
+
+fused::MaxPool Program::max_pool(int i) const {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  const MaxPool& pool = operation<MaxPool>(i);
+  fused::MaxPool op{};
+  op.images = shape_.images;
+  op.height = from.height;
+  op.width = from.width;
+  op.out_height = p.height;
+  op.out_width = p.width;
+  op.channels = p.channels;
+  op.kernel = pool.kernel;
+  op.stride = pool.stride;
+  op.padding = pool.padding;
+  op.input = operand(i);
   op.y = at(p.output);
   op.dy = at(p.gradient);
   return op;

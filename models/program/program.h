@@ -82,8 +82,10 @@ class Program {
   // Operations, complete except for the weights and what backward adds.
   ops::fused::Pointwise pointwise(int i);
   ops::fused::Depthwise depthwise(int i) const;
+  ops::fused::Dense dense(int i) const;
   ops::fused::Stem stem(int i) const;
   ops::fused::Join join(int i) const;
+  ops::fused::MaxPool max_pool(int i) const;
   ops::fused::Pool pool(int i) const;
   ops::fused::Linear linear(int i) const;
   void pack_depthwise(ops::fused::Depthwise& op, int weight) const;
@@ -93,6 +95,7 @@ class Program {
   void forward_convolution(int i);
   void backward_node(int i, const float* d_logits);
   void backward_convolution(int i);
+  void backward_dense(int i);
   void backward_norm(int norm);
   void backward_squeeze(int i);
   void forward_linear(int i, float* logits);

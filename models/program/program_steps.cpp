@@ -36,6 +36,8 @@ void Program::forward_node(int i, float* logits) {
       return;
     case Step::join:
       return run(join(i), workspace_);
+    case Step::max_pool:
+      return run(max_pool(i), workspace_);
     case Step::pool: {
       const fused::Pool op = pool(i);
       run(op, workspace_);
@@ -86,6 +88,11 @@ void Program::forward_convolution(int i) {
     fused::Depthwise op = depthwise(i);
     pack_depthwise(op, parameter);
     run(op, workspace_);
+  } else if (p.step == Step::dense) {
+    fused::Dense op = dense(i);
+    op.weights =
+        pack_dense(op, weight(parameter), /*backward=*/false, workspace_.loops(), at(packed_));
+    run(op, workspace_);
   } else {
     fused::Pointwise op = pointwise(i);
     float* const packed = pack_squeeze(op, p.squeeze);
@@ -109,10 +116,22 @@ void Program::backward_node(int i, const float* d_logits) {
     case Step::join:
       run_backward(join(i), workspace_);
       return backward_norm(i);
-    case Step::pool:
-      if (!node(node(i).norm).differentiates) return;
-      run_backward(pool(i), workspace_);
+    case Step::max_pool: {
+      fused::MaxPool op = max_pool(i);
+      op.dx = downstream(i);
+      if (!op.dx.u) return;
+      run_backward(op, workspace_);
       return backward_norm(node(i).norm);
+    }
+    case Step::pool: {
+      const int norm = node(i).norm;
+      fused::Pool op = pool(i);
+      if (norm < 0) op.dx = downstream(i);
+      if (norm < 0 ? !op.dx.u : !node(norm).differentiates) return;
+      run_backward(op, workspace_);
+      if (norm >= 0) backward_norm(norm);
+      return;
+    }
     case Step::linear:
       return backward_linear(i, d_logits);
     default:
@@ -181,9 +200,9 @@ fused::Upstream Program::upstream(int i) const {
   up.norm = norm_vectors(p.next_norm);
   up.activation = operation<Norm>(p.next_norm).activation;
   up.u = at(node(p.next_norm).gradient);
-  if (node(p.next_norm).joins) {
+  if (node(p.next_norm).stored) {
     up.mask = mask(p.next_norm);
-    up.joined = up.activation != ops::Activation::none;
+    up.joined = join(p.next_norm).activation != ops::Activation::none;
   }
   if (p.next_pool >= 0) up.spread = at(node(p.next_pool).gradient);
   if (p.next_squeeze >= 0) {
@@ -198,9 +217,11 @@ fused::Downstream Program::downstream(int i) const {
   const PlannedNode& p = node(i);
   const int into = p.norm >= 0 ? p.norm : p.source;
   if (!node(into).differentiates) return {};
-  // A join that is the second input of a later join shares its gradient.
+  // The first reader in backward writes the gradient, the others add to it. A join that is the
+  // second input of a later join shares its gradient.
   bool add = false;
-  for (const PlannedNode& later : plan_.nodes) add |= p.norm < 0 && later.skip == into;
+  for (int later = 0; later < static_cast<int>(plan_.nodes.size()); ++later)
+    add |= p.norm < 0 && (node(later).skip == into || (later > i && node(later).source == into));
   return {at(node(into).gradient), add};
 }
 
@@ -215,6 +236,7 @@ void Program::backward_convolution(int i) {
     run_backward(op, workspace_);
     return fused::collect_gradient(true, op.out, op.kernel * op.kernel * op.in, to, workspace_);
   }
+  if (p.step == Step::dense) return backward_dense(i);
   fused::Downstream dx = downstream(i);
   if (p.step == Step::depthwise) {
     fused::Depthwise op = depthwise(i);
@@ -238,6 +260,22 @@ void Program::backward_convolution(int i) {
     if (op.squeeze) backward_squeeze(i);
   }
   if (dx.u && p.norm >= 0) backward_norm(p.norm);
+}
+
+void Program::backward_dense(int i) {
+  const int parameter = operation<Convolution>(i).weight;
+  fused::Dense op = dense(i);
+  op.dy = upstream(i);
+  op.dx = downstream(i);
+  if (trained(parameter)) {
+    run_weight_gradient(op, workspace_);
+    collect_gradient(op, gradient(parameter), workspace_);
+  }
+  if (!op.dx.u) return;
+  op.weights =
+      pack_dense(op, weight(parameter), /*backward=*/true, workspace_.loops(), at(packed_));
+  run_input_gradient(op, workspace_);
+  if (node(i).norm >= 0) backward_norm(node(i).norm);
 }
 
 void Program::backward_squeeze(int i) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 200'000;                             // of one tile; fits into L2
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;  // bytes of a depthwise block
+constexpr int64_t kBandBytes = 250'000;                             // of a dense convolution
 constexpr int64_t kRingMargin = 40;                                 // columns
 
 int64_t depth_of(const Stem& op) {
@@ -39,6 +40,12 @@ int64_t items(const Pointwise& op) {
 int64_t items(const Depthwise& op) {
   return op.images * chunks(padded(op.channels), op.block);
 }
+int64_t items(const Dense& op) {
+  return op.images * chunks(op.out_height, op.rows);
+}
+int64_t items(const MaxPool& op) {
+  return op.images;
+}
 int64_t items(const Stem& op) {
   return op.images * op.out_height;
 }
@@ -53,11 +60,11 @@ int64_t aligned(int64_t floats) {
   return (floats + kPadding - 1) / kPadding * kPadding;
 }
 
-// Calls loop(op, first item, last item, scratch) on each thread, after clearing its sums.
+// Calls loop(op, first item, last item, scratch) on each thread, after clearing its sums. `all`: the
+// number of items.
 template <class Op>
 void on_all_threads(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
-                    const Needs& needs, Workspace& workspace) {
-  const int64_t all = items(op);
+                    int64_t all, const Needs& needs, Workspace& workspace) {
 #pragma omp parallel num_threads(workspace.threads())
   {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -75,7 +82,7 @@ void backward(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const O
               bool weight_gradient, Workspace& workspace) {
   Needs needs = backward_needs(op);
   if (!weight_gradient) needs.d_weights = 0;
-  on_all_threads(loop, op, needs, workspace);
+  on_all_threads(loop, op, items(op), needs, workspace);
 }
 
 }  // namespace
@@ -104,6 +111,54 @@ Needs forward_needs(const Pointwise& op) {
 Needs forward_needs(const Depthwise& op) {
   const int64_t channels = padded(op.channels);
   return {2 * channels + (op.block * op.kernel + kPadding) * input_columns(op), 2 * channels, 0};
+}
+
+// Pixels of the bands in dense_loops.h and dense_backward_loops.h, at most.
+int64_t input_band(const Dense& op) {
+  const int64_t columns = std::max(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
+  return ((op.rows - 1) * op.stride + op.kernel) * columns;
+}
+int64_t gradient_band(const Dense& op) {
+  const int64_t columns = op.width / op.stride + op.out_width + op.kernel;
+  return ((op.input_rows + op.kernel) / op.stride + 2) * columns;
+}
+
+// Returns how many of `all` rows to process together if each needs `bytes`.
+int64_t rows_of(int64_t all, int64_t bytes, int64_t more) {
+  const int64_t most = std::clamp<int64_t>(kBandBytes / bytes - more, 1, all);
+  return chunks(all, chunks(all, most));
+}
+
+void choose_rows(Dense& op) {
+  const auto bytes = [](int64_t pixels, int64_t channels) {
+    return pixels * padded(channels) * static_cast<int64_t>(sizeof(float));
+  };
+  op.rows = rows_of(op.out_height, op.stride * bytes(op.width, op.in), op.kernel / op.stride);
+  op.input_rows = rows_of(op.height, bytes(op.width, op.in) + bytes(op.out_width, op.out), 1);
+}
+
+Needs forward_needs(const Dense& op) {
+  const int64_t out = padded(op.out);
+  return {2 * out + padded(2 * op.rows * op.out_width) + input_band(op) * padded(op.in), 2 * out,
+          0};
+}
+
+Needs backward_needs(const Dense& op) {
+  const int64_t in = padded(op.in), out = padded(op.out), pixels = op.input_rows * op.width;
+  const int64_t weights = padded(2 * op.rows * op.out_width) + 2 * input_band(op) * in +
+                          (op.rows + 1) * (op.out_width + 1) * out;
+  const int64_t input = 2 * in + 2 * padded(2 * pixels) + pixels * in + gradient_band(op) * out;
+  return {std::max(weights, input) + kPadding, 2 * in, op.kernel * op.kernel * in * out};
+}
+
+Needs forward_needs(const MaxPool& op) {
+  return {2 * padded(op.channels) + 2 * op.height * op.width * kPadding, 0, 0};
+}
+
+Needs backward_needs(const MaxPool& op) {
+  Needs needs = forward_needs(op);
+  needs.sums = 2 * padded(op.channels);
+  return needs;
 }
 
 Needs forward_needs(const Stem& op) {
@@ -163,19 +218,39 @@ Scratch Workspace::of(int thread) const {
 }
 
 void run(const Pointwise& op, Workspace& w) {
-  on_all_threads(w.loops().pointwise, op, forward_needs(op), w);
+  on_all_threads(w.loops().pointwise, op, items(op), forward_needs(op), w);
 }
 void run(const Depthwise& op, Workspace& w) {
-  on_all_threads(w.loops().depthwise, op, forward_needs(op), w);
+  on_all_threads(w.loops().depthwise, op, items(op), forward_needs(op), w);
 }
 void run(const Stem& op, Workspace& w) {
-  on_all_threads(w.loops().stem, op, forward_needs(op), w);
+  on_all_threads(w.loops().stem, op, items(op), forward_needs(op), w);
 }
 void run(const Join& op, Workspace& w) {
-  on_all_threads(w.loops().join, op, {}, w);
+  on_all_threads(w.loops().join, op, items(op), {}, w);
 }
 void run(const Pool& op, Workspace& w) {
-  on_all_threads(w.loops().pool, op, {}, w);
+  on_all_threads(w.loops().pool, op, items(op), {}, w);
+}
+void run(const Dense& op, Workspace& w) {
+  on_all_threads(w.loops().dense, op, items(op), forward_needs(op), w);
+}
+void run(const MaxPool& op, Workspace& w) {
+  on_all_threads(w.loops().max_pool, op, items(op), forward_needs(op), w);
+}
+void run_backward(const MaxPool& op, Workspace& w) {
+  backward(w.loops().max_pool_backward, op, false, w);
+}
+void run_weight_gradient(const Dense& op, Workspace& w) {
+  Needs needs = backward_needs(op);
+  needs.sums = 0;
+  on_all_threads(w.loops().dense_weight_gradient, op, items(op), needs, w);
+}
+void run_input_gradient(const Dense& op, Workspace& w) {
+  Needs needs = backward_needs(op);
+  needs.d_weights = 0;
+  on_all_threads(w.loops().dense_input_gradient, op, op.images * chunks(op.height, op.input_rows),
+                 needs, w);
 }
 void run_backward(const Pointwise& op, bool weight_gradient, Workspace& w) {
   backward(w.loops().pointwise_backward, op, weight_gradient, w);

@@ -20,17 +20,23 @@ struct Needs {
 
 Needs forward_needs(const Pointwise&);
 Needs forward_needs(const Depthwise&);
+Needs forward_needs(const Dense&);
 Needs forward_needs(const Stem&);
+Needs forward_needs(const MaxPool&);
 Needs backward_needs(const Pointwise&);
 Needs backward_needs(const Depthwise&);
+Needs backward_needs(const Dense&);
 Needs backward_needs(const Stem&);
 Needs backward_needs(const Join&);
 Needs backward_needs(const Pool&);
+Needs backward_needs(const MaxPool&);
 
 // Returns the rows of a tile and the channels of a block that fit the caches of a core.
 int64_t tile_rows(int64_t in, int64_t out);
 int64_t forward_block(const Depthwise&);
 int64_t backward_block(const Depthwise&);
+// Sets the rows that are processed together.
+void choose_rows(Dense&);
 
 // The memory of all threads.
 class Workspace {
@@ -59,14 +65,19 @@ class Workspace {
 // the workspace, and backward leaves weight gradients for collect_gradient().
 void run(const Pointwise&, Workspace&);
 void run(const Depthwise&, Workspace&);
+void run(const Dense&, Workspace&);
 void run(const Stem&, Workspace&);
 void run(const Join&, Workspace&);
 void run(const Pool&, Workspace&);
+void run(const MaxPool&, Workspace&);
 void run_backward(const Pointwise&, bool weight_gradient, Workspace&);
 void run_backward(const Depthwise&, bool weight_gradient, Workspace&);
 void run_backward(const Stem&, Workspace&);
 void run_backward(const Join&, Workspace&);
 void run_backward(const Pool&, Workspace&);
+void run_backward(const MaxPool&, Workspace&);
+void run_weight_gradient(const Dense&, Workspace&);
+void run_input_gradient(const Dense&, Workspace&);
 
 // The parameters and statistics of a batch norm, `channels` values each.
 struct NormState {
@@ -89,6 +100,11 @@ void finish_norm_backward(const NormState&, const Norm&, float* d_weight, float*
 // Writes the out×in gradient that the last operation summed. `transposed`: the sums are
 // in×padded(out), otherwise out×padded(in).
 void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient, const Workspace&);
+// The same for a Dense: out×kernel²×in.
+void collect_gradient(const Dense&, float* gradient, const Workspace&);
+// Packs the weights of a Dense, out×kernel²×in, into kernel² * padded(in) * padded(out) floats.
+// `backward`: for run_input_gradient().
+Packed pack_dense(const Dense&, const float* weights, bool backward, const Loops&, float* packed);
 
 // Packs a matrix as Loops::pack. `packed` has depth * padded(width) floats.
 Packed pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,

@@ -120,6 +120,21 @@ struct Depthwise {
   Downstream dx;
 };
 
+// A convolution over all channels. Both gradients have an operation of their own.
+struct Dense {
+  int64_t images, height, width, out_height, out_width, in, out;
+  int64_t kernel, stride, top, left;
+  int64_t rows, input_rows;  // output rows, and input rows, that are processed together
+  Operand input;             // without a gate
+  // A matrix for each kernel position, by pack_pointwise. Forward: padded(in)×out; backward:
+  // padded(out)×in.
+  Packed weights;
+  bool streams = false;
+  void* y = nullptr;
+  Upstream dy;
+  Downstream dx;
+};
+
 // A dense convolution of the images, which need no gradient.
 struct Stem {
   int64_t images, height, width, out_height, out_width, in, out;
@@ -133,23 +148,37 @@ struct Stem {
 
 // Forward: y = activation(x * scale + shift) [* mask] [+ skip]. Backward: adds up batch norm's sums
 // of dz and of dz * (x - mean), where dz = dy [* mask] * activation'(x * scale + shift).
+// `rectified`: forward ends with y = max(y, 0), and backward begins with dy = 0 where y is 0.
 struct Join {
   int64_t images, pixels, channels;
   Activation activation = Activation::none;
+  bool rectified = false;
   const void* x;
   const Norm* norm;
   const float* mask = nullptr;  // images
   const void* skip = nullptr;
   void* y = nullptr;
-  const void* dy = nullptr;
+  void* dy = nullptr;
 };
 
-// Mean over the pixels of the operand, and its backward: dz = spread * activation'(z).
+// Mean over the pixels of the operand, and its backward: dz = spread * activation'(z), or dx =
+// spread if the operand is not deferred.
 struct Pool {
   int64_t images, pixels, channels;
   Operand input;
   float* y = nullptr;             // images×stride
   const float* spread = nullptr;  // images×stride
+  Downstream dx;
+};
+
+// The largest value of each window. Its gradient goes to the first of the largest.
+struct MaxPool {
+  int64_t images, height, width, out_height, out_width, channels;
+  int64_t kernel, stride, padding;
+  Operand input;  // deferred
+  void* y = nullptr;
+  const void* dy = nullptr;
+  Downstream dx;
 };
 
 // One thread's memory.
@@ -185,12 +214,17 @@ struct Loops {
   void (*pointwise_backward)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*depthwise)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);
   void (*depthwise_backward)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);
+  void (*dense)(const Dense&, int64_t begin, int64_t end, const Scratch&);
+  void (*dense_weight_gradient)(const Dense&, int64_t begin, int64_t end, const Scratch&);
+  void (*dense_input_gradient)(const Dense&, int64_t begin, int64_t end, const Scratch&);
   void (*stem)(const Stem&, int64_t begin, int64_t end, const Scratch&);
   void (*stem_backward)(const Stem&, int64_t begin, int64_t end, const Scratch&);
   void (*join)(const Join&, int64_t begin, int64_t end, const Scratch&);
   void (*join_backward)(const Join&, int64_t begin, int64_t end, const Scratch&);
   void (*pool)(const Pool&, int64_t begin, int64_t end, const Scratch&);
   void (*pool_backward)(const Pool&, int64_t begin, int64_t end, const Scratch&);
+  void (*max_pool)(const MaxPool&, int64_t begin, int64_t end, const Scratch&);
+  void (*max_pool_backward)(const MaxPool&, int64_t begin, int64_t end, const Scratch&);
 
   // Computes an activation of `count` floats, a multiple of kPadding, and its derivative.
   void (*activate)(Activation activation, const float* z, int64_t count, float* values,

@@ -2,6 +2,8 @@
 // All loops of one instruction set. The including file defines SHOAL_LOOPS and, for bfloat16,
 // SHOAL_BF16 and SHOAL_DOT (vectors.h).
 
+#include "ops/fused/between_loops.h"
+#include "ops/fused/dense_backward_loops.h"
 #include "ops/fused/depthwise_backward_loops.h"
 #include "ops/fused/gemm_loops.h"
 #include "ops/fused/pointwise_backward_loops.h"
@@ -24,12 +26,17 @@ const Loops kLoops = {SHOAL_TEXT(SHOAL_LOOPS),
                       pointwise_backward,
                       depthwise,
                       depthwise_backward,
+                      dense,
+                      dense_weight_gradient,
+                      dense_input_gradient,
                       stem,
                       stem_backward,
                       join,
                       join_backward,
                       pool,
                       pool_backward,
+                      max_pool,
+                      max_pool_backward,
                       activate_floats};
 
 }  // namespace shoal::ops::fused::SHOAL_LOOPS

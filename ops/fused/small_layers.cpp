@@ -116,6 +116,38 @@ void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient,
   }
 }
 
+void collect_gradient(const Dense& op, float* gradient, const Workspace& workspace) {
+  const int64_t taps = op.kernel * op.kernel, stride = padded(op.out), depth = padded(op.in);
+#pragma omp parallel for schedule(static) num_threads(workspace.threads())
+  for (int64_t first = 0; first < op.out; first += kPadding) {
+    const int64_t last = std::min(first + kPadding, op.out);
+    for (int t = 0; t < workspace.used(); ++t) {
+      const float* own = workspace.of(t).d_weights;
+      for (int64_t row = 0; row < taps * op.in; ++row) {
+        const float* from = own + (row / op.in * depth + row % op.in) * stride;
+        for (int64_t o = first; o < last; ++o) {
+          float& to = gradient[o * taps * op.in + row];
+          to = from[o] + (t > 0 ? to : 0);
+        }
+      }
+    }
+  }
+}
+
+Packed pack_dense(const Dense& op, const float* weights, bool backward, const Loops& loops,
+                  float* packed) {
+  const int64_t taps = op.kernel * op.kernel;
+  const int64_t depth = backward ? op.out : op.in, width = backward ? op.in : op.out;
+  const int64_t rows = chunks(depth, loops.together);
+  const int64_t k_step = backward ? taps * op.in : 1, n_step = backward ? 1 : taps * op.in;
+  const int64_t panels = loops.panels(width);
+#pragma omp parallel for schedule(static)
+  for (int64_t t = 0; t < taps; ++t)
+    loops.pack_pointwise(weights + t * op.in, k_step, n_step, depth, width, 0, panels,
+                         packed + t * rows * padded(width));
+  return {packed, rows, padded(width)};
+}
+
 Packed pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
             float* packed) {
   const int64_t panels = loops().panels(width);

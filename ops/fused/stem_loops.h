@@ -1,5 +1,5 @@
 #pragma once
-// The dense convolution of the images, row by row, and the kernels between convolutions.
+// The convolution of the images, row by row.
 
 #include "ops/fused/pointwise_loops.h"
 
@@ -19,8 +19,8 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
       float* const part = to + i * run;
       const bool exists = from >= 0 && from < op.height;
       const Cell* x = cells(op.x) + (image * op.height + (exists ? from : 0)) * row_size;
-      if (exists && inside && run <= 16 && x + left * op.in + 16 <= all) {
-        for (int64_t c = 0; c < 16; c += kLanes) store(part + c, load(x + left * op.in + c));
+      if (exists && inside && x + left * op.in + padded(run) <= all) {
+        for (int64_t c = 0; c < run; c += kLanes) store(part + c, load(x + left * op.in + c));
         continue;  // the next row overwrites what is too much
       }
       for (int64_t j = 0; j < op.kernel; ++j) {
@@ -63,103 +63,6 @@ void stem_backward(const Stem& op, int64_t begin, int64_t end, const Scratch& sc
     multiply_transposed<Floats>(op.out_width, tile, stride, op.kernel * op.kernel * op.in, dy, out,
                                 out, scratch.d_weights, out);
   }
-}
-
-template <Activation activation>
-void join_images(const Join& op, int64_t begin, int64_t end) {
-  const int64_t stride = padded(op.channels), size = op.pixels * stride;
-  for (int64_t image = begin; image < end; ++image) {
-    const Vec mask = splat(op.mask ? op.mask[image] : 1);
-    for (int64_t i = image * size; i < (image + 1) * size; i += stride) {
-      for (int64_t c = 0; c < stride; c += kLanes) {
-        const Vec x = load(cells(op.x) + i + c);
-        const Vec z = multiply_add(x, load(op.norm->scale + c), load(op.norm->shift + c));
-        Vec y = activate<activation>(z) * mask;
-        if (op.skip) y += load(cells(op.skip) + i + c);
-        store(cells(op.y) + i + c, y);
-      }
-    }
-  }
-}
-
-void join(const Join& op, int64_t begin, int64_t end, const Scratch&) {
-  for_activation(op.activation, [&](auto tag) { join_images<tag.value>(op, begin, end); });
-}
-
-template <Activation activation>
-void join_images_backward(const Join& op, int64_t begin, int64_t end, const Scratch& scratch) {
-  const int64_t stride = padded(op.channels);
-  const FloatSums sums{scratch.memory, scratch.memory + stride};
-  sums.clear(stride);
-  for (int64_t image = begin; image < end; ++image) {
-    const Vec mask = splat(op.mask ? op.mask[image] : 1);
-    for (int64_t row = 0; row < op.pixels; row += 8) {
-      const int64_t at = (image * op.pixels + row) * stride, count = least(8, op.pixels - row);
-      for (int64_t c = 0; c < stride; c += kLanes) {
-        const Vec mean = load(op.norm->mean + c), scale = load(op.norm->scale + c);
-        const Vec shift = load(op.norm->shift + c);
-        Vec first = splat(0), second = splat(0);
-        for (int64_t i = 0; i < count; ++i) {
-          const Vec x = load(cells(op.x) + at + i * stride + c);
-          Vec dz = load(cells(op.dy) + at + i * stride + c) * mask;
-          if constexpr (activation != Activation::none)
-            dz = dz * activate_both<activation>(multiply_add(x, scale, shift)).slope;
-          first += dz;
-          second = multiply_add(dz, x - mean, second);
-        }
-        add_to(sums.first + c, first);
-        add_to(sums.second + c, second);
-      }
-    }
-    sums.flush(stride, scratch.sums);
-  }
-}
-
-void join_backward(const Join& op, int64_t begin, int64_t end, const Scratch& scratch) {
-  for_activation(op.activation,
-                 [&](auto tag) { join_images_backward<tag.value>(op, begin, end, scratch); });
-}
-
-void pool(const Pool& op, int64_t begin, int64_t end, const Scratch&) {
-  const int64_t stride = padded(op.channels);
-  for (int64_t image = begin; image < end; ++image)
-    pool_image(op.input, image, op.pixels, stride, op.y + image * stride);
-}
-
-void pool_backward(const Pool& op, int64_t begin, int64_t end, const Scratch& scratch) {
-  const int64_t stride = padded(op.channels);
-  const Norm& norm = *op.input.norm;
-  for_activation(op.input.activation, [&](auto tag) {
-    for (int64_t image = begin; image < end; ++image) {
-      for (int64_t c = 0; c < stride; c += kLanes) {
-        const Cell* x = cells(op.input.x) + image * op.pixels * stride + c;
-        Vec first = splat(0), second = splat(0);
-        for (int64_t i = 0; i < op.pixels; ++i, x += stride) {
-          const Vec raw = load(x),
-                    z = multiply_add(raw, load(norm.scale + c), load(norm.shift + c));
-          const Vec slope = activate_both<tag.value>(z).slope;
-          first += slope;
-          second = multiply_add(slope, raw - load(norm.mean + c), second);
-        }
-        const Vec spread = load(op.spread + image * stride + c);
-        for (int64_t lane = 0; lane < kLanes; ++lane) {
-          scratch.sums[c + lane] += static_cast<double>(spread[lane]) * first[lane];
-          scratch.sums[stride + c + lane] += static_cast<double>(spread[lane]) * second[lane];
-        }
-      }
-    }
-  });
-}
-
-void activate_floats(Activation activation, const float* z, int64_t count, float* values,
-                     float* slopes) {
-  for_activation(activation, [&](auto tag) {
-    for (int64_t i = 0; i < count; i += kLanes) {
-      const Activated a = activate_both<tag.value>(load(z + i));
-      store(values + i, a.value);
-      store(slopes + i, a.slope);
-    }
-  });
 }
 
 }  // namespace

@@ -148,16 +148,16 @@ void check_equal(const Network& network, const Case& c) {
   CHECK(fused.pending < 10 * reference.pending + 1e-6);
 }
 
-// Compares with the reference in double, allowing the error of the reference in bfloat16.
+// Compares with the reference in double, allowing 1.5 times the error of the reference in bfloat16.
 void check_bf16(const Network& network, const Case& c) {
   const Result exact = compute(network, c, Kernels::reference, at::kDouble);
   const Difference reference =
       difference(compute(network, c, Kernels::reference, at::kBFloat16), exact);
   const Difference fused = difference(compute(network, c, Kernels::fused, at::kBFloat16), exact);
   CAPTURE(network.info.name, c.batch, c.size, fused.worst, reference.worst);
-  CHECK(fused.logits < 1.2 * reference.logits);
-  CHECK(fused.gradients < 1.2 * reference.gradients);
-  CHECK(fused.pending < 1.2 * reference.pending);
+  CHECK(fused.logits < 1.5 * reference.logits);
+  CHECK(fused.gradients < 1.5 * reference.gradients);
+  CHECK(fused.pending < 1.5 * reference.pending);
 }
 
 // A network whose channel counts are not multiples of a vector's length, with all kernels.
@@ -233,6 +233,70 @@ TEST_CASE("the fused evaluation computes what the reference does, for each image
   }
 }
 
+// A network of convolutions over all channels, with odd sizes.
+Network dense_network(Padding padding, int64_t kernel) {
+  using shoal::ops::Activation;
+  NetworkBuilder b(3, 32, {1e-5, 0.1});
+  b.begin_stage("stem");
+  int x = b.convolution("stem", kImages, {.out = 9, .kernel = 7, .stride = 2, .padding = padding});
+  x = b.norm("stem.norm", x, Activation::relu);
+  x = b.max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
+  int stage = 0;
+  for (const int64_t stride : {1, 2}) {
+    const std::string name = "block" + std::to_string(stage++);
+    b.begin_stage(name);
+    int shortcut = x;
+    // Another number with stride 2: LibTorch's 1×1 convolution with stride 2 and equal numbers of
+    // channels corrupts memory on some processors.
+    const int64_t out = stride > 1 ? 20 : 9;
+    x = b.convolution(name + ".first", x,
+                      {.out = 21, .kernel = kernel, .stride = stride, .padding = padding});
+    x = b.norm(name + ".first.norm", x, Activation::silu);
+    x = b.convolution(name + ".second", x, {.out = out, .kernel = kernel, .padding = padding});
+    Norm norm = b.norm_state(name + ".second.norm", out);
+    norm.activation = Activation::relu;
+    norm.drop = 0.3;
+    norm.mask_layer = b.next_mask_layer();
+    if (stride > 1) {
+      shortcut = b.convolution(name + ".shortcut", shortcut,
+                               {.out = out, .stride = stride, .padding = padding});
+      shortcut = b.norm(name + ".shortcut.norm", shortcut, Activation::none);
+    }
+    x = b.norm(name + ".second.norm", x, norm, shortcut);
+  }
+  b.begin_stage("last");
+  int last = b.convolution("last", x, {.out = 20, .kernel = 3, .padding = padding});
+  Norm norm = b.norm_state("last.norm", 20);
+  norm.activation = Activation::silu;
+  norm.adds_last = true;
+  x = b.norm("last.norm", last, norm, x);
+  b.begin_stage("classifier");
+  x = b.pooled_features(x, 0.3);
+  b.linear("classifier", x, 6, LinearInit::by_inputs);
+  ModelInfo info;
+  info.name = "dense";
+  return b.finish(info);
+}
+
+TEST_CASE("the fused step takes convolutions over all channels of any size") {
+  for (const Padding padding : {Padding::symmetric, Padding::same}) {
+    for (const int64_t kernel : {1, 3, 5}) {
+      check_equal(dense_network(padding, kernel), {.batch = 3, .size = 45});
+      check_equal(dense_network(padding, kernel), {.batch = 2, .size = 54});
+    }
+  }
+  check_bf16(dense_network(Padding::symmetric, 3), {.batch = 4, .size = 61});
+}
+
+TEST_CASE("the fused step computes ResNet and EfficientNetV2", "[slow]") {
+  check_equal(named("resnet18", 0.2), {.batch = 4, .size = 72});
+  check_equal(named("resnet50"), {.batch = 3, .size = 64});
+  check_equal(named("resnet50"), {.batch = 3, .size = 64, .frozen_stages = 3});
+  check_equal(named("efficientnet_v2_s", 0.2), {.batch = 2, .size = 70});
+  check_bf16(named("resnet50"), {.batch = 8, .size = 64});
+  check_bf16(named("efficientnet_v2_s", 0.2), {.batch = 4, .size = 64});
+}
+
 TEST_CASE("the fused step computes MobileNetV3", "[slow]") {
   check_equal(named("mobilenet_v3_small"), {.batch = 4, .size = 64});
   check_equal(named("mobilenet_v3_large", 0.3), {.batch = 3, .size = 97});
@@ -285,11 +349,17 @@ TEST_CASE("the fused step repeats bit for bit", "[slow]") {
 }
 
 TEST_CASE("a network without fused kernels says which layer lacks one") {
-  const Network resnet = named("resnet18");
-  CHECK_THAT(fused_obstacle(resnet), Catch::Contains("'layer1.0.conv1' (convolution 3x3)") ||
-                                         Catch::Contains("bn1") || Catch::Contains("max pool"));
-  CHECK_THROWS_AS(Executor(resnet, 0, Kernels::fused), std::invalid_argument);
-  CHECK(fused_obstacle(named("efficientnet_b7")).empty());
+  NetworkBuilder b(3, 32, {1e-5, 0.1});
+  b.begin_stage("all");
+  int x = b.norm("norm", b.convolution("stem", kImages, {.out = 8}), shoal::ops::Activation::relu);
+  x = b.convolution("grouped", x, {.out = 8, .kernel = 3, .groups = 2});
+  x = b.norm("grouped.norm", x, shoal::ops::Activation::relu);
+  b.linear("fc", b.pooled_features(x, 0), 4, LinearInit::by_inputs);
+  const Network network = b.finish({});
+  CHECK_THAT(fused_obstacle(network), Catch::Contains("'grouped'"));
+  CHECK_THROWS_AS(Executor(network, 0, Kernels::fused), std::invalid_argument);
+  CHECK_NOTHROW(Executor(network, 0, Kernels::automatic));
+  for (const std::string& name : names()) CHECK(fused_obstacle(named(name)).empty());
 }
 
 TEST_CASE("only the last forward of the fused step can be differentiated") {

@@ -248,6 +248,74 @@ std::vector<Output> depthwise_outputs(const Set& set, int64_t kernel, int64_t st
   return outputs;
 }
 
+std::vector<Output> dense_outputs(const Set& set, int64_t kernel, int64_t stride, int64_t in,
+                                  int64_t out, bool deferred) {
+  const int64_t images = 2, height = 9, width = 11, taps = kernel * kernel;
+  generator.seed(4);
+  Dense op{};
+  op.images = images;
+  op.height = height;
+  op.width = width;
+  op.out_height = chunks(height, stride);
+  op.out_width = chunks(width, stride);
+  op.in = in;
+  op.out = out;
+  op.kernel = kernel;
+  op.stride = stride;
+  op.top = kernel / 2;
+  op.left = (kernel - 1) / 2;
+  op.rows = 2;
+  op.input_rows = 4;
+  const int64_t outputs = images * op.out_height * op.out_width;
+  Values weights(1, out * taps * in), packed(taps * padded(in), out);
+  Activations x(set.storage, images * height * width, in), y(set.storage, outputs, out, 0, 0.001f),
+      u(set.storage, outputs, out), dx(set.storage, images * height * width, in, 0, 0.001f);
+  NormValues before(in), after(out);
+  op.input = {x, deferred ? &before.norm : nullptr, deferred ? Activation::silu : Activation::none,
+              nullptr};
+  op.y = y;
+  const Loops& loops = *set.loops;
+  op.weights = pack_dense(op, weights, false, loops, packed);
+  const int64_t items = images * chunks(op.out_height, op.rows);
+  std::vector<Output> outputs_of{output_of(loops.dense, op, items, forward_needs(op), y)};
+  op.dy = {y, &after.norm, Activation::none, u};
+  op.dx = {dx, !deferred};
+  Needs needs = backward_needs(op);
+  outputs_of.push_back(output_of(loops.dense_weight_gradient, op, items, needs, y));
+  op.weights = pack_dense(op, weights, true, loops, packed);
+  needs.d_weights = 0;
+  const int64_t input_items = images * chunks(height, op.input_rows);
+  outputs_of.push_back(output_of(loops.dense_input_gradient, op, input_items, needs, dx));
+  return outputs_of;
+}
+
+std::vector<Output> max_pool_outputs(const Set& set) {
+  const int64_t images = 2, channels = 21;
+  generator.seed(5);
+  MaxPool op{};
+  op.images = images;
+  op.height = 9;
+  op.width = 12;
+  op.out_height = 5;
+  op.out_width = 6;
+  op.channels = channels;
+  op.kernel = 3;
+  op.stride = 2;
+  op.padding = 1;
+  Activations x(set.storage, images * 108, channels),
+      y(set.storage, images * 30, channels, 0, 0.1f), dy(set.storage, images * 30, channels),
+      dx(set.storage, images * 108, channels, 0, 0.001f);
+  NormValues before(channels);
+  op.input = {x, &before.norm, Activation::relu};
+  op.y = y;
+  op.dy = dy;
+  op.dx = {dx};
+  std::vector<Output> outputs{
+      output_of(set.loops->max_pool, op, images, forward_needs(op), y),
+      output_of(set.loops->max_pool_backward, op, images, backward_needs(op), dx)};
+  return outputs;
+}
+
 std::vector<Output> stem_outputs(const Set& set) {
   const int64_t images = 2, out = 21;
   generator.seed(3);
@@ -309,6 +377,29 @@ TEST_CASE("the fused depthwise convolutions of all instruction sets agree") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("the fused dense convolutions of all instruction sets agree") {
+  constexpr int64_t kSizes[][2] = {{24, 64}, {7, 19}, {40, 112}, {64, 48}};
+  for (const Set& set : instruction_sets()) {
+    for (const int64_t kernel : {1, 3, 4}) {
+      for (const int64_t stride : {1, 2}) {
+        for (const auto& [in, out] : kSizes) {
+          CAPTURE(set.loops->name, kernel, stride, in, out);
+          for (const bool deferred : {false, true})
+            compare(dense_outputs(set, kernel, stride, in, out, deferred),
+                    dense_outputs(kPortable, kernel, stride, in, out, deferred), set.limit);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the fused maximum pooling of all instruction sets agrees") {
+  for (const Set& set : instruction_sets()) {
+    CAPTURE(set.loops->name);
+    compare(max_pool_outputs(set), max_pool_outputs(kPortable), set.limit);
   }
 }
 

@@ -1,0 +1,191 @@
+#pragma once
+// k×k convolutions over all channels: matrix products that read each output's pixels where they are.
+// A band of rows of an image is activated and surrounded by zeros; a table has the place of each
+// output's first pixel in it, and each kernel position (tap) adds an offset.
+
+#include "ops/fused/pointwise_loops.h"
+
+namespace shoal::ops::fused::SHOAL_LOOPS {
+namespace {
+
+// A kernel position: where its pixels are relative to an output's place, in words, and its matrix.
+struct Tap {
+  int64_t offset;
+  const float* matrix;
+};
+
+constexpr int64_t kMostTaps = 49;
+
+// Rows of one block: their addresses stay in registers.
+template <int vectors>
+constexpr int kGatheredRows = vectors == 4   ? 6
+                              : kLanes == 16 ? 8
+                                             : 6;
+
+// Computes `rows`×`vectors` sums over taps and k of a[places[row] + offset + k] b[tap][k, …] and
+// passes them to `epilogue`. `depth`: words of one tap.
+template <class Product, int rows, int vectors, class Epilogue>
+inline void gathered_block(const float* a, const int64_t* places, const Tap* taps, int64_t count,
+                           int64_t depth, Epilogue& epilogue, int64_t m, int64_t n) {
+  Vec sums[rows][vectors] = {};
+  for (int64_t t = 0; t < count; ++t) {
+    const float* b = taps[t].matrix + n * depth;
+    const float* from[rows];
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) from[i] = a + places[m + i] + taps[t].offset;
+    for (int64_t k = 0; k < depth; ++k, b += vectors * kLanes) {
+      Vec columns[vectors];
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
+#pragma GCC unroll 8
+      for (int i = 0; i < rows; ++i) {
+        const Vec row = Product::splat_word(from[i] + k);
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; ++j) sums[i][j] = Product::add(row, columns[j], sums[i][j]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < vectors; ++j) {
+    Vec column[rows];
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) column[i] = sums[i][j];
+    epilogue.template store_column<rows>(column, m, n + j * kLanes);
+  }
+}
+
+template <class Product, int rows, int vectors, class Epilogue>
+void gathered_blocks(const float* a, const int64_t* places, int64_t outputs, const Tap* taps,
+                     int64_t count, int64_t depth, Epilogue& epilogue, int64_t m, int64_t n) {
+  for (; outputs - m >= rows; m += rows)
+    gathered_block<Product, rows, vectors>(a, places, taps, count, depth, epilogue, m, n);
+  if constexpr (rows > 1)
+    if (m < outputs)
+      gathered_blocks<Product, rows / 2, vectors>(a, places, outputs, taps, count, depth, epilogue,
+                                                  m, n);
+}
+
+// Computes all columns of `outputs` outputs. `width`: padded columns of the matrices.
+template <class Product, class Epilogue>
+void multiply_gathered(const float* a, const int64_t* places, int64_t outputs, const Tap* taps,
+                       int64_t count, int64_t depth, int64_t width, Epilogue& epilogue) {
+  for (int64_t n = 0; n < width;) {
+    const int64_t vectors = panel_vectors((width - n) / kLanes);
+    const auto run = [&]<int v>() {
+      gathered_blocks<Product, kGatheredRows<v>, v>(a, places, outputs, taps, count, depth,
+                                                    epilogue, 0, n);
+    };
+    if constexpr (kWidest == 4) {
+      if (vectors == 4) run.template operator()<4>();
+      if (vectors == 3) run.template operator()<3>();
+    }
+    if (vectors == 2) run.template operator()<2>();
+    if (vectors == 1) run.template operator()<1>();
+    n += vectors * kLanes;
+  }
+}
+
+// Rows of an image, activated, with zeros around them: pixels of `stride` channels.
+struct Band {
+  TileCell* memory;
+  int64_t columns, stride;  // of one row; of one pixel
+  int64_t top, left;        // the image's row and column of the first pixel; may be negative
+
+  TileCell* row(int64_t y) const { return memory + (y - top) * columns * stride; }
+  int64_t words(int64_t pixels) const { return pixels * stride / TileProduct::kTogether; }
+};
+
+// Loads rows [band.top, end) of an image that has height×width pixels. load(part, tile) loads a row.
+template <class Load>
+inline void fill_band(const Band& band, int64_t image, int64_t height, int64_t width, int64_t end,
+                      const Load& load) {
+  const int64_t before = -band.left, after = band.columns - before - width;
+  const auto clear = [&](TileCell* from, int64_t pixels) {
+    if (pixels > 0)
+      __builtin_memset(from, 0, static_cast<size_t>(pixels * band.stride) * sizeof(TileCell));
+  };
+  for (int64_t y = band.top; y < end; ++y) {
+    TileCell* const row = band.row(y);
+    if (y < 0 || y >= height) {
+      clear(row, band.columns);
+      continue;
+    }
+    clear(row, before);
+    TileCell* const first = row + before * band.stride;
+    clear(first + width * band.stride, after);
+    load(Part{image, (image * height + y) * width, width, 0, band.stride / kLanes, band.stride},
+         Tile<TileCell>{first, band.stride, kLanes});
+  }
+}
+
+inline int64_t dense_taps(const Dense& op) {
+  return op.kernel * op.kernel;
+}
+
+// Columns of a band of the input.
+inline int64_t input_columns(const Dense& op) {
+  return most(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
+}
+
+// The output rows [begin, end) of an item.
+struct DenseItem {
+  int64_t image, begin, end;
+};
+
+inline DenseItem dense_item(int64_t item, int64_t height, int64_t rows) {
+  const int64_t groups = chunks(height, rows), begin = item % groups * rows;
+  return {item / groups, begin, least(begin + rows, height)};
+}
+
+// Loads the input that output rows [begin, end) read. Returns the band; `memory` is 64-byte aligned.
+inline Band load_input_band(const Dense& op, const DenseItem& item, TileCell* memory) {
+  const Band band{memory, input_columns(op), padded(op.in), item.begin * op.stride - op.top,
+                  -op.left};
+  fill_band(band, item.image, op.height, op.width, (item.end - 1) * op.stride - op.top + op.kernel,
+            [&](const Part& part, const Tile<TileCell>& tile) {
+              load_operand<TileCell>(op.input, part, {.values = tile});
+            });
+  return band;
+}
+
+// Writes the places of the outputs of `rows` rows.
+inline void output_places(const Dense& op, const Band& band, int64_t rows, int64_t* places) {
+  for (int64_t y = 0; y < rows; ++y)
+    for (int64_t x = 0; x < op.out_width; ++x)
+      *places++ = band.words((y * band.columns + x) * op.stride);
+}
+
+inline int64_t tap_offset(const Dense& op, const Band& band, int64_t tap) {
+  return band.words(tap / op.kernel * band.columns + tap % op.kernel);
+}
+
+// Words of a pixel of `channels` channels.
+inline int64_t tap_depth(int64_t channels) {
+  return chunks(channels, TileProduct::kTogether);
+}
+
+void dense(const Dense& op, int64_t begin, int64_t end, const Scratch& scratch) {
+  const int64_t out = padded(op.out), depth = tap_depth(op.in);
+  const FloatSums sums{scratch.memory, scratch.memory + out};
+  sums.clear(out);
+  int64_t* const places = (int64_t*)(scratch.memory + 2 * out);
+  TileCell* const memory =
+      (TileCell*)(scratch.memory + 2 * out + padded(2 * op.rows * op.out_width));
+  Tap taps[kMostTaps];
+  for (int64_t i = begin; i < end; ++i) {
+    const DenseItem item = dense_item(i, op.out_height, op.rows);
+    const Band band = load_input_band(op, item, memory);
+    for (int64_t t = 0; t < dense_taps(op); ++t)
+      taps[t] = {tap_offset(op, band, t), op.weights.values + t * depth * out};
+    output_places(op, band, item.end - item.begin, places);
+    const int64_t first = (item.image * op.out_height + item.begin) * op.out_width;
+    StoreSums epilogue{cells(op.y) + first * out, out, sums, op.streams};
+    multiply_gathered<TileProduct>(words(memory), places, (item.end - item.begin) * op.out_width,
+                                   taps, dense_taps(op), depth, out, epilogue);
+    sums.flush(out, scratch.sums);
+  }
+  finish_streams();
+}
+
+}  // namespace
+}  // namespace shoal::ops::fused::SHOAL_LOOPS
