@@ -97,7 +97,7 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
                              {},
                              {}};
   train::EvaluationReport& report = evaluated.report;
-  report.epoch = weights.epoch;
+  report.epoch = report.finished_epochs = weights.epoch;
   report.step = weights.step;
   report.ema = weights.ema;
   if (real) evaluated.real = real_accuracy(*real, report, evaluation);

@@ -119,7 +119,8 @@ TEST_CASE("eval writes the figures of training, and those of its own predictions
   const Json trained = read_json(fs::path(m.run) / "evaluation.json");
   CHECK(trained.at("ema") == true);
   CHECK(trained.at("format") == 1);
-  for (const char* key : {"images", "top1", "top5", "classes", "confusion", "per_class", "step"}) {
+  for (const char* key :
+       {"images", "top1", "top5", "classes", "confusion", "per_class", "epoch", "step"}) {
     INFO(key);
     CHECK(own.at(key) == trained.at(key));
   }
