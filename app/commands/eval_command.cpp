@@ -5,6 +5,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/eval_report.h"
 #include "app/commands/evaluation.h"
+#include "app/commands/loss_history.h"
 #include "app/commands/predictions.h"
 #include "app/commands/session.h"
 #include "base/file/whole_file.h"
@@ -80,8 +81,10 @@ RealAccuracy real_accuracy(const data::RealLabels& labels, const train::Evaluati
   return all;
 }
 
-// Opens and evaluates one set of weights. Collective.
-EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation) {
+// Opens and evaluates one set of weights. `losses`: of the sets before it; adds its own. `last`:
+// whether to list the suspects. Collective.
+EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation,
+                              LossHistory& losses, bool last) {
   const bool leader = evaluation.group().rank() == 0;
   const Weights weights = open_weights(arguments, evaluation.group());
   evaluation.open(weights);
@@ -97,13 +100,17 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
                              {},
                              {}};
   train::EvaluationReport& report = evaluated.report;
-  report.epoch = weights.epoch;
+  report.epoch = report.finished_epochs = weights.epoch;
   report.step = weights.step;
   report.ema = weights.ema;
   if (real) evaluated.real = real_accuracy(*real, report, evaluation);
-  const auto suspects = static_cast<size_t>(arguments.eval.suspects);
-  evaluated.suspects =
-      evaluation.named(report, train::highest_losses(report.images, suspects, /*only_wrong=*/true));
+  if (const int64_t suspects = arguments.eval.suspects; suspects > 0) {
+    losses.add(report.images);
+    if (last) {
+      const auto places = losses.suspects(report.images, static_cast<size_t>(suspects));
+      evaluated.suspects = evaluation.named(report, places);
+    }
+  }
   report.images = {};  // frees memory
   return evaluated;
 }
@@ -142,7 +149,9 @@ int eval_command(const Arguments& arguments) {
     throw UserError("--logits has no effect without --predictions FILE");
   Evaluation evaluation(arguments, env);
   std::vector<EvaluatedWeights> all;
-  for (const Arguments& one : each) all.push_back(evaluate_one(one, evaluation));
+  LossHistory losses(is_sharded(arguments.job, "val"));
+  for (size_t i = 0; i < each.size(); ++i)
+    all.push_back(evaluate_one(each[i], evaluation, losses, i + 1 == each.size()));
   evaluation.end();
   if (env.rank != 0) return 0;
   if (all.size() > 1) {

@@ -36,7 +36,8 @@ Json per_class(const EvaluatedWeights& evaluated) {
   return rows;
 }
 
-void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated) {
+// `last`: whether no other set of weights follows; then the suspects of all sets are included.
+void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated, bool last) {
   const train::Meter& sum = evaluated.report.sum;
   const train::Classification& figures = evaluated.report.figures;
   Json json = {{"acc1", sum.top1_percent()},
@@ -59,7 +60,7 @@ void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated) {
                     {"images", evaluated.real->images},
                     {"without_labels", evaluated.real->without}};
   if (arguments.eval.details) json["per_class"] = per_class(evaluated);
-  if (arguments.eval.suspects > 0) json["suspects"] = Json::array();
+  if (arguments.eval.suspects > 0 && last) json["suspects"] = Json::array();
   for (const train::WorstImage& one : evaluated.suspects)
     json["suspects"].push_back({{"path", one.path},
                                 {"label", one.label},
@@ -100,10 +101,19 @@ void print_details(const EvaluatedWeights& evaluated) {
                 percent(bin.accuracy));
 }
 
+void print_suspects(const EvaluatedWeights& evaluated, const std::string& order) {
+  if (!evaluated.suspects.empty()) log::line("labels that may be wrong, " + order + ":");
+  for (const train::WorstImage& one : evaluated.suspects)
+    log::line(printable(one.path + "  label " + evaluated.classes[size_t(one.label)] +
+                        strf(" %.2g%%, predicted ", 100 * std::exp(-one.loss)) +
+                        evaluated.classes[size_t(one.predicted)] +
+                        strf(" %.1f%%", 100 * one.probability)));
+}
+
 }  // namespace
 
 void print_evaluation(const Arguments& arguments, const EvaluatedWeights& evaluated) {
-  if (arguments.json) return print_json(arguments, evaluated);
+  if (arguments.json) return print_json(arguments, evaluated, true);
   const train::Meter& sum = evaluated.report.sum;
   const train::Classification& figures = evaluated.report.figures;
   log::line(strf(" * Acc@1 %.3f Acc@5 %.3f", sum.top1_percent(), sum.top5_percent()));
@@ -120,18 +130,12 @@ void print_evaluation(const Arguments& arguments, const EvaluatedWeights& evalua
                    evaluated.real->percent(), whole(evaluated.real->images),
                    whole(evaluated.real->without)));
   if (arguments.eval.details) print_details(evaluated);
-  if (!evaluated.suspects.empty())
-    log::line("labels that may be wrong, the least probable label first:");
-  for (const train::WorstImage& one : evaluated.suspects)
-    log::line(printable(one.path + "  label " + evaluated.classes[size_t(one.label)] +
-                        strf(" %.2g%%, predicted ", 100 * std::exp(-one.loss)) +
-                        evaluated.classes[size_t(one.predicted)] +
-                        strf(" %.1f%%", 100 * one.probability)));
+  print_suspects(evaluated, "the least probable label first");
 }
 
 void print_comparison(const Arguments& arguments, const std::vector<EvaluatedWeights>& all) {
   if (arguments.json) {
-    for (const EvaluatedWeights& one : all) print_json(arguments, one);
+    for (const EvaluatedWeights& one : all) print_json(arguments, one, &one == &all.back());
     return;
   }
   const bool real = all.front().real.has_value();
@@ -145,6 +149,8 @@ void print_comparison(const Arguments& arguments, const std::vector<EvaluatedWei
     log::line(printable(line + strf("%6.0f  ", sum.images) + one.file + " (" + one.network +
                         (one.ema ? ", averaged weights)" : ")")));
   }
+  print_suspects(all.back(),
+                 strf("the highest mean loss over these %zu checkpoints first", all.size()));
 }
 
 }  // namespace shoal::app

@@ -26,7 +26,7 @@ struct EvaluatedWeights {
   train::EvaluationReport report;
   std::vector<std::string> classes;  // names by label
   std::optional<RealAccuracy> real;
-  std::vector<train::WorstImage> suspects;
+  std::vector<train::WorstImage> suspects;  // with the last of several: of all, with mean losses
 };
 
 // Prints the evaluation of one set of weights, as text or with --json as one line of JSON.

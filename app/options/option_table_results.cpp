@@ -24,8 +24,8 @@ void add_results(std::vector<Option>& table) {
            "calibration",
            FIELD(eval.details)),
        row("suspects", kEval | kCommon, "N",
-           "Print the N wrongly classified images with the highest losses: their labels may be "
-           "wrong",
+           "Print the N wrongly classified images with the highest losses (of several checkpoints: "
+           "mean losses): their labels may be wrong",
            FIELD(eval.suspects))
            .at_least(0),
        row("real-labels", kEval, "FILE",

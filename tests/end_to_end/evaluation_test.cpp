@@ -4,9 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "program.h"
 
 using namespace shoal;
@@ -119,7 +121,8 @@ TEST_CASE("eval writes the figures of training, and those of its own predictions
   const Json trained = read_json(fs::path(m.run) / "evaluation.json");
   CHECK(trained.at("ema") == true);
   CHECK(trained.at("format") == 1);
-  for (const char* key : {"images", "top1", "top5", "classes", "confusion", "per_class", "step"}) {
+  for (const char* key :
+       {"images", "top1", "top5", "classes", "confusion", "per_class", "epoch", "step"}) {
     INFO(key);
     CHECK(own.at(key) == trained.at(key));
   }
@@ -153,12 +156,52 @@ TEST_CASE("eval compares checkpoints, restricts classes, and accepts several rig
     CHECK(json.at("real").at("images") == 1);
     CHECK(json.at("real").at("without_labels") == json.at("images").get<int>() - 1);
     CHECK(json.at("per_class").size() == 3);
-    CHECK(json.at("suspects").empty());
+    CHECK(json.value("suspects", Json::array()).empty());
   }
-  const auto table = test::lines_of(eval({m.run, m.run + "/best", "--suspects", "2"}).out);
+  const auto table = test::lines_of(eval({m.run, m.run + "/best"}).out);
   REQUIRE(table.size() == 3);
   CHECK_THAT(table[0], Contains("Acc@1") && Contains("ECE"));
   CHECK_THAT(table[2], Contains("efficientnet_b0"));
+}
+
+TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over them") {
+  const Model& m = model();
+  const std::string averaged = m.run, trained = m.root / "trained.safetensors";
+  const auto exported = test::run_shoal({"export", m.run, "--no-ema", "-o", trained});
+  REQUIRE(exported.exit_code == 0);
+  std::map<std::string, double> mean;  // by path, of the images that either classifies wrongly
+  std::map<std::string, std::vector<double>> losses;
+  std::map<std::string, bool> wrong;
+  for (const std::string& weights : {averaged, trained}) {
+    const fs::path file = m.root / "losses.jsonl";
+    eval({weights, "--predictions", file});
+    for (const Json& row : rows_of(file)) {
+      const std::string path = printable(row.at("path").get<std::string>());
+      losses[path].push_back(row.at("loss"));
+      wrong[path] |= row.at("top5")[0].at("label") != row.at("label");
+    }
+  }
+  for (const auto& [path, both] : losses) {
+    REQUIRE(both.size() == 2);
+    if (wrong[path]) mean[path] = (both[0] + both[1]) / 2;
+  }
+  REQUIRE(mean.size() > 3);
+  for (const char* processes : {"1", "2"}) {
+    const auto lines = test::lines_of(
+        eval({averaged, trained, "--suspects", "99", "--json", "--nproc", processes}).out);
+    REQUIRE(lines.size() == 2);
+    CHECK_FALSE(Json::parse(lines[0]).contains("suspects"));
+    const Json suspects = Json::parse(lines[1]).at("suspects");
+    REQUIRE(suspects.size() == mean.size());
+    double before = std::numeric_limits<double>::infinity();
+    for (const Json& one : suspects) {
+      CHECK(one.at("loss").get<double>() == Approx(mean.at(one.at("path"))).epsilon(1e-5));
+      CHECK(one.at("loss").get<double>() <= before);
+      before = one.at("loss");
+    }
+  }
+  CHECK_THAT(eval({averaged, trained, "--suspects", "2"}).out,
+             Contains("mean loss over these 2 checkpoints"));
 }
 
 TEST_CASE("eval refuses files and options that do not fit, with file and line") {

@@ -76,6 +76,7 @@ struct WorstImage {
 struct EvaluationReport {
   static constexpr size_t kWorst = 50;
   int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
+  int64_t finished_epochs = 0;  // as in the names of checkpoints
   Meter sum;                    // over all ranks; skipped = unreadable images
   double seconds = 0;
   bool ema = false;      // whether the averaged weights were evaluated

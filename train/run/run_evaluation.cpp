@@ -36,6 +36,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   control.collect();  // a stop signal during the last batch is posted again at the next step
   report.epoch = run.position.epoch;
   report.step = run.position.step;
+  report.finished_epochs = run.position.epoch + (run.epoch_complete() ? 1 : 0);
   report.ema = ema;
   report.best = decides && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);

@@ -206,6 +206,15 @@ function chartSection() {
     utilization());
 }
 
+const UNITS = [[/ percent$/, "%"], [/ gb$/, "GB"], [/ mb s$/, "MB/s"]];
+
+// Returns title and unit of a quantity: "Disk read", "MB/s" for "disk read mb s".
+function quantity(name) {
+  const [pattern, unit] = UNITS.find(([pattern]) => pattern.test(name)) || [/$/, null];
+  const title = name.replace(pattern, "").replace(/\b(cpu|gpu)\b/g, (word) => word.toUpperCase());
+  return [title.charAt(0).toUpperCase() + title.slice(1), unit];
+}
+
 // One chart per measured quantity. Its lines are the devices, "0" and "1" of gpu.0.busy and
 // gpu.1.busy.
 function utilization() {
@@ -218,9 +227,9 @@ function utilization() {
         groups.get(title).push({ run, name, device: parts.filter((part) => /^\d+$/.test(part)).join(".") });
       }
   if (!groups.size) return null;
-  const boxes = [...groups].slice(0, 24).map(([title, lines]) => lineChart("use-" + title, title, null,
+  const boxes = [...groups].slice(0, 24).map(([title, lines]) => lineChart("use-" + title, ...quantity(title),
     lines.slice(0, 16).map(({ run, name, device }, i) => seriesOf(run, run.history.utilization, name, {
-      label: [several() ? run.name : "", device || (several() ? "" : title)].filter(Boolean).join(" "),
+      label: [several() ? run.name : "", device || (several() ? "" : quantity(title)[0])].filter(Boolean).join(" "),
       color: several() ? runColor(run) : color(PALETTE[i % PALETTE.length]),
     })), { zero: true }));
   return [el("h3", {}, "Utilization"), el("div", { class: "grid three" }, boxes)];

@@ -30,7 +30,7 @@ function bestOf(run) {
 // Results of a run, for tiles and for the table of several runs.
 const RESULTS = [
   { title: "Best top-1", value: (run) => bestOf(run).acc1, text: percent, up: true,
-    more: (run) => (isNumber(bestOf(run).epoch) ? "epoch " + bestOf(run).epoch : "") },
+    more: (run) => [run.history.valid_ema.acc1 ? "EMA" : "", isNumber(bestOf(run).epoch) ? "epoch " + bestOf(run).epoch : ""].filter(Boolean).join(", ") },
   { title: "Last top-1", value: (run) => last(run.history.valid.acc1), text: percent, up: true,
     more: (run) => (isNumber(last(run.history.valid.acc5)) ? "top-5 " + percent(last(run.history.valid.acc5)) : "") },
   { title: "EMA top-1", value: (run) => last(run.history.valid_ema.acc1), text: percent, up: true,
@@ -87,7 +87,7 @@ function results() {
     }));
   const known = RESULTS.filter((result) => report.runs.some((run) => isNumber(result.value(run))));
   const columns = [
-    { title: "Run", node: (run) => [swatch(run), el("b", {}, run.name)] },
+    { title: "Run", node: (run) => [swatch(run), el("b", {}, run.name)], class: "nowrap" },
     { title: "Outcome", node: chip },
     { title: "Model", text: (run) => (run.summary.model || {}).name || NONE },
     ...known.map((result) => {
@@ -117,7 +117,8 @@ function phases() {
         el("i", { style: { flexGrow: of[key] || 0, background: `var(${tone})` } }))),
       el("div", { class: "legend" }, PHASES.map(([key, title, tone]) => el("span", { class: "key" },
         el("i", { class: "box", style: { color: `var(${tone})` } }), title + " ",
-        el("b", {}, duration(of[key])), " " + percent((100 * (of[key] || 0)) / sum, 1)))));
+        el("b", {}, duration(of[key])), " " + percent((100 * (of[key] || 0)) / sum, 1)))),
+      run.summary.bottleneck ? el("p", { class: "note" }, "Limited by ", run.summary.bottleneck) : null);
   }));
 }
 

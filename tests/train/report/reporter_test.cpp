@@ -251,12 +251,14 @@ TEST_CASE("evaluation.json describes the best evaluation of a run") {
   sink->evaluation(report);
   CHECK_FALSE(fs::exists(file));
   report.best = true;
+  report.finished_epochs = 3;
   sink->evaluation(report);
   report.best = false;
   report.step = 20;
   sink->evaluation(report);
   const Json json = Json::parse(test::read_text(file));
   CHECK(json.at("format") == 1);
+  CHECK(json.at("epoch") == 3);
   CHECK(json.at("step") == 10);
   CHECK(json.at("ema") == true);
   CHECK(json.at("images") == 4);

@@ -1,0 +1,43 @@
+#pragma once
+// The losses of each image over several sets of weights, such as the checkpoints of a run.
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "train/report/classification.h"
+
+namespace shoal::app {
+
+class LossHistory {
+ public:
+  // `sharded`: whether each host has images of its own, so that their positions repeat.
+  explicit LossHistory(bool sharded) : sharded_(sharded) {}
+
+  // Adds the results of one set of weights, in any order. Unreadable images do not count.
+  void add(const std::vector<train::ImageResult>& images);
+  int64_t sets() const { return sets_; }
+
+  // Returns the places in `images` of the `count` images with the highest mean loss, highest first,
+  // and sets their losses to these means. Leaves out images that no set of weights classified
+  // wrongly.
+  std::vector<size_t> suspects(std::vector<train::ImageResult>& images, size_t count) const;
+
+ private:
+  struct Losses {
+    double sum = 0;
+    int64_t count = 0;
+    bool wrong = false;  // whether a prediction was wrong
+  };
+  using Key = std::pair<int32_t, int64_t>;
+  Key key(const train::ImageResult& image) const {
+    return {sharded_ ? image.rank : 0, image.image};
+  }
+
+  bool sharded_;
+  int64_t sets_ = 0;
+  std::map<Key, Losses> losses_;
+};
+
+}  // namespace shoal::app
