@@ -33,11 +33,19 @@ Processor examine() {
 }
 #endif
 
+Processor& current() {
+  static Processor found = examine();
+  return found;
+}
+
 }  // namespace
 
 const Processor& processor() {
-  static const Processor found = examine();
-  return found;
+  return current();
+}
+
+void hold_to_avx2() {
+  current().avx512 = current().avx512_bf16 = false;
 }
 
 }  // namespace shoal

@@ -15,4 +15,7 @@ struct Processor {
 // Detected at the first call. Thread-safe. All false on architectures other than x86-64.
 const Processor& processor();
 
+// Makes processor() deny AVX-512, for measurements. Call before anything else calls processor().
+void hold_to_avx2();
+
 }  // namespace shoal

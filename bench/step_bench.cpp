@@ -4,7 +4,7 @@
 //
 //   step_bench [--model NAME] [--batch N] [--size PIXELS] [--threads N] [--warmup STEPS]
 //              [--steps STEPS] [--amp off|bf16] [--allocator on|off]
-//              [--kernels auto|reference|fused] [--mode train|eval]
+//              [--kernels auto|reference|fused] [--mode train|eval] [--isa native|avx2]
 //
 // --allocator off: LibTorch's CPU allocator instead of shoal's (train/step/allocator.h).
 
@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/processor.h"
 #include "bench/synthetic_step.h"
 #include "train/step/allocator.h"
 
@@ -34,7 +35,8 @@ Settings parse(int argc, char** argv) {
                        {"amp", "off"},
                        {"allocator", "on"},
                        {"kernels", "auto"},
-                       {"mode", "train"}};
+                       {"mode", "train"},
+                       {"isa", "native"}};
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (name.rfind("--", 0) != 0 || settings.count(name.substr(2)) == 0 || i + 1 == argc) {
@@ -57,6 +59,7 @@ shoal::bench::StepOptions step_options(const Settings& s) {
 }
 
 void run(const Settings& s) {
+  if (s.at("isa") == "avx2") shoal::hold_to_avx2();
   if (s.at("allocator") == "on") shoal::train::install_allocator();
   at::set_num_threads(std::stoi(s.at("threads")));
   shoal::bench::SyntheticStep step(step_options(s));

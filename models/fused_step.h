@@ -1,7 +1,7 @@
 #pragma once
 // Connects the fused step (program/program.h) with LibTorch. In training, it is one autograd
-// function from the weights to the logits. Backward returns the gradients of all trained weights, so
-// that autograd adds them to the existing ones and gradient reducers see them as usual. Not
+// function from the weights to the logits. Backward returns the gradients of all trained weights,
+// so that autograd adds them to the existing ones and gradient reducers see them as usual. Not
 // thread-safe.
 
 #include <ATen/core/Tensor.h>

@@ -90,14 +90,15 @@ void add_hosts(std::vector<Option>& table, const char* group) {
 
 Option kernels_row() {
   using models::Kernels;
-  return choice<Kernels>("kernels", kTrain,
-                         "Kernels of training steps and evaluations: reference (LibTorch's "
-                         "operations) or fused, which takes less time and memory, for EfficientNet "
-                         "B0 to B7 and Lite on the CPU; auto: fused where possible",
-                         {{"auto", Kernels::automatic},
-                          {"reference", Kernels::reference},
-                          {"fused", Kernels::fused}},
-                         JOB(model.kernels))
+  return choice<Kernels>(
+             "kernels", kTrain,
+             "Kernels of training steps and evaluations: reference (LibTorch's "
+             "operations) or fused, for the CPU, which takes less time and memory; auto: "
+             "fused where possible",
+             {{"auto", Kernels::automatic},
+              {"reference", Kernels::reference},
+              {"fused", Kernels::fused}},
+             JOB(model.kernels))
       .of_training();
 }
 

@@ -5,8 +5,8 @@
 //
 // The operation that reads a convolution's output applies batch norm, activation and the
 // squeeze-excite gate while it loads the values. So memory holds only outputs of convolutions and
-// of blocks. Results repeat bit for bit for a fixed number of threads (ops/fused/fused.h). Torch-free.
-// Not thread-safe.
+// of blocks. Results repeat bit for bit for a fixed number of threads (ops/fused/fused.h).
+// Torch-free. Not thread-safe.
 
 #include <cstdint>
 #include <vector>

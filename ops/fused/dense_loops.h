@@ -1,7 +1,7 @@
 #pragma once
-// k×k convolutions over all channels: matrix products that read each output's pixels where they are.
-// A band of rows of an image is activated and surrounded by zeros; a table has the place of each
-// output's first pixel in it, and each kernel position (tap) adds an offset.
+// k×k convolutions over all channels: matrix products that read each output's pixels where they
+// are. A band of rows of an image is activated and surrounded by zeros; a table has the place of
+// each output's first pixel in it, and each kernel position (tap) adds an offset.
 
 #include "ops/fused/pointwise_loops.h"
 
@@ -95,7 +95,7 @@ struct Band {
   int64_t words(int64_t pixels) const { return pixels * stride / TileProduct::kTogether; }
 };
 
-// Loads rows [band.top, end) of an image that has height×width pixels. load(part, tile) loads a row.
+// Loads rows [band.top, end) of an image of height×width pixels. load(part, tile) loads a row.
 template <class Load>
 inline void fill_band(const Band& band, int64_t image, int64_t height, int64_t width, int64_t end,
                       const Load& load) {
@@ -137,7 +137,7 @@ inline DenseItem dense_item(int64_t item, int64_t height, int64_t rows) {
   return {item / groups, begin, least(begin + rows, height)};
 }
 
-// Loads the input that output rows [begin, end) read. Returns the band; `memory` is 64-byte aligned.
+// Loads the input that the output rows of an item read. `memory` is 64-byte aligned.
 inline Band load_input_band(const Dense& op, const DenseItem& item, TileCell* memory) {
   const Band band{memory, input_columns(op), padded(op.in), item.begin * op.stride - op.top,
                   -op.left};

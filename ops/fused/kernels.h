@@ -4,9 +4,9 @@
 // fused.h runs them on all threads.
 //
 // Activations and their gradients are images×pixels×stride with stride = padded(channels), in the
-// type of Storage; pointers to them are `void*`. Everything else is float32. All vectors of channels
-// have padded(channels) values. Padding is zero and stays zero. Pointers are 64-byte aligned, except
-// those to parameters and to images.
+// type of Storage; pointers to them are `void*`. Everything else is float32. All vectors of
+// channels have padded(channels) values. Padding is zero and stays zero. Pointers are 64-byte
+// aligned, except those to parameters and to images.
 
 #include <cstddef>
 #include <cstdint>

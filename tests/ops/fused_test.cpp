@@ -1,5 +1,5 @@
-// The fused kernels of each instruction set against the portable ones in float32. models/fused_step_test.cpp
-// compares the step with the reference executor.
+// The fused kernels of each instruction set against the portable ones in float32.
+// models/fused_step_test.cpp compares the step with the reference executor.
 
 #include "ops/fused/fused.h"
 

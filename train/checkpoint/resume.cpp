@@ -11,28 +11,15 @@
 #include "base/log.h"
 #include "data/dataset.h"
 #include "models/catalogue.h"
-#include "ops/fused/kernels.h"
-#include "ops/ops.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/imagenet_example.h"
-#include "train/step/cuda/open.h"
+#include "train/step/kernels_name.h"
 #include "train/weights/adapt_weights.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::train {
 
 namespace {
-
-// Returns the name of the CPU kernels or of the GPU. With another name, results may differ in the
-// last bits.
-std::string kernels_of(const ResolvedJob& job) {
-  if (job.device == "cpu") {
-    const std::string name = ops::cpu().name;
-    if (job.model.kernels != models::Kernels::fused) return name;
-    return name + ", fused " + ops::fused::loops().name;
-  }
-  return cuda_plugin().device_info(job.gpu).name;
-}
 
 // Returns the names in `from` that are not in `in`.
 std::vector<std::string> missing(const std::vector<std::string>& from,

@@ -1,6 +1,8 @@
 #include "base/counted.h"
+#include "base/processor.h"
 #include "base/text.h"
 #include "train/report/sinks.h"
+#include "train/step/kernels_name.h"
 
 namespace shoal::train {
 
@@ -29,6 +31,9 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
   text += strf("\nworld    %s, backend %s, device %s, %d compute and %s each",
                counted(job.world_size, "process").c_str(), job.backend.c_str(), job.device.c_str(),
                job.threads, counted(job.workers, "loader thread").c_str());
+  text += "\nkernels  " + kernels_of(job);
+  if (job.device == "cpu" && job.amp == Precision::bf16 && !processor().avx512_bf16)
+    text += "; this processor has no bfloat16 products: --amp bf16 saves memory, but little time";
   text +=
       strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
            static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),

@@ -1,0 +1,178 @@
+// The operations of the fused step's kernels, from the plan.
+
+#include "models/program/program.h"
+
+namespace shoal::models {
+
+namespace fused = ops::fused;
+using fused::padded;
+
+namespace {
+
+constexpr int64_t kStreamBytes = 8 << 20;  // larger activations are written past the caches
+
+}  // namespace
+
+// Whether activations as large as the output of node i are written past the caches. 16 channels of
+// bfloat16 are only half a cache line.
+bool Program::streams(int i) const {
+  const PlannedNode& p = node(i);
+  return shape_.storage == fused::Storage::f32 &&
+         shape_.images * p.height * p.width * padded(p.channels) * size_of(shape_.storage) >
+             kStreamBytes;
+}
+
+fused::Squeeze* Program::squeeze_of(int i) {
+  return i < 0 ? nullptr : &squeezes_[static_cast<size_t>(i)];
+}
+
+fused::Operand Program::operand(int i) const {
+  const PlannedNode& p = node(i);
+  fused::Operand op;
+  op.x = p.source < 0 ? inputs_.images : at(node(p.source).output);
+  op.norm = norm_vectors(p.norm);
+  if (p.norm >= 0) op.activation = operation<Norm>(p.norm).activation;
+  if (p.squeeze >= 0) op.gate = squeezes_[static_cast<size_t>(p.squeeze)].gate;
+  return op;
+}
+
+fused::Pointwise Program::pointwise(int i) {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  fused::Pointwise op{};
+  op.images = shape_.images;
+  op.pixels = p.height * p.width;
+  op.in = from.channels;
+  op.out = p.channels;
+  op.input = operand(i);
+  op.squeeze = squeeze_of(p.squeeze);
+  op.tile = fused::tile_rows(op.in, op.out);
+  op.wide = op.out > op.in;
+  op.y = at(p.output);
+  op.streams = streams(i);
+  return op;
+}
+
+fused::Depthwise Program::depthwise(int i) const {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  const Convolution& c = operation<Convolution>(i);
+  fused::Depthwise op{};
+  op.images = shape_.images;
+  op.height = from.height;
+  op.width = from.width;
+  op.out_height = p.height;
+  op.out_width = p.width;
+  op.channels = p.channels;
+  op.kernel = c.kernel;
+  op.stride = c.stride;
+  op.top = zeros_before(c, from.height);
+  op.left = zeros_before(c, from.width);
+  op.block = forward_block(op);
+  op.input = operand(i);
+  op.y = at(p.output);
+  op.streams = streams(i);
+  return op;
+}
+
+fused::Dense Program::dense(int i) const {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  const Convolution& c = operation<Convolution>(i);
+  fused::Dense op{};
+  op.images = shape_.images;
+  op.height = from.height;
+  op.width = from.width;
+  op.out_height = p.height;
+  op.out_width = p.width;
+  op.in = from.channels;
+  op.out = p.channels;
+  op.kernel = c.kernel;
+  op.stride = c.stride;
+  op.top = zeros_before(c, from.height);
+  op.left = zeros_before(c, from.width);
+  choose_rows(op);
+  // The gradient of the input is added to the buffer that dy is in: an image is read before it is
+  // written.
+  if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_rows = op.height;
+  op.input = operand(i);
+  op.y = at(p.output);
+  op.streams = streams(i);
+  return op;
+}
+
+fused::Stem Program::stem(int i) const {
+  const PlannedNode& p = node(i);
+  const Convolution& c = operation<Convolution>(i);
+  fused::Stem op{};
+  op.images = shape_.images;
+  op.height = shape_.height;
+  op.width = shape_.width;
+  op.out_height = p.height;
+  op.out_width = p.width;
+  op.in = network_.parameters[static_cast<size_t>(c.weight)].shape[1];
+  op.out = p.channels;
+  op.kernel = c.kernel;
+  op.stride = c.stride;
+  op.top = zeros_before(c, shape_.height);
+  op.left = zeros_before(c, shape_.width);
+  op.x = inputs_.images;
+  op.y = at(p.output);
+  op.streams = streams(i);
+  return op;
+}
+
+fused::Join Program::join(int i) const {
+  const PlannedNode& p = node(i);
+  fused::Join op{};
+  op.images = shape_.images;
+  op.pixels = p.height * p.width;
+  op.channels = p.channels;
+  const Norm& norm = operation<Norm>(i);
+  op.rectified = p.skip >= 0 && !norm.adds_last && norm.activation == ops::Activation::relu;
+  if (!op.rectified) op.activation = norm.activation;
+  op.x = at(node(p.source).output);
+  op.norm = norm_vectors(i);
+  op.mask = mask(i);
+  op.skip = p.skip < 0 ? nullptr : at(node(p.skip).output);
+  op.y = at(p.output);
+  op.dy = at(p.gradient);
+  return op;
+}
+
+fused::MaxPool Program::max_pool(int i) const {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  const MaxPool& pool = operation<MaxPool>(i);
+  fused::MaxPool op{};
+  op.images = shape_.images;
+  op.height = from.height;
+  op.width = from.width;
+  op.out_height = p.height;
+  op.out_width = p.width;
+  op.channels = p.channels;
+  op.kernel = pool.kernel;
+  op.stride = pool.stride;
+  op.padding = pool.padding;
+  op.input = operand(i);
+  op.y = at(p.output);
+  op.dy = at(p.gradient);
+  return op;
+}
+
+fused::Pool Program::pool(int i) const {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  fused::Pool op{};
+  op.images = shape_.images;
+  op.pixels = from.height * from.width;
+  op.channels = p.channels;
+  op.input = operand(i);
+  op.y = at(p.output);
+  op.spread = at(p.gradient);
+  return op;
+}
+
+fused::Linear Program::linear(int i) const {
+  const PlannedNode &p = node(i), &from = node(p.source);
+  const int parameter = operation<Linear>(i).weight;
+  return {shape_.images,   from.channels,     p.channels,
+          at(from.output), weight(parameter), weight(parameter + 1)};
+}
+
+}  // namespace shoal::models

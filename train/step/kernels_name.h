@@ -1,0 +1,14 @@
+#pragma once
+// Names what computes a run's steps.
+
+#include <string>
+
+#include "train/job/job.h"
+
+namespace shoal::train {
+
+// Returns the name of the CPU kernels or of the GPU. With another name, results may differ in the
+// last bits.
+std::string kernels_of(const ResolvedJob& job);
+
+}  // namespace shoal::train
