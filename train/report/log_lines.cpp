@@ -30,7 +30,7 @@ class LogLines final : public ReportSink {
   explicit LogLines(const ResolvedJob& job) : job_(job) {}
 
   void start(const RunStart& report) override {
-    log::info_lines(start_block(job_, report.origin));
+    log::info_lines(start_block(job_, report.origin, report.kernels));
     if (job_.model.classes < ops::kTop5) log::info(top5_note(job_.model.classes));
   }
 

@@ -29,6 +29,7 @@ struct RunStart {
   int64_t epoch = 0, step = 0;          // Position::epoch and step; step > 0: a resumed run
   std::vector<std::string> hosts = {};  // names in rank order; empty: only this host
   std::vector<RateGroup> rates = {};    // in the order of the layers
+  std::string kernels = {};             // kernels_of()
 };
 
 using NamedValues = std::vector<std::pair<std::string, double>>;

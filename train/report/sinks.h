@@ -54,8 +54,9 @@ std::string utilization_line(const StepReport& report);  // "util:cpu_cores=…;
 std::string bottleneck(const RunEnd& end);
 
 // Returns the resolved settings as text for people: model, data, processes, batch, length, output,
-// settings.
-std::string start_block(const ResolvedJob& job, const std::string& origin);
+// settings. `kernels`: kernels_of().
+std::string start_block(const ResolvedJob& job, const std::string& origin,
+                        const std::string& kernels);
 
 // Returns a note about the meaning of Acc@5 with fewer than 5 classes.
 std::string top5_note(int64_t classes);

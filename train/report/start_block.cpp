@@ -2,7 +2,6 @@
 #include "base/processor.h"
 #include "base/text.h"
 #include "train/report/sinks.h"
-#include "train/step/kernels_name.h"
 
 namespace shoal::train {
 
@@ -11,7 +10,8 @@ std::string top5_note(int64_t classes) {
               counted(classes, "class").c_str());
 }
 
-std::string start_block(const ResolvedJob& job, const std::string& origin) {
+std::string start_block(const ResolvedJob& job, const std::string& origin,
+                        const std::string& kernels) {
   std::string text =
       strf("%s, %lld parameters, %.2f G multiply-adds an image at %lld px",
            job.model_info.name.c_str(), static_cast<long long>(job.model_info.parameters),
@@ -31,7 +31,7 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
   text += strf("\nworld    %s, backend %s, device %s, %d compute and %s each",
                counted(job.world_size, "process").c_str(), job.backend.c_str(), job.device.c_str(),
                job.threads, counted(job.workers, "loader thread").c_str());
-  text += "\nkernels  " + kernels_of(job);
+  text += "\nkernels  " + kernels;
   if (job.device == "cpu" && job.amp == Precision::bf16 && !processor().avx512_bf16)
     text += "; this processor has no bfloat16 products: --amp bf16 saves memory, but little time";
   text +=

@@ -17,6 +17,7 @@
 #include "train/run/pace.h"
 #include "train/step/cuda/open.h"
 #include "train/step/device.h"
+#include "train/step/kernels_name.h"
 #include "train/step/trainer.h"
 
 namespace shoal::train {
@@ -94,7 +95,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
     throw UserError(
         "--dry-run does not work with pipes: the images that it reads would be missing in the run. "
         "Use images in files");
-  if (communicator.rank() == 0) log::info_lines(start_block(job, start.origin));
+  if (communicator.rank() == 0) log::info_lines(start_block(job, start.origin, kernels_of(job)));
   DryRun result;
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();

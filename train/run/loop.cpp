@@ -27,6 +27,7 @@
 #include "train/run/run_reports.h"
 #include "train/run/step_control.h"
 #include "train/step/device.h"
+#include "train/step/kernels_name.h"
 
 namespace shoal::train {
 namespace {
@@ -296,7 +297,7 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);
   try {
     reporter.start({start.origin, classes, position.epoch, position.step, communicator.env.hosts,
-                    rate_groups(trainer.parameters())});
+                    rate_groups(trainer.parameters()), kernels_of(job)});
     return trains ? run.train() : run.evaluate_only();
   } catch (const std::exception& error) {
     if (trains) run.save_alone();

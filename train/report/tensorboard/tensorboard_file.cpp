@@ -151,7 +151,7 @@ void TensorboardFile::start(const RunStart& report) {
   rates_ = report.rates;
   const std::string block =
       masked("shoal " + job_.provenance.version + "\n" + job_.provenance.command + "\n" +
-             start_block(job_, report.origin));
+             start_block(job_, report.origin, report.kernels));
   std::string settings;
   for (const std::string& line : split(block, '\n')) settings += "    " + line + "\n";
   const auto now = static_cast<int64_t>(wall_time());
