@@ -16,6 +16,9 @@ struct Tile {
   T* at(int64_t i, int64_t v) const { return memory + i * pixel + v * vector; }
 };
 
+// Pixels that are fetched ahead: the hardware does not follow rows that are read in part.
+constexpr int64_t kAhead = 32;
+
 // Part of an activation: `count` pixels from row `row` on, and `vectors` vectors of channels from
 // `channel` on.
 struct Part {
@@ -59,6 +62,7 @@ void load_operand_rows(const Operand& op, const Part& part, const OperandTiles<T
   for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
     for (int64_t v = 0; v < part.vectors; ++v) {
       const int64_t c = v * kLanes;
+      __builtin_prefetch(x + kAhead * part.stride + c);
       const Vec z = multiply_add(load(x + c), load(scale + c), load(shift + c));
       Activated a{};
       if constexpr (differentiates) {
@@ -110,6 +114,8 @@ inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<
   for (int64_t i = 0; i < part.count; ++i, x += part.stride) {
     for (int64_t v = 0; v < part.vectors; ++v) {
       const int64_t c = part.channel + v * kLanes;
+      __builtin_prefetch(x + kAhead * part.stride + v * kLanes);
+      if (has_u) __builtin_prefetch(u + kAhead * part.stride + v * kLanes);
       const Vec raw = load(x + v * kLanes);
       Vec dz = has_u ? load(u + v * kLanes) * mask : splat(0);
       if constexpr (adds != Adds::nothing) {
