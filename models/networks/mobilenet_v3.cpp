@@ -27,8 +27,8 @@ int inverted_residual(NetworkBuilder& b, const std::string& name, int input,
                   {.out = s.wide, .kernel = s.kernel, .stride = s.stride, .groups = s.wide},
                   activation);
   if (s.squeezes) {
-    const int64_t squeezed = multiple_of_8(static_cast<double>(s.wide / 4));
-    x = b.squeeze_excite(next(), x, squeezed, /*hard=*/true);
+    const int64_t quarter = s.wide / 4;
+    x = b.squeeze_excite(next(), x, multiple_of_8(static_cast<double>(quarter)), /*hard=*/true);
   }
   const std::string project = next();
   x = b.convolution(project + ".0", x, {.out = s.out});
