@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <initializer_list>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -47,6 +48,22 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
+void require_one_of(const Settings& s, const std::string& name,
+                    std::initializer_list<const char*> values) {
+  for (const char* value : values)
+    if (s.at(name) == value) return;
+  throw std::invalid_argument("--" + name + " " + s.at(name) + "; see the top of step_bench.cpp");
+}
+
+void check(const Settings& s) {
+  require_one_of(s, "amp", {"off", "bf16"});
+  require_one_of(s, "allocator", {"on", "off"});
+  require_one_of(s, "kernels", {"auto", "reference", "fused"});
+  require_one_of(s, "mode", {"train", "eval"});
+  require_one_of(s, "isa", {"native", "avx2"});
+  if (std::stoll(s.at("steps")) < 1) throw std::invalid_argument("--steps must be at least 1");
+}
+
 shoal::bench::StepOptions step_options(const Settings& s) {
   shoal::bench::StepOptions options;
   options.model = s.at("model");
@@ -59,6 +76,7 @@ shoal::bench::StepOptions step_options(const Settings& s) {
 }
 
 void run(const Settings& s) {
+  check(s);
   if (s.at("isa") == "avx2") shoal::hold_to_avx2();
   if (s.at("allocator") == "on") shoal::train::install_allocator();
   at::set_num_threads(std::stoi(s.at("threads")));

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Times training steps or evaluations of PyTorch, for bench/step: channels-last, torchvision's models.
+"""Times training steps or evaluations of PyTorch, for bench/step.
 
-Takes the options of step_bench (bench/step_bench.cpp) and prints the same line of JSON. --compile
+Channels-last, torchvision's models. Takes the options of step_bench (bench/step_bench.cpp) and
+prints the same line of JSON. --compile
 compiles the model with torch.compile.
 """
 

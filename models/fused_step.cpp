@@ -17,11 +17,7 @@ using torch::autograd::variable_list;
 
 namespace {
 
-constexpr int64_t kAlignment = 16;  // floats
-
-int64_t aligned(int64_t floats) {
-  return (floats + kAlignment - 1) / kAlignment * kAlignment;
-}
+constexpr int64_t kAlignment = ops::fused::kPadding;  // floats
 
 float* aligned(float* p) {
   return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(p) + 63) / 64 * 64);
@@ -49,7 +45,7 @@ struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
     const std::vector<bool>& trained = step->program_->shape().trained;
     int64_t floats = kAlignment;
     for (size_t i = 0; i < trained.size(); ++i)
-      if (trained[i]) floats += aligned(weights[i].numel());
+      if (trained[i]) floats += ops::fused::padded(weights[i].numel());
     const at::Tensor all = at::empty({floats}, at::kFloat);
     float* const memory = all.mutable_data_ptr<float>();
     float* next = aligned(memory);
@@ -60,7 +56,7 @@ struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
       if (!trained[i]) continue;
       const at::Tensor& weight = weights[i];
       result.back() = all.as_strided(weight.sizes(), weight.strides(), next - memory);
-      places[i] = std::exchange(next, next + aligned(weight.numel()));
+      places[i] = std::exchange(next, next + ops::fused::padded(weight.numel()));
     }
     const at::Tensor d_logits = gradients[0].contiguous();
     step->program_->backward(d_logits.const_data_ptr<float>(), places);
@@ -76,7 +72,6 @@ at::Tensor FusedStep::run(Program& program, const at::Tensor& images, at::Tensor
     memory_ = at::empty({floats}, at::kFloat);
   }
   program.use(aligned(memory_.mutable_data_ptr<float>()));
-  ++runs_;
   inputs.images = images.const_data_ptr();
   for (const at::Tensor& weight : weights) inputs.weights.push_back(weight.const_data_ptr<float>());
   at::Tensor logits = at::empty({images.size(0), network_.info.classes}, at::kFloat);
@@ -124,6 +119,7 @@ void FusedStep::draw_masks(const at::Tensor& images, const StepContext& context,
 at::Tensor FusedStep::forward(const at::Tensor& images_any, const std::vector<at::Tensor>& weights,
                               std::vector<ProgramStatistics> statistics,
                               const StepContext& context) {
+  ++runs_;
   const at::Tensor images = channels_last(images_any);
   std::vector<bool> trained;
   for (const at::Tensor& weight : weights) trained.push_back(weight.requires_grad());
@@ -136,6 +132,7 @@ at::Tensor FusedStep::forward(const at::Tensor& images_any, const std::vector<at
 
 at::Tensor FusedStep::evaluate(const at::Tensor& images_any, const std::vector<at::Tensor>& weights,
                                std::vector<ProgramStatistics> statistics) {
+  ++runs_;
   const at::Tensor images = channels_last(images_any);
   prepare(evaluation_, images, std::vector<bool>(weights.size(), false));
   ProgramInputs inputs;

@@ -33,7 +33,7 @@ class Check {
       const bool rectified = norm->activation == ops::Activation::relu;
       if (adds && norm->activation != ops::Activation::none && !norm->adds_last && !rectified)
         return false;
-      return !adds || ends_in(node.inputs[1], i);
+      return !adds || shares(node.inputs[1], i);
     }
     if (operation_at<MaxPool>(n_, i)) return deferred(input);
     if (operation_at<SqueezeExcite>(n_, i)) {
@@ -65,12 +65,15 @@ class Check {
     return i == kImages || operation_at<Norm>(n_, i) || operation_at<MaxPool>(n_, i) ||
            (by_pointwise && operation_at<SqueezeExcite>(n_, i));
   }
-  // Whether a join with this node as its second input is the last reader of a stored node. The
-  // gradient of that node then starts as the join's.
-  bool ends_in(int node, int join) const {
+  // Whether the stored `node`, the join's second input, can share the join's gradient: its other
+  // readers add to that gradient after the join's convolution has read it.
+  bool shares(int node, int join) const {
     const bool stored =
         operation_at<MaxPool>(n_, node) || (operation_at<Norm>(n_, node) && is_join(n_, node));
-    return stored && readers(node).back() == join;
+    const int convolution = n_.nodes[static_cast<size_t>(join)].inputs[0];
+    return stored && std::all_of(readers(node).begin(), readers(node).end(), [&](int reader) {
+             return reader == join || reader <= convolution;
+           });
   }
 
   const Network& n_;

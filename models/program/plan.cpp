@@ -64,7 +64,7 @@ class Planner {
     const int64_t numbers = shape_.images * p.height * p.width * ops::fused::padded(p.channels);
     if (p.step == Step::pool) return numbers;
     if (p.step == Step::linear) return 2 * numbers;  // with the activation's slopes
-    return numbers * size_of(shape_.storage) / int64_t{sizeof(float)};
+    return ops::fused::padded(numbers * size_of(shape_.storage) / int64_t{sizeof(float)});
   }
 
   // Fills in what does not depend on memory.
@@ -93,6 +93,7 @@ class Planner {
     } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
       at(input(from)).next_squeeze = i;
       for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
+      at(from).differentiates |= p.differentiates;  // its backward computes the gradients
     } else if (const auto* pool = operation_at<MaxPool>(n_, i)) {
       p.step = Step::max_pool;
       p.stored = true;
@@ -140,7 +141,8 @@ class Planner {
   }
 
   // The gradient of a norm is in use from its last reader's backward to that of the convolution
-  // before it. A join shares it with its second input.
+  // before it. A join shares it with its second input, and so on: then it is in use until the
+  // backward of the last of these convolutions.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;
@@ -156,7 +158,7 @@ class Planner {
     for (int s = p.skip; s >= 0 && at(s).differentiates; s = at(s).skip) {
       buffer.users.push_back(&at(s).gradient);
       at(s).gradient = kShared;
-      buffer.end = backward_time(input(s));
+      buffer.end = std::max(buffer.end, backward_time(input(s)));
     }
     buffers_.push_back(std::move(buffer));
   }

@@ -69,7 +69,7 @@ void Program::reserve() {
       norm_places_[static_cast<size_t>(i)] = take(kNormVectors * padded(p.channels));
     const auto include = [&](const auto& op) {
       needs.include(forward_needs(op));
-      needs.include(backward_needs(op));
+      if (p.differentiates) needs.include(backward_needs(op));
     };
     if (p.step == Step::pointwise) {
       const fused::Pointwise op = pointwise(i);
@@ -82,7 +82,7 @@ void Program::reserve() {
       fused::Depthwise op = depthwise(i);
       needs.include(forward_needs(op));
       op.block = backward_block(op);
-      needs.include(backward_needs(op));
+      if (p.differentiates) needs.include(backward_needs(op));
       packed = std::max(packed, op.kernel * op.kernel * padded(op.channels));
     } else if (p.step == Step::dense) {
       const fused::Dense op = dense(i);
@@ -95,9 +95,9 @@ void Program::reserve() {
       include(op);
       packed = std::max(packed, op.kernel * op.kernel * op.in * padded(op.out));
     } else if (p.step == Step::join) {
-      needs.include(backward_needs(join(i)));
+      if (p.differentiates) needs.include(backward_needs(join(i)));
     } else if (p.step == Step::pool) {
-      needs.include(backward_needs(pool(i)));
+      if (p.differentiates) needs.include(backward_needs(pool(i)));
     } else if (p.step == Step::linear) {
       packed = std::max(packed, fused::linear_floats(linear(i)));
     }

@@ -125,6 +125,7 @@ void Program::backward_convolution(int i) {
   if (p.step == Step::depthwise) {
     fused::Depthwise op = depthwise(i);
     op.block = backward_block(op);
+    op.streams = streams(p.norm >= 0 ? p.norm : p.source);
     pack_depthwise(op, parameter);
     op.dy = upstream(i);
     op.dx = dx;

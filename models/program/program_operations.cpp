@@ -13,8 +13,8 @@ constexpr int64_t kStreamBytes = 8 << 20;  // larger activations are written pas
 
 }  // namespace
 
-// Whether activations as large as the output of node i are written past the caches. 16 channels of
-// bfloat16 are only half a cache line.
+// Whether activations as large as the output of node i are written past the caches. Not bfloat16:
+// the kernels write 16 channels at a time, half a cache line.
 bool Program::streams(int i) const {
   const PlannedNode& p = node(i);
   return shape_.storage == fused::Storage::f32 &&

@@ -98,7 +98,7 @@ inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, cons
 #endif
 }
 
-// d_weights: kernel²×rounded_rows(in)×padded(out).
+// d_weights: kernel²×padded(in)×padded(out).
 void dense_weight_gradient(const Dense& op, int64_t begin, int64_t end, const Scratch& scratch) {
   const int64_t out = padded(op.out), height = padded(op.in);
   int64_t* const places = (int64_t*)scratch.memory;

@@ -10,7 +10,7 @@ namespace shoal::ops::fused {
 namespace {
 
 int64_t items(const Pointwise& op) {
-  return op.items();
+  return item_count(op);
 }
 int64_t items(const Depthwise& op) {
   return op.images * chunks(padded(op.channels), op.block);
@@ -29,10 +29,6 @@ int64_t items(const Join& op) {
 }
 int64_t items(const Pool& op) {
   return op.images;
-}
-
-int64_t aligned(int64_t floats) {
-  return (floats + kPadding - 1) / kPadding * kPadding;
 }
 
 // Calls loop(op, first item, last item, scratch) on each thread, after clearing its sums. `all`:
@@ -73,7 +69,7 @@ const Loops& loops(Storage storage) {
 }
 
 int64_t Workspace::per_thread() const {
-  return aligned(needs_.scratch) + aligned(2 * needs_.sums) + aligned(needs_.d_weights) + kPadding;
+  return padded(needs_.scratch) + padded(2 * needs_.sums) + padded(needs_.d_weights) + kPadding;
 }
 
 int64_t Workspace::floats() const {
@@ -82,8 +78,8 @@ int64_t Workspace::floats() const {
 
 Scratch Workspace::of(int thread) const {
   float* own = memory_ + thread * per_thread();
-  float* sums = own + aligned(needs_.scratch);
-  return {own, reinterpret_cast<double*>(sums), sums + aligned(2 * needs_.sums)};
+  float* sums = own + padded(needs_.scratch);
+  return {own, reinterpret_cast<double*>(sums), sums + padded(2 * needs_.sums)};
 }
 
 void run(const Pointwise& op, Workspace& w) {

@@ -1,5 +1,6 @@
 #pragma once
-// Runs the kernels of the fused CPU training step on all threads of OpenMP's pool.
+// Runs the kernels of the fused CPU step on Workspace::threads() threads, or on fewer if OpenMP
+// gives fewer.
 //
 // Each thread computes consecutive items and sums on its own; the threads' sums are added in thread
 // order. So results repeat bit for bit for a fixed number of threads, and differ in rounding

@@ -20,7 +20,7 @@ inline Part part_of(const Rows& rows, int64_t stride) {
 // Calls work(rows) for each tile of an item.
 template <class Work>
 inline void for_each_tile(const Pointwise& op, int64_t item, const Work& work) {
-  const int64_t group = op.group(), tiles = op.squeeze ? 1 : chunks(group, op.tile);
+  const int64_t group = group_rows(op), tiles = op.squeeze ? 1 : chunks(group, op.tile);
   const int64_t first = item / tiles * group, end = first + group;
   const int64_t begin = first + item % tiles * op.tile;
   const int64_t last = op.squeeze ? end : least(begin + op.tile, end);

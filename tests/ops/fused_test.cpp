@@ -3,6 +3,7 @@
 
 #include "ops/fused/fused.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -105,13 +106,18 @@ struct Output {
 template <class Op>
 Output output_of(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
                  int64_t items, const Needs& needs, Activations& written) {
-  Values memory(1, needs.scratch + 16), d_weights(1, needs.d_weights);
+  constexpr float kGuard = 7;
+  constexpr int64_t kGuarded = 64;
+  Values memory(1, needs.scratch + kGuarded), d_weights(1, needs.d_weights);
+  float* const guard = memory + needs.scratch;
+  std::fill_n(guard, kGuarded, kGuard);
   std::vector<double> sums(static_cast<size_t>(needs.sums));
   std::vector<float> zeros(static_cast<size_t>(needs.d_weights));
   std::copy(zeros.begin(), zeros.end(), d_weights.data());
   const Scratch scratch{memory, sums.data(), needs.d_weights ? d_weights.data() : nullptr};
   loop(op, 0, items / 2, scratch);  // in two parts, as two threads
   loop(op, items / 2, items, scratch);
+  CHECK(std::count(guard, guard + kGuarded, kGuard) == kGuarded);
   return {written.copy(), sums, d_weights.copy()};
 }
 
@@ -204,11 +210,12 @@ std::vector<Output> pointwise_outputs(const Set& set, int64_t in, int64_t out, b
   op.y = y;
   op.streams = out % 3 == 0;
   op.weights = pointwise_packed_by(loops, weights, in, out, memory);
-  std::vector<Output> outputs{output_of(loops.pointwise, op, op.items(), forward_needs(op), y)};
+  std::vector<Output> outputs{output_of(loops.pointwise, op, item_count(op), forward_needs(op), y)};
   op.weights = pointwise_packed_by(loops, back, out, in, back_memory);
   op.dy = {y, &after.norm, Activation::none, u, mask};
   op.dx = {dx, false};
-  outputs.push_back(output_of(loops.pointwise_backward, op, op.items(), backward_needs(op), dx));
+  outputs.push_back(
+      output_of(loops.pointwise_backward, op, item_count(op), backward_needs(op), dx));
   if (squeezes) outputs.push_back({wide.copy(), {}, narrow.copy()});
   return outputs;
 }

@@ -166,11 +166,11 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
     out.workers = static_cast<int>(share_of(*job.workers, here.local_world_size));
 }
 
-// Returns why the fused step cannot train; empty if it can.
+// Returns why the fused kernels cannot compute this run; empty if they can.
 std::string fused_obstacle(const ResolvedJob& job) {
-  if (job.device != "cpu") return "it is for the CPU";
-  if (job.float64) return "it does not compute in double";
-  if (job.sync_bn) return "it does not support --sync-bn";
+  if (job.device != "cpu") return "they run only on the CPU";
+  if (job.float64) return "they do not compute in double";
+  if (job.sync_bn) return "they do not support --sync-bn";
   models::ModelOptions options;
   options.name = job.model.name;
   return models::fused_obstacle(models::make_network(options));
@@ -184,7 +184,7 @@ void resolve_kernels(ResolvedJob& job) {
     job.model.kernels = obstacle.empty() ? Kernels::fused : Kernels::reference;
   if (job.model.kernels == Kernels::reference) return;
   require(obstacle.empty(),
-          "--kernels fused cannot train this run: " + obstacle + "; use --kernels reference");
+          "--kernels fused cannot compute this run: " + obstacle + "; use --kernels reference");
 }
 
 }  // namespace
