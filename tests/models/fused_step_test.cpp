@@ -15,6 +15,7 @@
 #include "models/executor.h"
 #include "models/functions.h"
 #include "models/network_builder.h"
+#include "models/program/plan.h"
 
 using namespace shoal::models;
 
@@ -364,6 +365,32 @@ TEST_CASE("a network without fused kernels says which layer lacks one") {
   CHECK_THROWS_AS(Executor(network, 0, Kernels::fused), std::invalid_argument);
   CHECK_NOTHROW(Executor(network, 0, Kernels::automatic));
   for (const std::string& name : names()) CHECK(fused_obstacle(named(name)).empty());
+}
+
+TEST_CASE("what a convolution reads in backward and what it writes do not share memory") {
+  const auto end_of = [](const PlannedNode& p, Place begin, int64_t images) {
+    return begin + images * p.height * p.width * shoal::ops::fused::padded(p.channels);
+  };
+  for (const std::string& name : names()) {
+    const Network network = named(name);
+    for (const int64_t size : {8, 32, 64, 75, 224}) {
+      const StepShape shape{4, size, size, std::vector<bool>(network.parameters.size(), true)};
+      const Plan plan = plan_step(network, shape);
+      const auto node = [&](int i) -> const PlannedNode& {
+        return plan.nodes[static_cast<size_t>(i)];
+      };
+      for (const PlannedNode& p : plan.nodes) {
+        if (p.next_norm < 0 || p.source < 0) continue;  // no convolution, or that of the images
+        const PlannedNode &read = node(p.next_norm),
+                          &written = node(p.norm < 0 ? p.source : p.norm);
+        const bool in_place = p.norm < 0 && read.skip == p.source;
+        if (read.gradient < 0 || written.gradient < 0 || in_place) continue;
+        CAPTURE(name, size, p.next_norm);
+        CHECK((end_of(read, read.gradient, 4) <= written.gradient ||
+               end_of(written, written.gradient, 4) <= read.gradient));
+      }
+    }
+  }
 }
 
 TEST_CASE("only the last forward of the fused step can be differentiated") {
