@@ -34,7 +34,7 @@
 #include "data/loader/loader.h"
 #include "data/loader/transform.h"
 #include "data/random.h"
-#include "data/sources/parallel.h"
+#include "base/parallel.h"
 
 namespace {
 

@@ -26,7 +26,7 @@ enum class Order { random, chunked };
 // images.
 enum class Views { none, flip, five, ten };
 
-// Which of the training images to use, class by class (sources/split.h). Changes the result.
+// Which of the training images to use, class by class (split.h). Changes the result.
 struct Portion {
   double fraction = 1;    // of the images of each class, rounded, but at least one image
   int64_t per_class = 0;  // at most this many images of each class; 0: no limit

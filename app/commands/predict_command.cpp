@@ -9,7 +9,7 @@
 #include "app/commands/predictions.h"
 #include "app/commands/session.h"
 #include "base/log.h"
-#include "data/folder/images.h"
+#include "data/sources/images.h"
 #include "dist/gather.h"
 
 namespace shoal::app {

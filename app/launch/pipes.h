@@ -24,7 +24,7 @@ struct PipeUse {
   bool sharded = false;   // whether the pipes of different hosts deliver different images
 };
 
-// Returns the share of this process. `source`: "pipe:PATH" (data/stream/pipes.h).
+// Returns the share of this process. `source`: "pipe:PATH" (data/sources/pipes.h).
 //
 // {0..N-1} in PATH denotes N pipes with one reader each. N must be the number of processes per host
 // or in the whole job; otherwise throws UserError. A single pipe serves one host: in training, the

@@ -6,7 +6,7 @@
 
 #include "data/errors.h"
 #include "data/file.h"
-#include "data/folder/image_files.h"
+#include "data/container/image_files.h"
 #include "data/folder/listing.h"
 #include "data/limits.h"
 

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "data/folder/image_files.h"
-#include "data/sources/parallel.h"
+#include "data/container/image_files.h"
+#include "base/parallel.h"
 
 namespace shoal::data {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/file/whole_file.h"
-#include "data/cache_file.h"
+#include "data/container/cache_file.h"
 #include "data/folder/listing.h"
 
 namespace shoal::data {

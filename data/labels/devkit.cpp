@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "data/file.h"
-#include "data/tar/inflate.h"
+#include "data/container/inflate.h"
 #include "data/tar/tar_reader.h"
 
 namespace shoal::data {

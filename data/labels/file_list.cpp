@@ -6,7 +6,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "data/folder/image_files.h"
+#include "data/container/image_files.h"
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
 #include "data/labels/labels.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/tar/inflate.h"
+#include "data/container/inflate.h"
 
 namespace shoal::data {
 namespace {

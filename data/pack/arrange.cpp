@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/file/whole_file.h"
 #include "data/errors.h"
-#include "data/sources/parallel.h"
+#include "base/parallel.h"
 #include "data/tar/tar_reader.h"
 
 namespace shoal::data {

@@ -23,8 +23,8 @@
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"
 #include "data/pack/reader.h"
-#include "data/sources/parallel.h"
-#include "data/sources/split.h"
+#include "base/parallel.h"
+#include "data/split.h"
 
 namespace shoal::data {
 namespace {

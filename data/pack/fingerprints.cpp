@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "data/errors.h"
 #include "data/image/image_reader.h"
-#include "data/sources/parallel.h"
+#include "base/parallel.h"
 
 namespace shoal::data {
 namespace {

@@ -5,7 +5,7 @@
 //   images, each followed by its packed seek index (jpeg/index_codec.h), in the dataset's order
 //   PackEntry for each image
 //   text: the names of the classes, the names of the images from their class folder on (split_key()
-//     in sources/split.h; older files have whole paths), and a hash of the request, by which a
+//     in split.h; older files have whole paths), and a hash of the request, by which a
 //     later call of the writer recognizes its own work; each as a 32-bit length and UTF-8
 //
 // Readers keep everything after the images in memory. Numbers are little-endian. The writer uses

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "data/errors.h"
 #include "data/jpeg/index_codec.h"
-#include "data/sources/parallel.h"
+#include "base/parallel.h"
 
 namespace shoal::data {
 namespace {

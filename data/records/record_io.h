@@ -20,7 +20,7 @@
 
 #include "data/dataset.h"
 #include "data/file.h"
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 namespace shoal::data {
 

@@ -10,7 +10,7 @@
 
 #include "data/byte_source.h"
 #include "data/file.h"
-#include "data/labels/label_text.h"
+#include "data/container/label_text.h"
 
 namespace shoal::data {
 

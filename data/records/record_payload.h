@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "data/labels/label_text.h"
+#include "data/container/label_text.h"
 
 namespace shoal::data {
 

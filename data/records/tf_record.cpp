@@ -16,9 +16,9 @@
 #include "data/records/tensor_image.h"
 #include "data/records/tf_example.h"
 #include "data/records/tf_record_reader.h"
-#include "data/sources/catalogue.h"
-#include "data/sources/scan_files.h"
-#include "data/tar/inflate.h"
+#include "data/container/catalogue.h"
+#include "data/container/scan_files.h"
+#include "data/container/inflate.h"
 
 namespace shoal::data {
 namespace {

@@ -5,7 +5,7 @@
 #include "data/records/tf_record.h"
 #include "data/records/tf_record_reader.h"
 #include "data/tar/tar_reader.h"
-#include "data/tar/tar_source.h"
+#include "data/sources/tar_source.h"
 #include "data/tar/tar_stream.h"
 #include "data/tar/tar_walker.h"
 

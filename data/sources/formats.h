@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 namespace shoal::data {
 

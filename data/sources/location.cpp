@@ -15,9 +15,9 @@
 #include "data/pack/shards.h"
 #include "data/records/tf_record.h"
 #include "data/sources/open.h"
-#include "data/sources/scan_files.h"
+#include "data/container/scan_files.h"
 #include "data/sources/synthetic.h"
-#include "data/stream/pipes.h"
+#include "data/sources/pipes.h"
 
 namespace shoal::data {
 namespace {

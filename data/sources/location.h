@@ -31,7 +31,7 @@ std::string split_places(const std::string& split);
 std::shared_ptr<const Dataset> open_dataset(const Location& location,
                                             const OpenOptions& options = {});
 
-// Opens the pipes "pipe:PATH" (stream/pipes.h). Throws std::invalid_argument for any other kind,
+// Opens the pipes "pipe:PATH" (sources/pipes.h). Throws std::invalid_argument for any other kind,
 // and if options.classes is empty.
 std::shared_ptr<const Stream> open_stream(const std::string& text, const OpenOptions& options);
 

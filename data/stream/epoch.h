@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 namespace shoal::data {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "data/stream/pipe_source.h"
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 namespace shoal::data {
 

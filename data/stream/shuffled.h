@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/random.h"
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 namespace shoal::data {
 

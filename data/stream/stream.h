@@ -1,5 +1,5 @@
 #pragma once
-// A source whose images can only be read one after the other: pipes (stream/pipes.h), or files that
+// A source whose images can only be read one after the other: pipes (sources/pipes.h), or files that
 // are read from front to back (stream/whole_files.h).
 
 #include <memory>

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "data/folder/image_files.h"
+#include "data/container/image_files.h"
 #include "data/limits.h"
 #include "data/tar/tar_walker.h"
 #include "data/tar/webdataset.h"

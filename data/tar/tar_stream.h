@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "data/byte_source.h"
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 namespace shoal::data {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "data/folder/image_files.h"
-#include "data/labels/label_text.h"
+#include "data/container/image_files.h"
+#include "data/container/label_text.h"
 
 namespace shoal::data {
 namespace {

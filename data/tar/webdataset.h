@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "data/labels/label_text.h"
-#include "data/sources/scan.h"
+#include "data/container/label_text.h"
+#include "data/container/scan.h"
 #include "data/tar/tar_reader.h"
 
 namespace shoal::data {

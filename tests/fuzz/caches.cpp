@@ -6,9 +6,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "data/cache_file.h"
+#include "data/container/cache_file.h"
 #include "data/folder/listing.h"
-#include "data/sources/scan.h"
+#include "data/container/scan.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/support/temporary_directory.h"
 

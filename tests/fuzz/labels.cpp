@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/labels/label_text.h"
+#include "data/container/label_text.h"
 #include "data/labels/mat_file.h"
 
 using namespace shoal::data;

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 using namespace shoal::data;
 

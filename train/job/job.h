@@ -50,7 +50,7 @@ struct RunOptions {
   std::string classes_file;   // class names, one per line, in label order
   // Size of each process's shuffle buffer, in encoded images, for streams and for forward_reads.
   int64_t shuffle_buffer = 1024;
-  // Fraction of the training images held out for validation, chosen by path (data/sources/split.h).
+  // Fraction of the training images held out for validation, chosen by path (data/split.h).
   // 0: validation images are given separately.
   double val_split = 0;
   data::Portion portion;         // of the training images; one of its fields at most is set

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "data/sources/cached_dataset.h"
 #include "data/sources/relabeled.h"
-#include "data/sources/split.h"
+#include "data/split.h"
 
 namespace shoal::app {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "data/folder/images.h"
+#include "data/sources/images.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

@@ -3,7 +3,7 @@
 
 #include "data/sources/cached_dataset.h"
 #include "data/sources/relabeled.h"
-#include "data/sources/split.h"
+#include "data/split.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;

@@ -1,4 +1,4 @@
-#include "data/sources/split.h"
+#include "data/split.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -11,7 +11,7 @@
 
 #include "data/data_options.h"
 #include "data/dataset.h"
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 #include "tests/data/support.h"
 
 namespace shoal::data {

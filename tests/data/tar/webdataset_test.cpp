@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "data/folder/patterns.h"
-#include "data/labels/label_text.h"
+#include "data/container/label_text.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

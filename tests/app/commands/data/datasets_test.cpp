@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "data/dataset.h"
 #include "data/loader/loader.h"
-#include "data/sources/split.h"
+#include "data/split.h"
 #include "tests/support/program.h"
 #include "tests/support/spawn_ranks.h"
 

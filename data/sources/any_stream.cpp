@@ -1,9 +1,9 @@
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 #include <stdexcept>
 
 #include "data/sources/formats.h"
-#include "data/tar/inflate.h"
+#include "data/container/inflate.h"
 
 namespace shoal::data {
 namespace {

@@ -1,14 +1,14 @@
-#include "data/tar/tar_source.h"
+#include "data/sources/tar_source.h"
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "data/folder/image_files.h"
-#include "data/labels/folder_names.h"
-#include "data/sources/catalogue.h"
-#include "data/sources/parallel.h"
-#include "data/sources/scan_files.h"
+#include "data/container/image_files.h"
+#include "data/sources/folder_names.h"
+#include "data/container/catalogue.h"
+#include "base/parallel.h"
+#include "data/container/scan_files.h"
 #include "data/tar/tar_reader.h"
 #include "data/tar/tar_walker.h"
 #include "data/tar/webdataset.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace shoal::data {
+namespace shoal {
 
 // Calls work(i) for i = 0 … count-1, in any order, on at most `threads` threads, including the
 // calling one. Re-throws the first exception after all threads have stopped.
@@ -38,4 +38,4 @@ void for_each_index(size_t count, int threads, const Work& work) {
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace shoal::data
+}  // namespace shoal

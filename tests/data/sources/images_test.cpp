@@ -1,4 +1,4 @@
-#include "data/folder/images.h"
+#include "data/sources/images.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

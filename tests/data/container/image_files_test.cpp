@@ -1,4 +1,4 @@
-#include "data/folder/image_files.h"
+#include "data/container/image_files.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "data/tar/tar_source.h"
+#include "data/sources/tar_source.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include "data/loader/loader.h"
 #include "data/pack/reader.h"
 #include "data/pack/writer.h"
-#include "data/sources/open_files.h"
+#include "data/container/open_files.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

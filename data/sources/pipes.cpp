@@ -1,4 +1,4 @@
-#include "data/stream/pipes.h"
+#include "data/sources/pipes.h"
 
 #include <atomic>
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/sources/scan.h"
+#include "data/container/scan.h"
 
 namespace shoal::data {
 

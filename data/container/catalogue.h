@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/sources/open_files.h"
-#include "data/sources/scan.h"
+#include "data/container/open_files.h"
+#include "data/container/scan.h"
 
 namespace shoal::data {
 

@@ -1,11 +1,11 @@
-#include "data/sources/scan_files.h"
+#include "data/container/scan_files.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
 #include <stdexcept>
 
-#include "data/sources/parallel.h"
+#include "base/parallel.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/folder/images.h"
+#include "data/sources/images.h"
 
 #include <algorithm>
 #include <climits>
@@ -8,7 +8,7 @@
 
 #include "data/errors.h"
 #include "data/file.h"
-#include "data/folder/image_files.h"
+#include "data/container/image_files.h"
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
 #include "data/pack/reader.h"

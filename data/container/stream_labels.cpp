@@ -1,4 +1,4 @@
-#include "data/stream/labels.h"
+#include "data/container/stream_labels.h"
 
 #include <stdexcept>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "data/tar/inflate.h"
+#include "data/container/inflate.h"
 
 #include <sys/mman.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-#include "data/sources/open_files.h"
+#include "data/container/open_files.h"
 
 #include <sys/resource.h>
 

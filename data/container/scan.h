@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/folder/image_files.h"
-#include "data/sources/open_files.h"
+#include "data/container/image_files.h"
+#include "data/container/open_files.h"
 
 namespace shoal::data {
 

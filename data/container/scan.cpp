@@ -1,4 +1,4 @@
-#include "data/sources/scan.h"
+#include "data/container/scan.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/file/whole_file.h"
-#include "data/cache_file.h"
+#include "data/container/cache_file.h"
 
 namespace shoal::data {
 namespace {

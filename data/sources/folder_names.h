@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/sources/catalogue.h"
+#include "data/container/catalogue.h"
 
 namespace shoal::data {
 
 // Returns a catalogue of all images, sorted by class, folder and name like list_folder(). The rules
-// for classes are those of tar/tar_source.h. Images without folders get their classes from
+// for classes are those of sources/tar_source.h. Images without folders get their classes from
 // options.labels. Throws std::invalid_argument.
 Catalogue catalogue_by_folder(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                               const OpenOptions& options);

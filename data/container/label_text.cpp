@@ -1,4 +1,4 @@
-#include "data/labels/label_text.h"
+#include "data/container/label_text.h"
 
 #include <algorithm>
 #include <charconv>

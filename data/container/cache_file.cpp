@@ -1,4 +1,4 @@
-#include "data/cache_file.h"
+#include "data/container/cache_file.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "data/stream/record_stream.h"
+#include "data/container/record_stream.h"
 
 #include <catch2/catch.hpp>
 

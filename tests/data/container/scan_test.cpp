@@ -1,4 +1,4 @@
-#include "data/sources/scan.h"
+#include "data/container/scan.h"
 
 #include <catch2/catch.hpp>
 

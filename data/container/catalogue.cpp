@@ -1,4 +1,4 @@
-#include "data/sources/catalogue.h"
+#include "data/container/catalogue.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "data/labels/folder_names.h"
+#include "data/sources/folder_names.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "data/labels/labels.h"
-#include "data/sources/scan_files.h"
+#include "data/container/scan_files.h"
 
 namespace shoal::data {
 namespace {

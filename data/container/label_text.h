@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/sources/scan.h"
+#include "data/container/scan.h"
 
 namespace shoal::data {
 

@@ -15,7 +15,7 @@
 
 #include "data/byte_source.h"
 #include "data/records/tf_example.h"
-#include "data/stream/labels.h"
+#include "data/container/stream_labels.h"
 
 namespace shoal::data {
 

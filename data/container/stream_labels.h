@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/labels/label_text.h"
+#include "data/container/label_text.h"
 
 namespace shoal::data {
 
