@@ -11,10 +11,13 @@
 
 #include "data/byte_source.h"
 #include "data/data_options.h"
-#include "data/jpeg/seek_index.h"
 #include "data/source.h"
 
 namespace shoal::data {
+
+namespace jpeg {
+struct SeekPoint;
+}
 
 // Where an encoded image begins.
 struct FilePlace {
@@ -36,7 +39,7 @@ class Dataset : public Source {
   virtual void will_read(int64_t first, int64_t count) const = 0;
   // Reads the seek index (jpeg/seek_index.h) that is stored with the image; call after read().
   // Returns false if there is none.
-  virtual bool seek_index(int64_t sample, jpeg::SeekIndex& index) const = 0;
+  virtual bool seek_index(int64_t sample, std::vector<jpeg::SeekPoint>& index) const = 0;
   // Whether the dataset stores seek indexes, so that training need not build any.
   virtual bool keeps_indexes() const = 0;
   // Size of the encoded image in bytes if it is known without reading it, else -1.
@@ -52,7 +55,9 @@ class Dataset : public Source {
 class BasicDataset : public Dataset {
  public:
   void will_read(int64_t /*first*/, int64_t /*count*/) const override {}
-  bool seek_index(int64_t /*sample*/, jpeg::SeekIndex& /*index*/) const override { return false; }
+  bool seek_index(int64_t /*sample*/, std::vector<jpeg::SeekPoint>& /*index*/) const override {
+    return false;
+  }
   bool keeps_indexes() const override { return false; }
   int64_t encoded_bytes(int64_t /*sample*/) const override { return -1; }
   std::optional<FilePlace> file_place(int64_t /*sample*/) const override { return std::nullopt; }
@@ -72,7 +77,7 @@ class ForwardingDataset : public Dataset {
     inner_->read(inner_sample(sample), bytes);
   }
   void will_read(int64_t first, int64_t count) const override;
-  bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override {
+  bool seek_index(int64_t sample, std::vector<jpeg::SeekPoint>& index) const override {
     return inner_->seek_index(inner_sample(sample), index);
   }
   bool keeps_indexes() const override { return inner_->keeps_indexes(); }

@@ -10,10 +10,10 @@
 #include "base/counted.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "data/sources/images.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
+#include "data/sources/images.h"
 #include "data/sources/location.h"
 
 namespace shoal::app {

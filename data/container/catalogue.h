@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dataset.h"
 #include "data/container/open_files.h"
 #include "data/container/scan.h"
+#include "data/dataset.h"
 
 namespace shoal::data {
 

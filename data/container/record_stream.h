@@ -1,21 +1,9 @@
 #pragma once
-// Streams of labeled images, read from bytes that can be read only once. Formats:
-//
-//   tar        WebDataset samples (tar/webdataset.h); images in class folders, or in class tars
-//              inside a tar; images whose names begin with their class (n01440764_10026.JPEG).
-//              Several tars may follow one another, like the objects in a SageMaker pipe.
-//   TFRecord   tf.Examples (records/tf_record.h)
-//   RecordIO   MXNet's image records; images and labels wrapped by SageMaker
-//              (records/record_io.h)
+// A stream of labeled images, read from bytes that can be read only once.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
-
-#include "data/byte_source.h"
-#include "data/records/tf_example.h"
-#include "data/container/stream_labels.h"
 
 namespace shoal::data {
 
@@ -35,10 +23,5 @@ class RecordStream {
   // label. Throws what the source throws.
   virtual bool next(StreamImage& image) = 0;
 };
-
-// Recognizes the format by the first bytes. A source without bytes is a stream without images. The
-// arguments must outlive the stream.
-std::unique_ptr<RecordStream> open_stream(ByteSource& source, const StreamLabels& labels,
-                                          const ExampleKeys& keys);
 
 }  // namespace shoal::data

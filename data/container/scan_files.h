@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
 #include "data/container/scan.h"
+#include "data/dataset.h"
 
 namespace shoal::data {
 

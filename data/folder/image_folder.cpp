@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "data/container/image_files.h"
 #include "data/errors.h"
 #include "data/file.h"
-#include "data/container/image_files.h"
 #include "data/folder/listing.h"
 #include "data/limits.h"
 

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "data/container/image_files.h"
 #include "base/parallel.h"
+#include "data/container/image_files.h"
 
 namespace shoal::data {
 namespace {

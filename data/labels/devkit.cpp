@@ -5,8 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "data/file.h"
 #include "data/container/inflate.h"
+#include "data/file.h"
 #include "data/tar/tar_reader.h"
 
 namespace shoal::data {

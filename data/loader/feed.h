@@ -12,6 +12,7 @@
 
 #include "data/data_options.h"
 #include "data/dataset.h"
+#include "data/jpeg/seek_index.h"
 #include "data/loader/balance.h"
 #include "data/order.h"
 #include "data/stream/epoch.h"

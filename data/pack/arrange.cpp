@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/file/whole_file.h"
-#include "data/errors.h"
 #include "base/parallel.h"
+#include "data/errors.h"
 #include "data/tar/tar_reader.h"
 
 namespace shoal::data {

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"
 #include "data/pack/reader.h"
-#include "base/parallel.h"
 #include "data/split.h"
 
 namespace shoal::data {

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "data/errors.h"
 #include "data/image/image_reader.h"
-#include "base/parallel.h"
 
 namespace shoal::data {
 namespace {

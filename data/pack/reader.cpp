@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "data/errors.h"
 #include "data/jpeg/index_codec.h"
-#include "base/parallel.h"
 
 namespace shoal::data {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "data/dataset.h"
 #include "data/file.h"
+#include "data/jpeg/seek_index.h"
 #include "data/pack/format.h"
 
 namespace shoal::data {

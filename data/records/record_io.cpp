@@ -7,14 +7,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/errors.h"
+#include "data/container/catalogue.h"
 #include "data/container/label_text.h"
+#include "data/container/scan_files.h"
+#include "data/errors.h"
 #include "data/limits.h"
 #include "data/records/record_list.h"
 #include "data/records/record_parts.h"
 #include "data/records/record_payload.h"
-#include "data/container/catalogue.h"
-#include "data/container/scan_files.h"
 
 namespace shoal::data {
 namespace {

@@ -18,9 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "data/container/record_stream.h"
+#include "data/container/stream_labels.h"
 #include "data/dataset.h"
 #include "data/file.h"
-#include "data/container/record_stream.h"
 
 namespace shoal::data {
 
@@ -33,9 +34,7 @@ bool is_record_io(const File& file);
 std::shared_ptr<const Dataset> open_record_io(const std::vector<std::string>& paths,
                                               const OpenOptions& options);
 
-// Reads the images of records from front to back. `source` and `labels` must outlive the stream.
-// The last argument is unused; all formats have the same signature (sources/formats.h).
-std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source, const StreamLabels& labels,
-                                                    const ExampleKeys&);
+// Reads the images of records from front to back. The arguments must outlive the stream.
+std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source, const StreamLabels& labels);
 
 }  // namespace shoal::data

@@ -85,8 +85,8 @@ class RecordIoStream : public RecordStream {
 
 }  // namespace
 
-std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source, const StreamLabels& labels,
-                                                    const ExampleKeys&) {
+std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source,
+                                                    const StreamLabels& labels) {
   return std::make_unique<RecordIoStream>(source, labels);
 }
 

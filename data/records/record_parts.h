@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "data/byte_source.h"
-#include "data/file.h"
 #include "data/container/label_text.h"
+#include "data/file.h"
 
 namespace shoal::data {
 

@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "data/container/record_stream.h"
+#include "data/container/stream_labels.h"
 #include "data/dataset.h"
 #include "data/file.h"
-#include "data/container/record_stream.h"
+#include "data/records/tf_example.h"
 
 namespace shoal::data {
 

@@ -1,9 +1,9 @@
-#include "data/container/record_stream.h"
+#include "data/sources/any_stream.h"
 
 #include <stdexcept>
 
-#include "data/sources/formats.h"
 #include "data/container/inflate.h"
+#include "data/sources/formats.h"
 
 namespace shoal::data {
 namespace {
@@ -45,8 +45,8 @@ class AnyStream : public RecordStream {
 
 }  // namespace
 
-std::unique_ptr<RecordStream> open_stream(ByteSource& source, const StreamLabels& labels,
-                                          const ExampleKeys& keys) {
+std::unique_ptr<RecordStream> open_record_stream(ByteSource& source, const StreamLabels& labels,
+                                                 const ExampleKeys& keys) {
   return std::make_unique<AnyStream>(source, labels, keys);
 }
 

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "data/labels/labels.h"
 #include "data/container/scan_files.h"
+#include "data/labels/labels.h"
 
 namespace shoal::data {
 namespace {

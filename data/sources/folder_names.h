@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "data/dataset.h"
 #include "data/container/catalogue.h"
+#include "data/dataset.h"
 
 namespace shoal::data {
 

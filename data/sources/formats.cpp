@@ -4,8 +4,8 @@
 #include "data/records/record_parts.h"
 #include "data/records/tf_record.h"
 #include "data/records/tf_record_reader.h"
-#include "data/tar/tar_reader.h"
 #include "data/sources/tar_source.h"
+#include "data/tar/tar_reader.h"
 #include "data/tar/tar_stream.h"
 #include "data/tar/tar_walker.h"
 
@@ -13,8 +13,14 @@ namespace shoal::data {
 namespace {
 
 constexpr RecordFormat kFormats[] = {
-    {"a tar", is_tar, open_tars, begins_tar, open_tar_stream},
-    {"RecordIO", is_record_io, open_record_io, begins_record_io, open_record_io_stream},
+    {"a tar", is_tar, open_tars, begins_tar,
+     [](ByteSource& source, const StreamLabels& labels, const ExampleKeys&) {
+       return open_tar_stream(source, labels);
+     }},
+    {"RecordIO", is_record_io, open_record_io, begins_record_io,
+     [](ByteSource& source, const StreamLabels& labels, const ExampleKeys&) {
+       return open_record_io_stream(source, labels);
+     }},
     {"TFRecord", is_tf_record, open_tf_records, begins_tf_record, open_tf_record_stream},
 };
 

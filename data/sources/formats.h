@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dataset.h"
 #include "data/container/record_stream.h"
+#include "data/container/stream_labels.h"
+#include "data/dataset.h"
+#include "data/records/tf_example.h"
 
 namespace shoal::data {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "data/container/image_files.h"
 #include "data/errors.h"
 #include "data/file.h"
-#include "data/container/image_files.h"
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
 #include "data/pack/reader.h"

@@ -9,15 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "data/container/scan_files.h"
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/records/tf_record.h"
 #include "data/sources/open.h"
-#include "data/container/scan_files.h"
-#include "data/sources/synthetic.h"
 #include "data/sources/pipes.h"
+#include "data/sources/synthetic.h"
 
 namespace shoal::data {
 namespace {

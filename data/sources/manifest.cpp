@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "data/container/image_files.h"
-#include "data/labels/file_list.h"
-#include "data/container/label_text.h"
 #include "data/container/catalogue.h"
+#include "data/container/image_files.h"
+#include "data/container/label_text.h"
 #include "data/container/scan_files.h"
+#include "data/labels/file_list.h"
 
 namespace shoal::data {
 namespace {

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "base/text.h"
-#include "data/file.h"
 #include "data/container/image_files.h"
+#include "data/container/inflate.h"
+#include "data/file.h"
 #include "data/folder/patterns.h"
 #include "data/image/formats.h"
 #include "data/labels/file_list.h"
 #include "data/sources/formats.h"
 #include "data/sources/manifest.h"
-#include "data/container/inflate.h"
 
 namespace shoal::data {
 namespace {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "data/sources/any_stream.h"
 #include "data/stream/pipe_source.h"
 #include "data/stream/relay.h"
 #include "data/stream/shuffled.h"
@@ -18,7 +19,7 @@ class PipedStream : public RecordStream {
   PipedStream(const std::string& path, std::shared_ptr<Interrupt> interrupt,
               const PipePatience& patience, const StreamLabels& labels, const ExampleKeys& keys)
       : source_(path, std::move(interrupt), patience),
-        stream_(open_stream(source_, labels, keys)) {}
+        stream_(open_record_stream(source_, labels, keys)) {}
   bool next(StreamImage& image) override { return stream_->next(image); }
 
  private:

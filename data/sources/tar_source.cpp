@@ -4,11 +4,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/container/image_files.h"
-#include "data/sources/folder_names.h"
-#include "data/container/catalogue.h"
 #include "base/parallel.h"
+#include "data/container/catalogue.h"
+#include "data/container/image_files.h"
 #include "data/container/scan_files.h"
+#include "data/sources/folder_names.h"
+#include "data/tar/sample.h"
 #include "data/tar/tar_reader.h"
 #include "data/tar/tar_walker.h"
 #include "data/tar/webdataset.h"

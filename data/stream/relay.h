@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "data/stream/pipe_source.h"
 #include "data/container/record_stream.h"
+#include "data/stream/pipe_source.h"
 
 namespace shoal::data {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "data/random.h"
 #include "data/container/record_stream.h"
+#include "data/random.h"
 
 namespace shoal::data {
 

@@ -6,12 +6,11 @@
 
 #include "data/byte_source.h"
 #include "data/container/record_stream.h"
+#include "data/container/stream_labels.h"
 
 namespace shoal::data {
 
-// `source` and `labels` must outlive the stream. The last argument is unused; all formats have the
-// same signature (sources/formats.h).
-std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels,
-                                              const ExampleKeys&);
+// The arguments must outlive the stream.
+std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels);
 
 }  // namespace shoal::data

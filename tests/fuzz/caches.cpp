@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "data/container/cache_file.h"
-#include "data/folder/listing.h"
 #include "data/container/scan.h"
+#include "data/folder/listing.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/support/temporary_directory.h"
 

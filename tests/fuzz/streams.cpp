@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "data/container/record_stream.h"
+#include "data/sources/any_stream.h"
 
 using namespace shoal::data;
 
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const StreamLabels labels({"cat", "dog", "n01", "n02", "n04"});
   static const ExampleKeys keys;
   FuzzedSource source(data, size);
-  const auto stream = open_stream(source, labels, keys);
+  const auto stream = open_record_stream(source, labels, keys);
   try {
     for (StreamImage image; stream->next(image);)
       if (image.bytes.size() > size || image.label < 0 || image.label > 4) __builtin_trap();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data/tar/sample.h"
 #include "data/tar/tar_reader.h"
 #include "data/tar/webdataset.h"
 

@@ -1,4 +1,4 @@
-#include "data/container/record_stream.h"
+#include "data/sources/any_stream.h"
 
 #include <catch2/catch.hpp>
 
@@ -31,6 +31,31 @@ TEST_CASE("images of a tar get their classes from folders, labels beside them, o
                                     {".hidden.jpg", "six"}});
   CHECK(streamed(tar, kClasses) == Texts{"1 1.jpg one", "0 2.jpg two", "2 000.jpg three",
                                          "2 001.jpg four", "2 fox_17.JPEG five"});
+}
+
+TEST_CASE("a shard has the same samples as a file and as a stream") {
+  const std::string large((size_t{1} << 20) + 1, ' ');
+  const std::string tar = make_tar({{"1.json", large},  // too large, but not the label
+                                    {"1.gif", "GIF87a: a mask"},
+                                    {"1.jpg", "one"},
+                                    {"1.cls", "2"},
+                                    {"1.cls", "0"},
+                                    {"2.txt", "1"},
+                                    {"2.png", "two"},
+                                    {"2.bmp", "BM: a mask"},
+                                    {"2.json", "0"}});
+  const Texts expected = {"2 1.jpg one", "0 2.png two"};
+  CHECK(streamed(tar, kClasses) == expected);
+  TempFolder t;
+  t.write("a.tar", tar);
+  OpenOptions options;
+  options.classes = kClasses;
+  CHECK(described(*open_dataset(t / "a.tar", options)) ==
+        Texts{"2 fox 1.jpg one", "0 cat 2.png two"});
+  const std::string refused = make_tar({{"1.jpg", "one"}, {"1.cls", large}});
+  CHECK_THAT(error_of_stream(refused, kClasses), Contains("1.cls is too large for a label"));
+  t.write("b.tar", refused);
+  CHECK_THAT(message_of(t / "b.tar", options), Contains("1.cls is too large for a label"));
 }
 
 TEST_CASE("other files in a tar are skipped, damaged images are not") {

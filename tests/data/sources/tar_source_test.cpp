@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "data/container/open_files.h"
 #include "data/loader/loader.h"
 #include "data/pack/reader.h"
 #include "data/pack/writer.h"
-#include "data/container/open_files.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

@@ -95,7 +95,7 @@ std::vector<std::string> streamed(const std::string& bytes, const std::vector<st
   TextSource source(bytes);
   const StreamLabels labels(classes);
   const ExampleKeys keys = parse_example_keys(tfrecord_keys);
-  return described(*open_stream(source, labels, keys));
+  return described(*open_record_stream(source, labels, keys));
 }
 
 std::string error_of_stream(const std::string& bytes, const std::vector<std::string>& classes,

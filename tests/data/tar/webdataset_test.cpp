@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "data/folder/patterns.h"
 #include "data/container/label_text.h"
+#include "data/folder/patterns.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

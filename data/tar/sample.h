@@ -1,0 +1,62 @@
+#pragma once
+// A sample of a WebDataset shard: consecutive files of a tar with the same key, such as 0001.jpg
+// and 0001.cls. Source: the WebDataset project's description of its format.
+//
+// The key is the name up to the first dot of the last path component. The image is .jpg, .jpeg,
+// .png or .webp. The label is .cls, else .json (container/label_text.h), else .txt; of several
+// files with the same extension, the first one. Other files of a sample are ignored.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "data/container/label_text.h"
+
+namespace shoal::data {
+
+std::string_view sample_key(std::string_view name);
+bool is_image_name(std::string_view name);
+bool is_label_name(std::string_view name);
+constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
+
+// Puts together one sample after the other. All functions throw std::invalid_argument that names
+// the source and the file.
+class Sample {
+ public:
+  // `source`: name of the file or stream, for messages; must outlive the sample.
+  explicit Sample(const std::string& source) : source_(source) {}
+
+  bool includes(std::string_view name) const { return sample_key(name) == key_; }
+  // Forgets the previous sample and begins the one that includes the file `name`.
+  void begin(std::string_view name);
+  // Afterwards includes() is false for every file.
+  void end() { key_.clear(); }
+
+  // Adds an image. Returns false if the sample already has an image and this file is other data:
+  // its name is not is_image_name(). Throws if the sample has two images.
+  bool add_image(std::string_view name);
+  // Adds a label file of `bytes` bytes. Calls `read` for its content if it is the best label so
+  // far and not too large. Throws if `read` returns fewer bytes.
+  void add_label(std::string_view name, uint64_t bytes, const std::function<std::string()>& read);
+
+  bool has_image() const { return !image_.empty(); }
+  const std::string& image() const { return image_; }            // its name
+  const std::string& label_name() const { return label_name_; }  // empty: no label
+  // Returns the label; nothing if there is none. Throws if it is too large, or neither a number nor
+  // a name.
+  std::optional<LabelText> label() const;
+  // Call for a sample without an image. Throws if it has a .cls, whose image is missing. A .txt or
+  // .json may be a description of the dataset.
+  void check_label_without_image() const;
+
+ private:
+  [[noreturn]] void refuse(std::string_view name, const std::string& what) const;
+
+  const std::string& source_;
+  std::string key_, image_, label_name_, label_;
+  bool label_too_large_ = false;
+};
+
+}  // namespace shoal::data
