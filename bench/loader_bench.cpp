@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "data/dataset.h"
 #include "data/folder/image_folder.h"
 #include "data/image/crop.h"
@@ -34,7 +35,6 @@
 #include "data/loader/loader.h"
 #include "data/loader/transform.h"
 #include "data/random.h"
-#include "base/parallel.h"
 
 namespace {
 

@@ -20,6 +20,6 @@ namespace shoal::data {
 // Recognizes the format by the first bytes. A source without bytes is a stream without images. The
 // arguments must outlive the stream.
 std::unique_ptr<RecordStream> open_record_stream(ByteSource& source, const StreamLabels& labels,
-                                          const ExampleKeys& keys);
+                                                 const ExampleKeys& keys);
 
 }  // namespace shoal::data

@@ -26,8 +26,8 @@ std::string extension(std::string_view name) {
 
 // Returns the index in kLabelExtensions, or their number for another file.
 size_t label_rank(std::string_view name) {
-  const auto found = std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions),
-                               extension(name));
+  const auto found =
+      std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions), extension(name));
   return static_cast<size_t>(found - std::begin(kLabelExtensions));
 }
 
@@ -53,11 +53,9 @@ void Sample::begin(std::string_view name) {
   label_too_large_ = false;
 }
 
-bool Sample::add_image(std::string_view name) {
-  if (has_image() && !is_image_name(name)) return false;
-  if (has_image() && is_image_name(image_)) refuse(name, "is the second image of its sample");
+void Sample::add_image(std::string_view name) {
+  if (has_image()) refuse(name, "is the second image of its sample");
   image_ = name;
-  return true;
 }
 
 void Sample::add_label(std::string_view name, uint64_t bytes,

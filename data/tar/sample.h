@@ -16,13 +16,14 @@
 
 namespace shoal::data {
 
+// `name` is the name of a member of a tar, with its folders.
 std::string_view sample_key(std::string_view name);
-bool is_image_name(std::string_view name);
-bool is_label_name(std::string_view name);
+bool is_image_name(std::string_view name);               // whether it can be the image of a sample
+bool is_label_name(std::string_view name);               // whether it can be the label of a sample
 constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
 
-// Puts together one sample after the other. All functions throw std::invalid_argument that names
-// the source and the file.
+// Puts together one sample after the other. Not thread-safe. The functions that throw throw
+// std::invalid_argument that names the source and the file.
 class Sample {
  public:
   // `source`: name of the file or stream, for messages; must outlive the sample.
@@ -34,9 +35,8 @@ class Sample {
   // Afterwards includes() is false for every file.
   void end() { key_.clear(); }
 
-  // Adds an image. Returns false if the sample already has an image and this file is other data:
-  // its name is not is_image_name(). Throws if the sample has two images.
-  bool add_image(std::string_view name);
+  // Adds an image. Throws if the sample has another one. `name`: must be is_image_name().
+  void add_image(std::string_view name);
   // Adds a label file of `bytes` bytes. Calls `read` for its content if it is the best label so
   // far and not too large. Throws if `read` returns fewer bytes.
   void add_label(std::string_view name, uint64_t bytes, const std::function<std::string()>& read);

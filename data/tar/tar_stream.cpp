@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -16,7 +17,11 @@
 namespace shoal::data {
 namespace {
 
-// A sample is complete when a file with another key follows (sample.h).
+// Most images of one sample that are held until its label is read.
+constexpr size_t kMaxHeld = 16;
+
+// A sample is complete when a file with another key follows (sample.h). Without a label, its images
+// are not a sample of a shard but files of a class folder, such as photo.1.jpg and photo.2.jpg.
 class TarStream : public RecordStream {
  public:
   // `folder`: prefix for the names of members when looking for their classes; used for tars inside
@@ -30,14 +35,22 @@ class TarStream : public RecordStream {
 
   bool next(StreamImage& image) override {
     for (;;) {
+      if (!ready_.empty()) {
+        image = std::move(ready_.front());
+        ready_.pop_front();
+        return true;
+      }
       if (inner_ && inner_->stream->next(image)) return true;
       inner_.reset();
-      if (!std::exchange(unread_, false) && !advance()) return finish_sample(image, "");
-      if (!sample_.includes(entry_.name)) {
-        unread_ = finish_sample(image, entry_.name);
-        if (unread_) return true;
+      if (std::exchange(unread_, false)) {
+        read_member();
+      } else if (advance()) {
+        if (!sample_.includes(entry_.name)) begin_sample(entry_.name);
+        unread_ = true;  // return images that are ready before waiting for the next one
+      } else {
+        begin_sample("");
+        if (ready_.empty()) return false;
       }
-      read_member();
     }
   }
 
@@ -85,14 +98,27 @@ class TarStream : public RecordStream {
       });
       return;
     }
-    if (!is_image_name(name) && sample_.has_image()) return;  // another file of the sample
+    std::vector<uint8_t> bytes;
+    const uint64_t head = std::min<uint64_t>(entry_.bytes, kImageHead);
+    if (!append_bytes(source_, head, bytes)) refuse(name, "is cut short");
+    if (!is_image(name, bytes)) {
+      if (held_.empty() && sample_.label_name().empty()) leave_out(name);
+      return;
+    }
     if (entry_.bytes > static_cast<uint64_t>(kMaxFileBytes))
       refuse(name, "is too large for an image");
-    std::vector<uint8_t> bytes;
-    if (!append_bytes(source_, entry_.bytes, bytes)) refuse(name, "is cut short");
-    const size_t head = std::min(bytes.size(), kImageHead);
-    if (!is_image(name, std::span(bytes).first(head))) return leave_out(name);
-    if (sample_.add_image(name)) bytes_ = std::move(bytes);
+    if (!append_bytes(source_, entry_.bytes - head, bytes)) refuse(name, "is cut short");
+    hold({std::move(bytes), 0, name, ""});
+  }
+
+  void hold(StreamImage image) {
+    const bool full = held_.size() >= kMaxHeld, labeled = !sample_.label_name().empty();
+    if (full && labeled && !is_image_name(image.name)) return;  // other data of the sample
+    held_.push_back(std::move(image));
+    if (!full || labeled) return;
+    release_by_name(held_.front());
+    held_.pop_front();
+    released_ = true;
   }
 
   // Warns only once per process, because every epoch leaves out the same files.
@@ -102,30 +128,47 @@ class TarStream : public RecordStream {
       log::warning(source_.name() + ": files that are not images are left out, such as " + name);
   }
 
-  // Begins the sample that includes the file `next`. Returns whether the previous one has an image.
-  bool finish_sample(StreamImage& image, std::string_view next) {
-    const bool found = take_sample(image);
-    sample_.begin(next);
-    return found;
+  // Ends the previous sample and begins the one that includes the file `name`.
+  void begin_sample(std::string_view name) {
+    end_sample();
+    held_.clear();
+    released_ = false;
+    sample_.begin(name);
   }
 
-  bool take_sample(StreamImage& image) {
-    if (!sample_.has_image()) {
-      sample_.check_label_without_image();
-      if (!sample_.label_name().empty()) leave_out(sample_.label_name());  // such as a README.txt
-      return false;
+  void end_sample() {
+    const bool labeled = !sample_.label_name().empty();
+    if (labeled && released_)
+      refuse(sample_.label_name(), "is behind more than " + std::to_string(kMaxHeld) +
+                                       " images whose names begin like its own");
+    StreamImage* main = nullptr;
+    for (StreamImage& image : held_) {
+      if (!labeled || !is_image_name(image.name)) continue;
+      sample_.add_image(image.name);
+      main = &image;
     }
-    const std::string& name = sample_.image();
-    const std::optional<LabelText> label = sample_.label();
+    if (main != nullptr) {
+      const std::optional<LabelText> label = sample_.label();
+      return release(*main, [&] { return labels_.label_of(*label); });
+    }
+    sample_.check_label_without_image();
+    if (labeled && held_.empty()) leave_out(sample_.label_name());  // such as a README.txt
+    for (StreamImage& image : held_) release_by_name(image);
+  }
+
+  void release_by_name(StreamImage& image) {
+    release(image, [&] { return labels_.label_of_name(folder_ + image.name); });
+  }
+
+  template <class Label>
+  void release(StreamImage& image, const Label& label) {
     try {
-      image.label = label ? labels_.label_of(*label) : labels_.label_of_name(folder_ + name);
+      image.label = label();
     } catch (const std::invalid_argument& error) {
-      refuse(name, error.what());
+      refuse(image.name, error.what());
     }
-    image.bytes = std::move(bytes_);
-    image.name = source_.name() + ":" + name;
-    image.damage.clear();
-    return true;
+    image.name = source_.name() + ":" + image.name;
+    ready_.push_back(std::move(image));
   }
 
   ByteSource& source_;
@@ -133,11 +176,14 @@ class TarStream : public RecordStream {
   const std::string folder_;
   TarWalker walker_;
   TarEntry entry_;
-  bool unread_ = false;  // next() has returned the sample before entry_, but not yet read entry_
+  bool unread_ = false;  // read_member() has not read entry_ yet
   bool over_ = false;
   std::unique_ptr<Inner> inner_;
-  Sample sample_;               // as far as it has been read
-  std::vector<uint8_t> bytes_;  // of its image
+  // The current sample, as far as it has been read.
+  Sample sample_;
+  std::deque<StreamImage> held_;   // its images, each with the member's name
+  bool released_ = false;          // whether an image was released before its sample was complete
+  std::deque<StreamImage> ready_;  // images that next() returns
 };
 
 }  // namespace

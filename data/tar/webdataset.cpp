@@ -29,8 +29,9 @@ class ShardScan {
     files_.push_back(&member);
     if (is_label_name(member.name))
       sample_.add_label(member.name, member.bytes, [&] { return member.content; });
-    else if (is_image_name(member.name) && sample_.add_image(member.name))
-      image_ = &member;
+    if (!is_image_name(member.name)) return;
+    sample_.add_image(member.name);
+    image_ = &member;
   }
 
   void finish_sample() {

@@ -68,6 +68,30 @@ TEST_CASE("other files in a tar are skipped, damaged images are not") {
   CHECK(streamed(tar, kClasses) == Texts{"0 1.jpg one", "1 2.bmp damaged", "1 3.jpg two"});
 }
 
+TEST_CASE("images without a label are images of their own, even if their names begin alike") {
+  CHECK(streamed(make_tar({{"cat/photo.1.jpg", "one"},
+                           {"cat/photo.2.jpg", "two"},
+                           {"cat/photo.txt", "a caption"},
+                           {"dog/1.jpg", "three"},
+                           {"dog/1.png", "four"},
+                           {"dog/1.xyz", "not an image"}}),
+                 kClasses) ==
+        Texts{"0 photo.1.jpg one", "0 photo.2.jpg two", "1 1.jpg three", "1 1.png four"});
+  Members many;
+  Texts expected;
+  for (int i = 100; i < 140; ++i) {
+    many.push_back({"dog/www." + std::to_string(i) + ".jpg", "x"});
+    expected.push_back("1 www." + std::to_string(i) + ".jpg x");
+  }
+  CHECK(streamed(make_tar(many), kClasses) == expected);
+  many.push_back({"dog/www.cls", "1"});
+  CHECK_THAT(error_of_stream(make_tar(many), kClasses), Contains("www.cls"));
+  CHECK_THAT(error_of_stream(make_tar({{"3.mask.png", "x"}, {"3.cls", "1"}}), kClasses),
+             Contains("3.cls is a label without an image"));
+  CHECK_THAT(error_of_stream(make_tar({{"3.jpg", "x"}, {"3.png", "y"}, {"3.cls", "1"}}), kClasses),
+             Contains("3.png is the second image"));
+}
+
 TEST_CASE("tars may follow one another and be inside a tar") {
   const std::string cat = make_tar({{"1.jpg", "one"}}), dog = make_tar({{"1.jpg", "two"}});
   CHECK(streamed(make_tar({{"cat.tar", cat}, {"dog.tar", dog}}), kClasses) ==

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "data/sources/any_stream.h"
 #include "data/data_options.h"
 #include "data/dataset.h"
+#include "data/sources/any_stream.h"
 #include "tests/data/support.h"
 
 namespace shoal::data {
