@@ -172,7 +172,7 @@ void first_batches(const std::string& source, int threads, bool all) {
 void read_all(const std::string& source, int threads) {
   const double begin = now();
   const auto data = open_dataset(source);
-  for_each_index(static_cast<size_t>(threads), threads, [&](size_t thread) {
+  shoal::for_each_index(static_cast<size_t>(threads), threads, [&](size_t thread) {
     std::vector<uint8_t> bytes;
     for (auto i = static_cast<int64_t>(thread); i < data->size(); i += threads)
       data->read(i, bytes);

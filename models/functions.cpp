@@ -16,6 +16,7 @@
 #include <tuple>
 
 #include "models/functions_internal.h"
+#include "models/network.h"
 
 namespace shoal::models {
 
@@ -189,11 +190,8 @@ struct AddScaled : Function<AddScaled> {
 
 // Returns x with the zeros that TensorFlow's SAME adds. `kernel`: height and width, in pixels.
 at::Tensor padded_like_tensorflow(const at::Tensor& x, int64_t kernel, int64_t stride) {
-  const auto total = [&](int64_t size) {
-    const int64_t outputs = (size + stride - 1) / stride;
-    return std::max<int64_t>((outputs - 1) * stride + kernel - size, 0);
-  };
-  const int64_t high = total(x.size(2)), wide = total(x.size(3));
+  const int64_t high = same_padding(kernel, stride, x.size(2));
+  const int64_t wide = same_padding(kernel, stride, x.size(3));
   return at::constant_pad_nd(x, {wide / 2, wide - wide / 2, high / 2, high - high / 2});
 }
 

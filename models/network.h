@@ -55,6 +55,13 @@ enum class Padding {
   same,       // TensorFlow's SAME: ceil(size / stride) outputs; an odd pixel goes right and below
 };
 
+// Returns how many zeros Padding::same adds to a row or column of `size` pixels, half of them, rounded
+// down, before it.
+constexpr int64_t same_padding(int64_t kernel, int64_t stride, int64_t size) {
+  const int64_t needed = ((size + stride - 1) / stride - 1) * stride + kernel;
+  return needed > size ? needed - size : 0;
+}
+
 struct Convolution {  // without bias
   int weight;
   int64_t kernel, stride, groups;

@@ -33,8 +33,7 @@ class AnyStream : public RecordStream {
           source_.name() +
           " is compressed; unpack it before it is written to the pipe (on SageMaker: set the "
           "channel's CompressionType to Gzip)");
-    throw std::invalid_argument(source_.name() + " has an unknown format; shoal reads " +
-                                format_names());
+    refuse_format(source_.name());
   }
 
   PeekSource source_;

@@ -1,5 +1,7 @@
 #include "data/sources/formats.h"
 
+#include <stdexcept>
+
 #include "data/records/record_io.h"
 #include "data/records/record_parts.h"
 #include "data/records/tf_record.h"
@@ -35,6 +37,10 @@ std::string format_names() {
   for (const RecordFormat& format : kFormats)
     text += std::string(text.empty() ? "" : ", ") += format.name;
   return text;
+}
+
+void refuse_format(const std::string& name) {
+  throw std::invalid_argument(name + " has an unknown format; shoal reads " + format_names());
 }
 
 }  // namespace shoal::data

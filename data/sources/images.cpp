@@ -13,6 +13,7 @@
 #include "data/folder/patterns.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
+#include "data/sources/location.h"
 #include "data/sources/open.h"
 
 namespace shoal::data {
@@ -136,10 +137,10 @@ class Opener {
     const int64_t before = images_->size();
     if (source.size() >= PATH_MAX || source.find('\0') != std::string::npos)
       throw std::invalid_argument("this is not a path: it is too long or contains a zero byte");
-    if (source.starts_with("pipe:"))
+    const Location location = resolve(source);
+    if (location.is_pipe())
       throw std::invalid_argument(source + " is a pipe; name files or folders");
-    if (source.starts_with("synthetic:") || source.starts_with("folder:") ||
-        is_set(source, /*named=*/true))
+    if (location.kind != Location::Kind::path || is_set(source, /*named=*/true))
       images_->add(open_dataset(source, options_));
     else if (fs::is_directory(source))
       add_found(files_below(source, left_out_));

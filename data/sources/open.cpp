@@ -49,7 +49,7 @@ bool file_is_image(const std::string& path) {
     throw std::invalid_argument(path +
                                 " is compressed, so its images cannot be read in any order; "
                                 "unpack it (gunzip)");
-  throw std::invalid_argument(path + " has an unknown format; shoal reads " + format_names());
+  refuse_format(path);
 }
 
 std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,

@@ -17,10 +17,6 @@
 namespace shoal::data {
 namespace {
 
-bool is_tar_name(std::string_view name) {
-  return name.ends_with(".tar");
-}
-
 // Whether a member can be the label of a WebDataset sample: these are small files.
 bool is_small_label(std::string_view name, uint64_t bytes) {
   return is_label_name(name) && bytes <= kMaxSampleLabel;

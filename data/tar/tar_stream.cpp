@@ -83,7 +83,7 @@ class TarStream : public RecordStream {
 
   void read_member() {
     const std::string& name = entry_.name;
-    if (name.ends_with(".tar")) {
+    if (is_tar_name(name)) {
       if (!folder_.empty()) refuse(name, "is a tar inside a tar inside a tar");
       inner_.reset(
           new Inner{LimitedSource(source_, entry_.bytes, source_.name() + ":" + name), nullptr});

@@ -31,6 +31,10 @@ inline bool is_hidden(std::string_view name) {
   return name.starts_with('.') || name.find("/.") != std::string_view::npos;
 }
 
+inline bool is_tar_name(std::string_view name) {
+  return name.ends_with(".tar");
+}
+
 // All functions throw std::invalid_argument with name and offset if the tar is damaged, cut short
 // (even if only the end mark is missing), or has a member that cannot be read in place: a sparse
 // file, a symbolic link, a part of a multi-volume archive.

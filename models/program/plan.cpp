@@ -184,8 +184,7 @@ int64_t pooled_size(const MaxPool& pool, int64_t size) {
 
 int64_t zeros_before(const Convolution& c, int64_t size) {
   if (c.padding == Padding::symmetric) return (c.kernel - 1) / 2;
-  const int64_t outputs = ops::fused::chunks(size, c.stride);
-  return std::max<int64_t>((outputs - 1) * c.stride + c.kernel - size, 0) / 2;
+  return same_padding(c.kernel, c.stride, size) / 2;
 }
 
 }  // namespace shoal::models

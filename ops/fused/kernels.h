@@ -212,7 +212,8 @@ struct Loops {
                               const float* b, int64_t b_stride, int64_t width, float* c,
                               int64_t c_stride);
 
-  // Each computes the work items [begin, end) of the operation; fused.cpp defines their number.
+  // Each computes the work items [begin, end) of the operation. item_count() is the number of a
+  // Pointwise; fused.cpp defines the others.
   void (*pointwise)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*pointwise_backward)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*depthwise)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);

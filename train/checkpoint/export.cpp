@@ -114,7 +114,7 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
   fs::create_directories(folder, error);
   write_whole(fs::path(folder) / kModelFile,
               [&](const ByteSink& sink) { write_model(data, sink); });
-  write_whole(fs::path(folder) / "classes.json", classes_json(data.classes) + "\n");
+  write_whole(fs::path(folder) / kClassesFile, classes_json(data.classes) + "\n");
   write_whole(fs::path(folder) / "settings.json", settings_of(data, which).dump(2) + "\n");
 }
 

@@ -33,6 +33,10 @@ ops::MixRow mix_row(const data::Row& row) {
   static_assert(sizeof(mix.erase) == sizeof(row.erase));
   std::memcpy(mix.erase, row.erase, sizeof(mix.erase));
   mix.erased = row.erased;
+  using Fill = data::EraseFill;  // the two enumerations have the same values
+  static_assert(static_cast<int>(Fill::constant) == static_cast<int>(ops::EraseFill::constant) &&
+                static_cast<int>(Fill::color) == static_cast<int>(ops::EraseFill::color) &&
+                static_cast<int>(Fill::noise) == static_cast<int>(ops::EraseFill::noise));
   mix.erase_fill = static_cast<ops::EraseFill>(row.erase_fill);
   mix.erase_key = row.key;
   return mix;

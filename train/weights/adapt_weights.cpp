@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "models/catalogue.h"
 #include "train/weights/model_file.h"
+#include "train/weights/preprocessing.h"
 #include "train/weights/weights_file.h"
 
 namespace shoal::train {
@@ -45,7 +46,7 @@ Layers layers_of(const models::Network& network) {
 }
 
 [[noreturn]] void refuse(const std::string& model, const Fit& fit, const TensorShapes& file) {
-  if (fit.needs_gray()) throw UserError("the weights are for grayscale images; add --channels 1");
+  if (fit.needs_gray()) refuse_gray_weights();
   const auto known = model_like(file);
   std::string text = "these are not weights of --model " + model + ": ";
   text += fit.complete() ? "it does not have " + first_of(fit.unused) + "."

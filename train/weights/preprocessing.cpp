@@ -81,11 +81,14 @@ void take_preprocessing(const CheckpointData& data, Job& job) {
                                                                   : data::Interpolation::bilinear;
 }
 
+void refuse_gray_weights() {
+  throw UserError("the weights are for grayscale images; add --channels 1");
+}
+
 void fit_channels(NamedTensors& tensors, const std::string& convolution, int64_t channels) {
   for (auto& [name, weight] : tensors) {
     if (name != convolution || weight.dim() != 4 || weight.size(1) == channels) continue;
-    if (weight.size(1) == 1 && channels == 3)
-      throw UserError("the weights are for grayscale images; add --channels 1");
+    if (weight.size(1) == 1 && channels == 3) refuse_gray_weights();
     if (weight.size(1) != 3 || channels != 1) continue;  // loading reports the shape
     weight = at::sum(weight.to(at::kFloat), at::IntArrayRef(kInputDimension), /*keepdim=*/true);
     log::info("--channels 1: the weights of " + convolution +

@@ -24,6 +24,9 @@ void take_normalization(const CheckpointData& data, Job& job);
 // Does the same for the whole preprocessing of evaluation. `data` must come from shoal.
 void take_preprocessing(const CheckpointData& data, Job& job);
 
+// Throws UserError with the message that gray weights need --channels 1.
+[[noreturn]] void refuse_gray_weights();
+
 // Fits the weight of a model's first convolution, the tensor `convolution`, to images with that
 // many channels. For gray images, sums an RGB weight over its input channels, like timm, and logs
 // that. Throws UserError if the weight is for gray images and `channels` is 3.

@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "data/container/label_text.h"
-#include "data/folder/patterns.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;
@@ -68,41 +66,4 @@ TEST_CASE("incomplete samples are refused by name") {
   options.labels = "labels.txt";
   t.write("b.tar", make_tar(good));
   CHECK_THAT(message_of(t / "b.tar", options), Contains("remove --val-labels"));
-}
-
-TEST_CASE("labels are numbers, 0 or more, or one-line names") {
-  CHECK(parse_label(" 12\r\n") == LabelText{12, ""});
-  CHECK(parse_label("n01440764\n") == LabelText{kNoNumber, "n01440764"});
-  CHECK(parse_label("great white shark") == LabelText{kNoNumber, "great white shark"});
-  for (const std::string& bad :
-       Texts{"", " \n", "a\nb", "-3", "99999999999", std::string(201, 'x')})
-    CHECK_FALSE(parse_label(bad));
-  CHECK(parse_json_label("3") == LabelText{3, ""});
-  CHECK(parse_json_label("\"cat\"") == LabelText{kNoNumber, "cat"});
-  CHECK(parse_json_label("{\"class_name\": \"cat\"}") == LabelText{kNoNumber, "cat"});
-  for (const char* bad : {"1.5", "-1", "[1]", "null", "{\"label\": [1]}"})
-    CHECK_FALSE(parse_json_label(bad));
-}
-
-TEST_CASE("braces count and list, and malformed ones are reported") {
-  TempFolder t;
-  for (const char* name : {"a8", "a9", "a10", "b-008", "b-009", "b-010", "c[1]"})
-    t.write(name, "x");
-  const auto names = [&](const std::string& pattern) {
-    Texts found;
-    for (const std::string& path : expand_pattern(t / pattern))
-      found.push_back(path.substr(t.path().size() + 1));
-    return found;
-  };
-  CHECK(names("a{8..10}") == Texts{"a8", "a9", "a10"});
-  CHECK(names("b-{008..010}") == Texts{"b-008", "b-009", "b-010"});
-  CHECK(names("{b-00,a}{8,9}") == Texts{"b-008", "b-009", "a8", "a9"});
-  CHECK(names("{b*,a?}") == Texts{"b-008", "b-009", "b-010", "a8", "a9"});
-  CHECK_FALSE(is_pattern(t / "c[1]"));
-  CHECK_THROWS_WITH(names("a{8..11}"), Contains("a11") && Contains("does not exist"));
-  CHECK_THROWS_WITH(names("a{9..8}"), Contains("{FIRST..LAST}"));
-  CHECK_THROWS_WITH(names("a{x..y}"), Contains("{FIRST..LAST}"));
-  CHECK_THROWS_WITH(names("a{0..9999999}"), Contains("million"));
-  CHECK_THROWS_WITH(names("z*"), Contains("no file matches"));
-  CHECK_THROWS_WITH(names("z*{0..10000}"), Contains("10,000 times"));  // would take hours
 }

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "report_support.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/report/report_support.h"
 #include "train/report/reporter.h"
 
 using namespace shoal;

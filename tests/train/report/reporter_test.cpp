@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
-#include "report_support.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/report/report_support.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "program.h"
-#include "report_support.h"
 #include "tests/support/event_file.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/report/report_support.h"
 #include "train/report/history_file.h"
 #include "train/report/reporter.h"
 #include "train/report/tensorboard/event_records.h"
