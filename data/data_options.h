@@ -154,7 +154,7 @@ struct StreamRelay {
   int64_t place = 0, count = 1;  // this is process `place` of `count`; process 0 reads the pipe
 };
 
-inline constexpr int64_t kMaxJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger
+inline constexpr int64_t kMaxJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger images
 
 // Options for writing packed sets (pack/writer.h).
 struct PackOptions {
@@ -164,7 +164,7 @@ struct PackOptions {
   // JPEG quality, 1 … 100. Encodes every image again, with 4:2:0 chroma, and keeps the result if it
   // is at least 10 % smaller. 0: encodes only reduced images again, with quality 90.
   int quality = 0;
-  double raw_share = 0;  // fraction of images stored as raw pixels; a hash of the position decides
+  double raw_share = 0;  // fraction of images stored as raw pixels, chosen by a hash of their index
   bool index = true;     // stores seek indexes of baseline JPEGs
   // Writes a folder of files of about this many bytes each; 0: writes a single file.
   int64_t shard_bytes = 0;

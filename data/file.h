@@ -23,7 +23,8 @@ class FileFailure : public std::runtime_error {
 };
 
 // Size and modification time. Equal stamps mean equal content, unless the clock was set back or the
-// file changed twice within the resolution of its timestamp (changed_recently() in container/cache_file.h).
+// file changed twice within the resolution of its timestamp (changed_recently() in
+// container/cache_file.h).
 struct FileStamp {
   int64_t bytes = 0, modified_ns = 0;
   friend bool operator==(const FileStamp&, const FileStamp&) = default;

@@ -49,7 +49,7 @@ class KeyedRandom {
 
   constexpr uint64_t next() { return mix_bits(state_ += kGolden); }
 
-  // Uniform in [0, 1), with 53 bits.
+  // Uniform in [0, 1), with 53 random bits.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
 

@@ -99,8 +99,8 @@ Backend agree_on_backend(const ConnectOptions& options, const Group& group, cons
   return choose_backend(options.backend, gather_text(group, options.gpu), env);
 }
 
-// Requires that each host has equally many ranks, one after another, as hosts, shards and pipes are
-// divided by rank. Every rank throws the same error.
+// Throws unless every host has the same number of ranks and these are consecutive. The division of
+// hosts, shards and pipes among ranks relies on this. Every rank throws the same error.
 void require_blocks(const Group& group, const Env& env) {
   const auto local = gather_number(group, env.local_rank);
   const auto sizes = gather_number(group, env.local_world_size);

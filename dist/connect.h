@@ -3,9 +3,9 @@
 //
 // connect() returns when every rank has joined and all groups are usable. A world of one opens no
 // network connection. Failures throw std::runtime_error that names host:port, this rank, the
-// missing ranks and what to check. The ranks exchange their options and devices, and then choose
-// the backend. If choose_backend() throws, or if ranks ask for different backends, every rank
-// throws the same error.
+// missing ranks and what to check; a wrong Env::interface throws what gloo_address() throws. The
+// ranks exchange their options and devices, and then choose the backend. If choose_backend()
+// throws, or if ranks ask for different backends, every rank throws the same error.
 
 #include <chrono>
 
@@ -31,9 +31,8 @@ struct ConnectOptions {
   // Timeout of one collective. Must exceed the longest pause of one rank (a checkpoint, the slowest
   // first batch).
   std::chrono::milliseconds timeout = std::chrono::seconds(1800);
-  // Limits and messages of the heartbeats. `notify` also receives a sentence if a host or rank is
-  // missing for long while ranks connect: on the first rank of each host, from the thread that
-  // called connect().
+  // Limits and messages of the heartbeats. `notify` also receives a sentence when connect() waits
+  // long for a host or rank: on the first rank of each host, from the thread that called connect().
   HeartbeatOptions heartbeat;
   // Phases of this process, which the groups enter and the heartbeats report.
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();

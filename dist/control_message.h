@@ -1,6 +1,6 @@
 #pragma once
-// The control message, which all ranks exchange once per step. With it, all ranks stop, save
-// checkpoints, and count images at the same step.
+// The control message, which all ranks exchange once per step. With it, all ranks stop and save
+// checkpoints at the same step, and share their counts.
 //
 //   loop, step s:   message = channel.collect();  // from all ranks, for step s-1
 //                   … act on message: the same decision on every rank …

@@ -117,7 +117,8 @@ struct GradientReducer::Impl {
     synchronizing = true;
   }
 
-  // Fixes the buckets with a backward whose gradients are zero (see the top of this file).
+  // Makes the Reducer choose its final buckets now, by one backward pass with zero gradients (see
+  // the top of this file).
   void fix_buckets() {
     prepare();
     c10::AutoGradMode enable(true);

@@ -46,7 +46,7 @@ class Group {
   // On a timeout, rank 0's error also lists the missing ranks.
   void barrier(const std::string& name) const;
 
-  // Set the phase of this process (health/progress.h), the second one until the returned object is
+  // Set the phase of this process (health/progress.h); during() until the returned object is
   // destroyed. No effect in a default-constructed group.
   void enter(Phase phase) const;
   PhaseScope during(Phase phase) const { return {progress_.get(), phase}; }

@@ -32,8 +32,8 @@ struct BoxRow {
   uint8_t* out;
 };
 
-// Maps each level: masks it with `keep`. Then, if it is below `from`, adds `add` (saturating at
-// 255), else flips the bits that are set in `flip`.
+// Maps each byte: masks it with `keep`. Then, if the result is below `from`, adds `add` (saturating
+// at 255), else flips the bits that are set in `flip`.
 struct LevelMap {
   uint8_t keep;
   int32_t from;  // 0 … 256

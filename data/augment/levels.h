@@ -38,7 +38,7 @@ enum class Level : uint8_t {
   translate_y,
   desaturate,
   gaussian_blur,
-  gaussian_blur_random,  // a random deviation from 0.1 up to that of the magnitude
+  gaussian_blur_random,  // a random deviation from 0.1 to 0.2 * magnitude pixels
 };
 
 // What timm's rules depend on besides the magnitude.
@@ -49,8 +49,8 @@ struct TimmScene {
   std::array<uint8_t, 3> fill{};
 };
 
-// Returns the operation for a magnitude. `random` draws the sign of amounts that can be positive or
-// negative.
+// Returns the operation for a magnitude. Draws from `random` the sign of an amount that can be
+// positive or negative, and the deviation of gaussian_blur_random.
 Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
                          KeyedRandom& random);
 
@@ -58,9 +58,9 @@ Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
 // TrivialAugment.
 enum class Range : uint8_t { usual, wide };
 
-// Returns the operation for the magnitude number `bin`, 0 … bins-1. `random` draws the sign of
-// amounts that can be positive or negative. The operation uses the nearest pixel and fills with
-// black.
+// Returns the operation for the magnitude number `bin`, 0 … bins-1. Draws from `random` the sign of
+// an amount that can be positive or negative. The operation uses nearest-neighbor sampling and
+// fills with black.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, KeyedRandom& random);
 

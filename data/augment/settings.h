@@ -1,5 +1,5 @@
 #pragma once
-// Parses and checks the texts of AugmentOptions, independently of the rest of data/.
+// Parses and checks the text fields of AugmentOptions, independently of the rest of data/.
 
 #include <string>
 

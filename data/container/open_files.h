@@ -22,7 +22,7 @@ struct SourceFile {
 class OpenFiles {
  public:
   // Keeps at most `most` files open, plus those that callers hold. With Reads::forward, each open
-  // file needs 8 MiB of memory (Reads).
+  // file needs 8 MiB of memory (see Reads).
   OpenFiles(std::vector<SourceFile> files, size_t most, Reads reads = Reads::seeking);
 
   // Returns file number `file`, which stays open while the caller holds it. Throws

@@ -47,8 +47,8 @@ struct Scan {
   std::unordered_map<std::string, int32_t> places;  // text to index; not cached
 };
 
-// Caches scans on disk between runs. `cache_dir`: empty: no cache. `kind`: the format, and all
-// options that affect the scan. `files` must outlive the cache.
+// Caches scans on disk between runs. `cache_dir`: folder of the cache; if empty, nothing is cached.
+// `kind`: the format, and all options that affect the scan. `files` must outlive the cache.
 class ScanCache {
  public:
   ScanCache(const std::string& cache_dir, std::string kind, const std::vector<SourceFile>& files);
@@ -58,7 +58,7 @@ class ScanCache {
   std::vector<size_t> load(std::vector<Scan>& scans) const;
 
   // Saves the scans of all files. Does nothing without a cache folder, or if a file changed so
-  // recently that another change might not alter its time stamp. Throws std::runtime_error.
+  // recently that another change might not alter its timestamp. Throws what write_cache() throws.
   void save(const std::vector<Scan>& scans) const;
 
  private:

@@ -19,7 +19,8 @@ class StreamLabels {
 
   const std::vector<std::string>& classes() const { return classes_; }
   // Returns the index of a label in classes(); a label that is a number is already the index.
-  // Throws std::invalid_argument; the caller puts the image's name before the message.
+  // Throws std::invalid_argument if there is no such class; the caller puts the image's name before
+  // the message.
   int32_t label_of(const LabelText& label) const;
   // Returns the class that the name of an image contains: the innermost folder that is a class,
   // else the part of the file name before the first '_'. Throws like label_of().

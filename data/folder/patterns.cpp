@@ -45,7 +45,8 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
   return words;
 }
 
-// Calls `visit` with each text that replaces each pair of braces by one of its alternatives.
+// Calls `visit` with every expansion of `text`: each pair of braces is replaced by one of its
+// alternatives.
 void expand_braces(const std::string& text, const std::string& pattern,
                    const std::function<void(const std::string&)>& visit) {
   const size_t open = text.find('{');

@@ -1,9 +1,9 @@
 #pragma once
 // Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor. Two passes,
-// horizontal and vertical, with 8 bits in between. Center-aligned; the filter's support is
-// multiplied by the shrink factor; its window is clipped to the image and the weights are
-// renormalized. Older versions of Pillow give the same bits if they run the same pass first
-// (vertical_first()). Otherwise pixel values differ, by one level with the bilinear filter.
+// horizontal and vertical; the result of the first pass is rounded to 8 bits. Center-aligned; the
+// filter's support is multiplied by the shrink factor; its window is clipped to the image and the
+// weights are renormalized. Older versions of Pillow give the same bits if they run the same pass
+// first (vertical_first()). Otherwise pixel values differ, by one level with the bilinear filter.
 
 #include <cstdint>
 #include <vector>
@@ -30,8 +30,8 @@ struct AxisRequest {
 // than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
-// Filter weights of one direction. build() reuses the memory of the previous image. `interpolation`
-// is bilinear or bicubic, also in Resizer::begin(); the caller has already drawn `random`.
+// Filter weights of one direction. build() reuses the memory of the previous image. Here and in
+// Resizer::begin(), `interpolation` must be bilinear or bicubic, not random.
 struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are read
   int32_t taps = 0;              // weights per output pixel; those outside its window are 0
@@ -53,7 +53,7 @@ class Resizer {
   // `y` must not be mirrored.
   void begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation);
 
-  // Returns the part of the source that the caller must push, with all its rows.
+  // Returns the box of source pixels that is needed. The caller must push every row of this box.
   Box needed() const;
   // Returns the number of bytes after each pushed row that must be readable.
   int64_t padding() const;

@@ -33,9 +33,10 @@ class BaselineDecoder {
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 
-  // Decodes the part that `box` (inside the image, not empty) needs. Uses the entries of `index`
-  // (may be null) that exist and adds those that it passes; clears an index that does not fit the
-  // image. Returns false if the image is damaged or too large to be decoded at once.
+  // Decodes the part that `box` (inside the image, not empty) needs. If `index` is not null, uses
+  // its entries, and adds an entry for each seek point that decoding reaches. Clears the index if
+  // it belongs to another image. Returns false if the image is damaged or too large to be decoded
+  // at once, and possibly if the index belonged to another image.
   bool start(const Box& box, SeekIndex* index);
 
   // After start(): returns the next rows of the box, from the top; a count of 0 after the last one.
@@ -45,7 +46,8 @@ class BaselineDecoder {
   // After start(): the decoded planes.
   Planes& planes() { return planes_; }
 
-  // Extends the index to the whole image. Returns false if the image is damaged.
+  // After open(): extends the index to the whole image. This may replace the box of start(), so do
+  // not call next() or planes() afterwards. Returns false if the image is damaged.
   bool complete(SeekIndex& index);
 
  private:

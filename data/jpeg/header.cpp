@@ -38,7 +38,7 @@ class Parser {
     if (bytes_.size() < 4 || word(bytes_, 0) != 0xffd8) return false;
     size_t at = 2;
     while (at + 4 <= bytes_.size()) {
-      if (bytes_[at] != 0xff) return false;  // libjpeg-turbo skips bytes between segments
+      if (bytes_[at] != 0xff) return false;  // stray bytes; libjpeg-turbo skips them
       const uint8_t marker = bytes_[at + 1];
       if (marker == 0xff) {  // fill byte
         ++at;
@@ -113,7 +113,7 @@ class Parser {
       if (body.size() < 17 || body[0] > 0x13 || (body[0] & 15) > 3) return false;
       HuffmanSpec spec;
       // `places`: codes of this length that are still free. There are 2^n codes of n bits, minus
-      // those that begin with a shorter code. The code of only ones is reserved.
+      // those that begin with a shorter code. The code that consists of ones only is reserved.
       int places = 1;
       for (int i = 0; i < 16; ++i) {
         spec.counts[i] = body[1 + static_cast<size_t>(i)];

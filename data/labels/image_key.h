@@ -1,5 +1,5 @@
 #pragma once
-// Parts of image names by which files of labels refer to images.
+// Extracts the parts of image names by which label files identify images.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@ namespace shoal::data {
 std::string_view stem_of(std::string_view name);
 
 // Returns the number at the end of a name without extension: 7 for
-// "val/ILSVRC2012_val_00000007.JPEG".
+// "val/ILSVRC2012_val_00000007.JPEG". Returns nothing if there is no number.
 std::optional<int64_t> number_at_end(std::string_view name);
 
 }  // namespace shoal::data

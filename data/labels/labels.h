@@ -12,16 +12,17 @@ namespace shoal::data {
 // The content of the file named by --val-labels. Immutable after construction; thread-safe.
 class LabelFile {
  public:
-  // `path` contains one of
-  //   * lines `NAME CLASS`, separated by blanks or a comma. NAME with or without folder and
-  //     extension. CLASS is a name. If all are numbers and none is a name in `known`, CLASS is an
-  //     index into `known`;
+  // `known`: classes of the training set; empty if not known. `path` contains one of
+  //   * lines `NAME CLASS`, separated by blanks or a comma. NAME is the name of an image, with or
+  //     without folder and extension. CLASS is the name of a class. But if every CLASS is a number
+  //     and none is a name in `known`, CLASS is an index into `known`;
   //   * the header ImageId,PredictionString, then such lines: Kaggle's LOC_val_solution.csv;
   //   * only numbers, where line N is for the image whose name ends in N: the devkit's
   //     ILSVRC2012_validation_ground_truth.txt. The file `synsets` maps these numbers to classes:
   //     the devkit's meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
   //   * the whole devkit as downloaded (devkit.h), which contains both files.
-  // Throws std::invalid_argument for anything else, and if `synsets` is missing or not needed.
+  // Throws std::invalid_argument for anything else, if `synsets` is needed but empty, and if it is
+  // given although `path` contains class names.
   LabelFile(const std::string& path, const std::string& synsets,
             const std::vector<std::string>& known);
 

@@ -84,8 +84,9 @@ class Loader {
                           const std::function<bool()>& give_up = {});
 
   // Starts an epoch at batch `first_batch`. Keeps the prefetched batches if the previous epoch was
-  // read to its end and this is the start of the next one; discards them otherwise. Throws
-  // std::invalid_argument if the epoch has no such batch.
+  // read to its end and this is the start of the next one; discards them otherwise. With
+  // first_batch == batches_per_epoch(), nothing is left to read. Throws std::invalid_argument for a
+  // larger or negative one.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
 
   // Returns the next batch, or nullptr after the last one. Throws what a worker threw.

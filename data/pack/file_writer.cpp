@@ -1,6 +1,6 @@
-// Images are written to PATH.partial. PATH.partial.table contains a hash of the request and one
-// entry for each finished image. Every PackOptions::flush_seconds, both files are flushed to disk
-// and a mark is appended to the table.
+// Images are written to PATH.partial. PATH.partial.table contains the hash `request` (see the
+// header) and one entry for each finished image. Every PackOptions::flush_seconds, both files are
+// flushed to disk and a mark is appended to the table.
 //
 // After an interruption, the images in the table are kept and the rest of both files is truncated.
 // Images after the last mark are read again and checked, because a power loss may have destroyed
@@ -117,7 +117,7 @@ class PackWriter {
            data.end() >= static_cast<uint64_t>(options_.shard_bytes);
   }
 
-  // Continues the work of an interrupted run of the same request.
+  // Continues the work of an interrupted call with the same `request`.
   void resume(OutputFile& data, OutputFile& table) {
     TableHead head;
     head.request = request_;

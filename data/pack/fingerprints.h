@@ -15,9 +15,9 @@ namespace shoal::data {
 // Remembers a 64-bit hash of each image that is read.
 class Fingerprints final : public ForwardingDataset {
  public:
-  // What is hashed. bytes: the encoded image, which costs almost nothing and finds only copies of
-  // files. pixels: the decoded image, which takes as long as decoding and also finds images that
-  // were stored again without loss, such as a PNG of a BMP or a JPEG with other metadata.
+  // What is hashed. bytes: the encoded image; costs almost nothing, but finds only identical files.
+  // pixels: the decoded image; takes as long as decoding, but also finds losslessly re-encoded
+  // images, such as a BMP saved as PNG, or JPEGs that differ only in metadata.
   enum class Of { bytes, pixels };
 
   Fingerprints(std::shared_ptr<const Dataset> images, Of of);
@@ -25,7 +25,8 @@ class Fingerprints final : public ForwardingDataset {
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
 
   // Reads the images that were not read yet. Ignores those that cannot be read. Calls `progress`
-  // every 1000 images with the number done: from any thread, one call at a time.
+  // every 1000 images with the number done: from any thread, one call at a time. Throws
+  // MissingLibrary.
   void complete(int threads, const std::function<void(int64_t)>& progress = {}) const;
 
   // Returns the hash of an image; 0 if it was not read or is damaged.
@@ -38,7 +39,7 @@ class Fingerprints final : public ForwardingDataset {
 };
 
 // Returns the pairs of images with equal hashes: each image of `second` with the first one of
-// `first` that equals it, in the order of `second`. Both must hash the same.
+// `first` that equals it, in the order of `second`. Both must have the same Fingerprints::Of.
 std::vector<std::pair<int64_t, int64_t>> shared_images(const Fingerprints& first,
                                                        const Fingerprints& second);
 

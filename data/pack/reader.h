@@ -41,7 +41,8 @@ class PackedDataset : public BasicDataset {
 
   const PackEntry& entry(int64_t sample) const { return entries_[static_cast<size_t>(sample)]; }
   uint64_t file_bytes() const { return header_.end; }
-  // Hash of the writer's request as text; empty in files that early versions wrote.
+  // Hash (as text) of the listing and the settings from which the file was written; empty in files
+  // from early versions.
   const std::string& request() const { return request_; }
 
  private:

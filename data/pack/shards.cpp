@@ -92,7 +92,7 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
 }
 
 // Writes the new set to a hidden folder until close() replaces the old set. Continues an
-// interrupted replacement of the same request, even if it was interrupted while it moved its files.
+// interrupted replacement with the same request, even if it was interrupted while moving its files.
 void ShardList::replace_later() {
   target_ = folder_;
   folder_ = (fs::path(target_) / kReplacement).string();

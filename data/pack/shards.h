@@ -1,7 +1,8 @@
 #pragma once
 // A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list `shards.txt`.
-// The lines of the list are: a hash of the request; for each finished file, the number of samples
-// of the source up to its end; "whole" once the set is complete.
+// The lines of the list are: the hash `request` of the source's listing and the settings; for each
+// finished file, the index of the first sample of the source after it; "whole" once the set is
+// complete.
 
 #include <cstdint>
 #include <memory>
@@ -16,8 +17,8 @@ namespace shoal::data {
 // reason for system errors.
 class ShardList {
  public:
-  // Continues the list of an earlier run of the same request. Starts a new list if the folder is
-  // empty. With `overwrite`, a complete set or a set of another request is replaced by close().
+  // Continues the list of an earlier run with the same `request`. Starts a new list if the folder
+  // is empty. With `overwrite`, close() replaces a set that is complete or has another `request`.
   // Until then the new files are in a hidden folder, and the old set can be read. Throws
   // std::invalid_argument if the folder contains anything else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);

@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the hash of a request. Only a call with the same hash may continue interrupted work.
-// `listing`: listing_hash() of the source.
+// Returns the hash of everything that decides the content of a file. Only a call with the same hash
+// may continue interrupted work. `listing`: listing_hash() of the source. `first`: first sample of
+// the file.
 uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
   uint64_t hash = combine(combine(listing, static_cast<uint64_t>(o.max_side)),
                           static_cast<uint64_t>(o.quality));

@@ -25,8 +25,9 @@ struct PackSummary {
 
 // Packs `source` into `path`: a file, or with shard_bytes a folder (shards.h). Each file has the
 // extension .partial until it is complete. After an interruption, the same call continues the work;
-// if the set is complete, it only returns the counts. Calls `progress` now and then with the number
-// of images done, and `warning` for each damaged image, which is left out. Throws
+// if the set is complete, it only returns the counts, unless options.overwrite is set. Calls
+// `progress` now and then with the number of images done, and `warning` for each damaged image,
+// which is left out. Throws
 // std::invalid_argument for mistakes of the user (`path` contains something else, no readable
 // image), std::runtime_error with path and reason for other errors (a full disk; another run that
 // writes to `path`, see FileLock).

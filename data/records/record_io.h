@@ -11,8 +11,9 @@
 //                       comes before the image and is the label. If NAME.lst exists beside
 //                       NAME.rec, it names the images and, by their folders, the classes.
 //   SageMaker's payload an unchanged object: either an image, or the label of the image in the
-//                       record before or after it, as a number, a name or JSON (container/label_text.h).
-//                       SageMaker wraps the attributes of an augmented manifest in this way.
+//                       record before or after it, as a number, a name or JSON
+//                       (container/label_text.h). SageMaker wraps the attributes of an augmented
+//                       manifest in this way.
 
 #include <memory>
 #include <string>

@@ -22,7 +22,7 @@ struct WireField {
   bool has_length = false;  // length-delimited: strings, bytes, messages, packed numbers
 };
 
-// Not thread-safe. All functions throw std::invalid_argument if the bytes are not what they read.
+// Not thread-safe. All functions throw std::invalid_argument if the bytes are invalid.
 class WireReader {
  public:
   explicit WireReader(const Readable& file) : file_(file) {}
@@ -31,7 +31,7 @@ class WireReader {
   bool next(Extent& rest, WireField& field);
   // Reads a variable-length integer at the beginning of `rest` and removes it from `rest`.
   uint64_t varint(Extent& rest);
-  // Reads all bytes of `content`, at most 4096.
+  // Returns the bytes of `content`. Throws std::invalid_argument if there are more than 4096.
   std::string text(Extent content);
 
  private:

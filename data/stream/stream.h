@@ -1,6 +1,6 @@
 #pragma once
-// A source whose images can only be read one after the other: pipes (sources/pipes.h), or files that
-// are read from front to back (stream/whole_files.h).
+// A source whose images can only be read one after the other: pipes (sources/pipes.h), or files
+// that are read from front to back (stream/whole_files.h).
 
 #include <memory>
 

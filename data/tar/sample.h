@@ -22,8 +22,8 @@ bool is_image_name(std::string_view name);               // whether it can be th
 bool is_label_name(std::string_view name);               // whether it can be the label of a sample
 constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
 
-// Puts together one sample after the other. Not thread-safe. The functions that throw throw
-// std::invalid_argument that names the source and the file.
+// Puts together one sample after the other. Not thread-safe. Errors are std::invalid_argument with
+// the names of the source and the file.
 class Sample {
  public:
   // `source`: name of the file or stream, for messages; must outlive the sample.
@@ -35,7 +35,7 @@ class Sample {
   // Afterwards includes() is false for every file.
   void end() { key_.clear(); }
 
-  // Adds an image. Throws if the sample has another one. `name`: must be is_image_name().
+  // Adds an image, for whose name is_image_name() is true. Throws if the sample already has one.
   void add_image(std::string_view name);
   // Adds a label file of `bytes` bytes. Calls `read` for its content if it is the best label so
   // far and not too large. Throws if `read` returns fewer bytes.
@@ -47,8 +47,8 @@ class Sample {
   // Returns the label; nothing if there is none. Throws if it is too large, or neither a number nor
   // a name.
   std::optional<LabelText> label() const;
-  // Call for a sample without an image. Throws if it has a .cls, whose image is missing. A .txt or
-  // .json may be a description of the dataset.
+  // Call for a sample without an image. Throws if it has a .cls, because then the image is missing.
+  // A .txt or .json is allowed: it may describe the dataset.
   void check_label_without_image() const;
 
  private:

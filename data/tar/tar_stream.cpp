@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-// Most images of one sample that are held until its label is read.
+// Maximum number of images of one sample that are held until its label is read.
 constexpr size_t kMaxHeld = 16;
 
 // A sample is complete when a file with another key follows (sample.h). Without a label, its images
@@ -46,7 +46,7 @@ class TarStream : public RecordStream {
         read_member();
       } else if (advance()) {
         if (!sample_.includes(entry_.name)) begin_sample(entry_.name);
-        unread_ = true;  // return images that are ready before waiting for the next one
+        unread_ = true;  // first return images that are ready, then read this member
       } else {
         begin_sample("");
         if (ready_.empty()) return false;

@@ -81,8 +81,8 @@ std::optional<Hosts> from_sagemaker(const Variables&);
 // process. The master is the first host, or loopback if it is the only host.
 Env for_worker(const Hosts&, int local_rank);
 
-// For `--nproc`: returns the Env of worker `local_rank` of N workers on this host. One worker is a
-// single process.
+// For `--nproc`: returns the Env of worker `local_rank` of a run with `workers` workers, all on
+// this host. One worker is a single process.
 Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 
 // Returns the Env of worker `local_rank` of N = `workers` on each host. `host` is the Env of a

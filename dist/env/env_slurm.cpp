@@ -45,7 +45,7 @@ std::vector<std::string> expand_ranges(const std::string& variable, const std::s
   return texts;
 }
 
-// Expands one host or "prefix[ranges]suffix". The suffix may contain brackets again.
+// Expands one host or "prefix[ranges]suffix". The suffix may itself contain bracketed ranges.
 std::vector<std::string> expand_one(const std::string& variable, const std::string& whole,
                                     const std::string& text) {
   const size_t open = text.find('['), close = text.find(']');

@@ -21,11 +21,12 @@ inline constexpr const char* kHostsVariable = "SHOAL_HOSTS";
 // Returns the value of a variable; null if it is absent or empty.
 const std::string* find(const Variables& variables, const std::string& name);
 
-// Parses the text of variable `name` as a whole number from lowest to highest.
+// Parses `text`, the value of variable `name`, as an integer between `lowest` and `highest`
+// inclusive. Otherwise calls bad_variable().
 int number(const std::string& name, const std::string& text, int lowest, int highest);
 
-// Parses a JSON list of distinct host or group names from the text of `variable`. Returns them
-// sorted.
+// Parses `text`, the value of `variable`, as a JSON list of distinct names of hosts or groups.
+// Returns the names sorted. Otherwise calls bad_variable().
 std::vector<std::string> name_list(const std::string& variable, const std::string& text);
 
 // Derives one of shoal's ports (kFirstPort in network.h) from the text. Processes of one job get
@@ -57,7 +58,8 @@ class Reader {
   int whole(const std::string& name, int lowest, int highest);  // number() of a required variable
 
   void ranks(const RankNames& names, Env& env);
-  // Checks that ranks are below their counts; otherwise bad_variable naming two variables.
+  // Checks that ranks are below their counts. Otherwise calls bad_variable() with the names of two
+  // variables.
   static void check_ranks(const RankNames& names, const Env& env);
   // Sets the address and port of rank 0. The address is MASTER_ADDR if set; otherwise loopback if
   // all processes run on this host; otherwise `derived`. The port is MASTER_PORT if set, otherwise

@@ -18,7 +18,7 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
 constexpr int kShares = 8;  // heartbeats within the shortest limit
 constexpr int kMissed = 3;  // a rank is silent after this many missed heartbeats
-constexpr Milliseconds kFarewell = std::chrono::seconds(1);
+constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // wait of the destructor
 // After a lost connection, the main thread gets this time to end the process with its own error.
 constexpr Milliseconds kMainThreadTime = std::chrono::seconds(3);
 
@@ -162,8 +162,8 @@ std::vector<Pulse> Heartbeat::Shared::read_pulses(c10d::Store* store, const Prog
 }
 
 // Calls notify() when a report is due, and lost() for a silent rank. Reads the heartbeats only
-// while this rank makes no progress, and counts a rank's silence from then on. So a rank is lost
-// after half of `lost_after`, to report it within that time.
+// while this rank makes no progress, and counts a rank's silence from the first reading on.
+// Therefore half of `lost_after` counts as a loss, so that lost() is called within `lost_after`.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
   const Progress::State own = progress->state();

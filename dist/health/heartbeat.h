@@ -32,7 +32,7 @@ class Heartbeat {
   Heartbeat(const Env& env, const HeartbeatOptions& options,
             std::shared_ptr<const Progress> progress);
   ~Heartbeat();  // waits briefly for the thread, not for the network
-  // From now on, the other ranks may end, so a closed store is no loss.
+  // From now on other ranks may exit and close the store, so nothing is reported to `lost` anymore.
   void expect_end();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;

@@ -30,14 +30,15 @@ class Progress {
   State state() const;
   void enter(Phase phase, const std::string& operation = {});
 
-  // Sets the function that names the image that takes longest to read; empty: none. Any thread
-  // calls it, until the next call of this function.
+  // Sets the function that names the image that takes longest to read; empty: none. state() calls
+  // it, in any thread, until name_reads() is called again.
   void name_reads(std::function<std::string()> name);
 
-  // Stops the thread that enters phases, as soon as it reads, computes a step or waits. In these
-  // phases it changes nothing that a checkpoint contains. Its next enter() then never returns, so
-  // the process must end. The calling thread may use the state of the run, and enter phases itself.
-  // Returns false if the thread was in other phases for all of `limit`.
+  // Waits until the main thread (which enters phases) reads, computes a step or waits, because in
+  // these phases it changes nothing that a checkpoint contains. The main thread cannot leave such a
+  // phase: its next enter() never returns. After true, the calling thread may use the state of the
+  // run and enter phases itself. Returns false if the main thread was in other phases for all of
+  // `limit`. In both cases the process must end.
   bool freeze(std::chrono::milliseconds limit);
 
  private:

@@ -196,8 +196,8 @@ c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::strin
 
 c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
                                            const Notify& notify) {
-  // c10d also logs its exceptions, with C++ stack traces. They become sentences, here and in every
-  // thread that uses the store later.
+  // Turns off c10d's log of its exceptions (with C++ stack traces), also for threads that use the
+  // store later. shoal reports the exceptions as sentences.
   FLAGS_caffe2_log_level = kFatal;
   const auto start = Reminder::Clock::now();
   auto store = open_store(env, timeout, notify);

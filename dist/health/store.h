@@ -1,5 +1,5 @@
 #pragma once
-// The rendezvous of all ranks at one store. For the files of this folder.
+// Connects all ranks to one store (the rendezvous). Private to dist/.
 
 #include <c10/util/intrusive_ptr.h>
 
