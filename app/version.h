@@ -1,5 +1,5 @@
 #pragma once
-// Version of shoal. Torch-free.
+// Version of shoal. Does not use LibTorch.
 
 namespace shoal::app {
 

@@ -20,7 +20,7 @@ namespace {
 // One of the given checkpoints.
 struct Candidate {
   Weights weights;              // only the first one keeps its model
-  train::NamedTensors tensors;  // the model's
+  train::NamedTensors tensors;  // of the model's parameters and buffers
   std::optional<double> top1;   // percent, if it was evaluated
   bool used = true;
 };

@@ -26,7 +26,9 @@ struct EvaluatedWeights {
   train::EvaluationReport report;
   std::vector<std::string> classes;  // names by label
   std::optional<RealAccuracy> real;
-  std::vector<train::WorstImage> suspects;  // with the last of several: of all, with mean losses
+  // --suspects. With several sets of weights, only in the last one: those of all sets, with mean
+  // losses.
+  std::vector<train::WorstImage> suspects;
 };
 
 // Prints the evaluation of one set of weights, as text or with --json as one line of JSON.

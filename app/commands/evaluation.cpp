@@ -64,7 +64,7 @@ void Evaluation::start(const train::Job& job) {
   job_ = resolve_job(job, gpus_, datasets_, communicator_);
   const auto on_bad = [this](const std::string& sentence) {
     damage_.add(sentence);
-    // The rows of predictions say it too.
+    // predict prints the reason in the row of the image.
     if (arguments_.command != Command::predict) log::warning(sentence);
   };
   loader_ = std::make_unique<data::Loader>(

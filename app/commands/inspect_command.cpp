@@ -25,12 +25,12 @@ using Json = nlohmann::ordered_json;
 using train::FileContents;
 
 struct File {
-  std::string path, checksum;  // state of the checksum in the marker
+  std::string path, checksum;  // checksum: the result of checksum_state()
   std::vector<char> bytes;
-  std::vector<train::CheckpointEntry> run;  // the checkpoints beside it, for a run's folder
+  std::vector<train::CheckpointEntry> run;  // the checkpoints in its folder, if a run was given
 };
 
-// Returns the state of the checksum in a checkpoint's marker.
+// Compares a checkpoint with the checksum in its marker. Returns "correct", "wrong" or "no marker".
 std::string checksum_state(const fs::path& path, const std::vector<char>& bytes) {
   const auto marker = train::read_marker(fs::path(path).replace_extension(".json"));
   if (!marker) return "no marker";
@@ -41,7 +41,8 @@ std::string checksum_state(const fs::path& path, const std::vector<char>& bytes)
   return same ? "correct" : "wrong";
 }
 
-// Opens a file also if its checksum is wrong. For a folder, opens what --weights would.
+// Opens a file even if its checksum is wrong. For a folder, opens the file that --weights would
+// use.
 File open(const std::string& text) {
   File file{text, "", {}, {}};
   if (fs::is_regular_file(text)) {

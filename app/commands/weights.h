@@ -27,7 +27,7 @@ struct Weights {
   train::Job job;
   data::TransformOptions transform;  // for evaluation
   int64_t epoch = 0, step = 0;       // training progress; 0 if unknown
-  std::string average_of;            // as train::kAverageOf; empty: of a run
+  std::string average_of;            // as train::kAverageOf; empty: not an average of checkpoints
 };
 
 // Returns the function that turns --weights into a path and downloads the file if needed

@@ -1,5 +1,5 @@
 #pragma once
-// The checks of `shoal doctor`, used by shoal and shoal-worker. Torch-free.
+// The checks of `shoal doctor`, used by shoal and shoal-worker. Does not use LibTorch.
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 // Support for Elastic Fabric Adapter (EFA), the network of large EC2 instances. NCCL uses EFA
-// through libfabric and a plug-in (aws-ofi-nccl). Torch-free.
+// through libfabric and a plug-in (aws-ofi-nccl). Does not use LibTorch.
 
 #include <filesystem>
 #include <string>

@@ -111,7 +111,7 @@ int startable_threads(int wanted) {
   try {
     while (static_cast<int>(threads.size()) < wanted) threads.emplace_back([&] { end.wait(); });
   } catch (const std::system_error&) {
-    // the number is the result
+    // no more threads can be started
   }
   end.count_down();
   for (std::thread& thread : threads) thread.join();

@@ -25,7 +25,7 @@ struct Launch {
   // Seconds from the first stop signal to SIGKILL for the workers still running.
   double stop_seconds = 3600;
   // Whether a worker killed by a stop signal before it installed its handler counts as stopped
-  // instead of failed. Set on a platform, where a stop is not a failure.
+  // instead of failed. Set in a SageMaker container, where a stop is not a failure.
   bool early_stop_is_fine = false;
 };
 

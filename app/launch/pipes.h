@@ -1,5 +1,6 @@
 #pragma once
-// Assigns pipes to processes: each pipe has exactly one reader. Pure. Torch-free.
+// Assigns pipes to processes: each pipe has exactly one reader. Does no I/O and does not use
+// LibTorch.
 
 #include <cstdint>
 #include <string>

@@ -78,7 +78,7 @@ void note_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, in
                        " distributes this job over " + counted(hosts, "host"));
 }
 
-// Adds a note if SM_HOSTS, which takes precedence, differs from the platform's file.
+// Adds a note if SM_HOSTS, which takes precedence, differs from SM_RESOURCE_CONFIG.
 void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& environment) {
   const auto listed = dist::listed_hosts(environment);
   if (listed.empty() || listed == hosts.hosts) return;

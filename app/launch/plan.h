@@ -1,5 +1,6 @@
 #pragma once
-// Plans the worker processes of a command on this host and their environment variables. Pure.
+// Plans the worker processes of a command on this host and their environment variables.
+// plan_workers() does no I/O except through HostFacts.
 //
 // The first row that applies decides:
 //   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc starts the workers
@@ -50,7 +51,7 @@ struct Plan {
   std::vector<std::string> notes;            // warnings to print before the start
   bool in_place = false;                     // the only worker replaces this process by execve
   std::vector<std::string> extra_arguments;  // appended to the workers' command line
-  std::string host;  // the platform's name of this host; empty: use host_name()
+  std::string host;  // SageMaker's name of this host; empty: use host_name()
 };
 
 // Throws UserError for contradictions (--nproc under torchrun, an invalid N, a master address that

@@ -44,8 +44,8 @@ class ReportToken {
   int ends_[2];
 };
 
-// Starts one worker in a process group of its own and returns its process number. The kernel kills
-// it if this process ends. Throws std::runtime_error that names program and worker.
+// Starts one worker in a process group of its own and returns its process ID. The kernel kills it
+// if this process ends. Throws std::runtime_error that names program and worker.
 pid_t start_process(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
                     const ReportToken& token);
 

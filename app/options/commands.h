@@ -1,5 +1,5 @@
 #pragma once
-// The commands, from the table in commands.def. Torch-free.
+// The commands, from the table in commands.def. Does not use LibTorch.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Reports options that the user gave but that have no effect in this run, and why. Torch-free.
+// Reports options that the user gave but that have no effect in this run, and why. Does not use
+// LibTorch.
 
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ const std::vector<NoEffect>& no_effect_table();
 
 // Returns one line per option without effect: "--decay-rate has no effect: --schedule is not step".
 // Other programs' options without effect come first. Omits options that are switched off and values
-// that come from recipes, checkpoints or the platform.
+// that come from recipes, checkpoints or SageMaker.
 std::vector<std::string> no_effect(const Circumstances& circumstances);
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
-// Rows of the option table: general, model and length. build() joins the rows of all files in the
-// order of --help.
+// Rows of the option table for the sections General, Model, and Length and batch. build() joins the
+// rows of all files in the order of --help.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 #include "app/options/options.h"
@@ -62,8 +62,8 @@ void add_model(std::vector<Option>& table) {
            JOB(load_partial))
            .of_training(),
        row("drop-path", kTrain, "P",
-           "Stochastic depth: drop probability, rising linearly from 0 in the first block towards "
-           "P in the last",
+           "Stochastic depth: drop probability, rising linearly with depth: P * i / n in block i "
+           "of n, counted from 0",
            JOB(model.drop_path))
            .unset_is("the model's own")
            .from_below(0, 1)
@@ -110,11 +110,12 @@ void add_length(std::vector<Option>& table) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       duration_row("time-budget", kTrain,
-                    "Train for this time (1800, 30m, 1h30m), evaluations included; the schedule "
-                    "ends with it, and N epochs in other options mean N / --epochs of it; 0: no "
-                    "limit",
-                    JOB(time_budget))
+       duration_row(
+           "time-budget", kTrain,
+           "Time to train for, evaluations included: seconds (1800), or with units (30m, 1h30m); "
+           "the learning rate schedule spans it, and N epochs in other options mean the fraction "
+           "N / --epochs of it; 0: no limit",
+           JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")
            .of_training()
@@ -154,8 +155,7 @@ void add_general(std::vector<Option>& table) {
            FIELD(config))
            .unset_is("none"),
        row("strict-hyperparameters", kTrain, "",
-           "SageMaker: stop with an error if the name of a hyperparameter is not known, instead of "
-           "ignoring it",
+           "SageMaker: stop with an error if a hyperparameter is unknown, instead of ignoring it",
            FIELD(strict_hyperparameters)),
        help_row()});
 }

@@ -1,4 +1,4 @@
-// Rows of the option table: augmentation.
+// Rows of the option table for the section on augmentation.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 #include "data/augment/policy.h"
@@ -59,15 +59,16 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .within(0, 1)
            .of_training()
            .changes_results(),
-       choice<data::MixMode>("mixup-mode", kTrain,
-                             "Draw mixup and cutmix per step (batch), per pair of images (pair) or "
-                             "per image (elem); half: as pair, but a pair becomes one image, so an "
-                             "epoch has half the steps",
-                             {{"batch", data::MixMode::batch},
-                              {"pair", data::MixMode::pair},
-                              {"elem", data::MixMode::elem},
-                              {"half", data::MixMode::half}},
-                             JOB(mix.mode))
+       choice<data::MixMode>(
+           "mixup-mode", kTrain,
+           "Draw the parameters of mixup and cutmix once per step (batch), per pair of images "
+           "(pair) or per image (elem); half: like pair, but each pair yields one image, so an "
+           "epoch has half the steps",
+           {{"batch", data::MixMode::batch},
+            {"pair", data::MixMode::pair},
+            {"elem", data::MixMode::elem},
+            {"half", data::MixMode::half}},
+           JOB(mix.mode))
            .of_training()
            .changes_results(),
        probability_row("random-erase", "Probability of erasing rectangles in an image",

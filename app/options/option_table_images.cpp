@@ -1,4 +1,4 @@
-// Rows of the option table: input images.
+// Rows of the option table for the section Data: where images come from and how they are read.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -41,14 +41,14 @@ void add_splits(std::vector<Option>& table) {
            "may also be train.pack, train.tar, train.rec or files train-* (val/ likewise)",
            JOB(data)),
        row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
-           "Training images (instead of DATA/train; prepare: of "
+           "Training images, instead of DATA/train (prepare: instead of "
            "DOWNLOADS/ILSVRC2012_img_train.tar): class folders, a packed set, tars, WebDataset "
            "shards, TFRecords, RecordIO or a manifest; to name several files, give a folder or a "
            "pattern ({000..127}, *)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kAverage | kPrepare, "PATH",
-           "Validation images (instead of DATA/val; prepare: of DOWNLOADS/ILSVRC2012_img_val.tar), "
-           "in any form that --train accepts",
+           "Validation images, instead of DATA/val (prepare: instead of "
+           "DOWNLOADS/ILSVRC2012_img_val.tar), in any form that --train accepts",
            JOB(val_dir)),
        row("val-split", kTrain | kEval | kAverage, "FRACTION",
            "Fraction of the training images to hold out for validation, selected by a hash of each "
@@ -59,8 +59,9 @@ void add_splits(std::vector<Option>& table) {
            .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
        row("val-labels", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
-           "File with the classes of unlabeled validation images (pack: images in SOURCE): lines "
-           "`NAME CLASS`, LOC_val_solution.csv or ImageNet's devkit; see docs/data.md",
+           "File with the classes of unlabeled validation images (pack: of the images in "
+           "SOURCE): a text file with `NAME CLASS` on each line, LOC_val_solution.csv, or "
+           "ImageNet's devkit; see docs/data.md",
            JOB(val_labels))
            .unset_is("the class comes with each image; prepare: the devkit in DOWNLOADS"),
        row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
@@ -83,7 +84,8 @@ void add_splits(std::vector<Option>& table) {
        classes_row(),
        row("classes", kEval | kPredict | kExport, "FILE|imagenet",
            "File with the class names, one per line in the order of the model's outputs, or "
-           "`imagenet` for ImageNet's 1000 classes (eval: their folders, n01440764, …)",
+           "`imagenet` for the names of ImageNet's 1000 classes (eval: of their folders, "
+           "n01440764, …)",
            JOB(classes_file))
            .unset_is("names stored with the weights; ImageNet's for known weights; else numbers "
                      "(eval: the classes of the images)")});

@@ -1,4 +1,5 @@
-// Rows of the option table: hosts and processes, output, packing and measuring.
+// Rows of the option table for the sections Where it runs, Output and checkpoints, Packing, and
+// Measuring.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -14,8 +15,8 @@ Option resume_row() {
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
-      "Continue from the newest good checkpoint, or from PATH (a file or folder); options that are "
-      "not given take the checkpoint's values";
+      "Continue from the newest intact checkpoint, or from PATH (a file or folder); options "
+      "that are not given take the checkpoint's values";
   option.unset = "start a new run";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
@@ -33,8 +34,8 @@ Option resume_row() {
 Option serve_row() {
   Option option =
       row("serve", kReport | kCommon, "PORT",
-          "Serve the report as a web page that follows the runs, instead of writing a file; "
-          "without PORT: 8600",
+          "Serve the report as a web page that updates while runs are in progress, instead of "
+          "writing a file; without PORT: 8600",
           FIELD(report.serve))
           .unset_is("write a file")
           .within(1, 65535);
@@ -92,9 +93,8 @@ Option kernels_row() {
   using models::Kernels;
   return choice<Kernels>(
              "kernels", kTrain,
-             "Kernels of training steps and evaluations: reference (LibTorch's "
-             "operations) or fused, for the CPU, which takes less time and memory; auto: "
-             "fused where possible",
+             "Kernels of training steps and evaluations: reference (LibTorch's operations) or "
+             "fused (CPU only; faster, and needs less memory); auto: fused where possible",
              {{"auto", Kernels::automatic},
               {"reference", Kernels::reference},
               {"fused", Kernels::fused}},
@@ -122,7 +122,8 @@ void add_machine(std::vector<Option>& table) {
            .within(1, kMaxSeconds),
        text_choice(
            "health-check", kTrain,
-           "Test hosts and network before training: off, quick (transfers a few MB) or full (16x)",
+           "Test hosts and network before training: off, quick (transfers a few MB) or full "
+           "(transfers 16 times as much)",
            {"off", "quick", "full"}, JOB(health_check))
            .off_is("off"),
        row("collective-timeout", kRanks, "SECONDS",
@@ -160,8 +161,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .at_least(1)
            .of_training()
            .off_is("none"),
-       row("checkpoint-minutes", kTrain, "MINUTES", "Time between checkpoints; 0: none by time",
-           JOB(checkpoint_minutes))
+       row("checkpoint-minutes", kTrain, "MINUTES",
+           "Time between checkpoints; 0: no timed checkpoints", JOB(checkpoint_minutes))
            .at_least(0)
            .of_training()
            .off_is("0"),
@@ -243,8 +244,11 @@ void add_printing(std::vector<Option>& table, const char* group) {
            kEval | kPredict | kAverage | kInspect | kModels | kWeightsCommand | kPack | kPrepare |
                kBench | kRuns | kCommon,
            "", "Print the result as JSON", FIELD(json)),
-       text_choice("sort", kRuns | kCommon, "Column by which to sort, best or newest first",
-                   {"name", "model", "top1", "epochs", "speed", "state", "time"}, FIELD(sort)),
+       text_choice(
+           "sort", kRuns | kCommon,
+           "Column to sort by; name, model and state in alphabetical order, the others best or "
+           "newest first",
+           {"name", "model", "top1", "epochs", "speed", "state", "time"}, FIELD(sort)),
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
            FIELD(tensors)),
        row("definitions", kMetrics, "",
@@ -343,8 +347,7 @@ void add_packing(std::vector<Option>& table) {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure loading for training, with random crops (also without this option)",
-           FIELD(bench.train)),
+           "Measure loading for training, with random crops (the default)", FIELD(bench.train)),
        row("eval", kBench | kCommon, "", "Measure loading for evaluation, with center crops",
            FIELD(bench.eval)),
        choice<data::Resize>("mode", kBench | kCommon,

@@ -1,4 +1,4 @@
-// Rows of the option table: optimizer and learning rate.
+// Rows of the option table for the sections Optimizer and Learning rate.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -104,14 +104,15 @@ void add_optimizer(std::vector<Option>& table) {
        ema_row(),
        amp_row(),
        row("freeze", kTrain, "N|STAGE",
-           "Layers to freeze: none; N: the first N stages; STAGE: up to that stage (`shoal models "
-           "--layers NAME` lists them); or all-but-head",
+           "Layers to freeze: N (the first N stages), STAGE (all stages up to and including it; "
+           "`shoal models --layers NAME` lists them), all-but-head, or none",
            JOB(freeze))
            .off_is("none")
            .of_training()
            .changes_results(),
        row("unfreeze-epoch", kTrain, "N",
-           "Epoch from which the layers of --freeze are trained too; 0: never", JOB(unfreeze_epoch))
+           "Epoch, counted from 0, from which the layers of --freeze are trained too; 0: never",
+           JOB(unfreeze_epoch))
            .at_least(0)
            .off_is("0")
            .of_training()
@@ -138,8 +139,9 @@ void add_optimizer(std::vector<Option>& table) {
            .of_training(),
        choice<train::OnSpike>(
            "on-spike", kTrain,
-           "When the loss spikes: log it; log it and save a checkpoint; or roll back to the last "
-           "good checkpoint and skip the images used since then",
+           "When the loss spikes: log it; log it and save a checkpoint; or roll back to the "
+           "newest intact checkpoint from before the spike, and skip the images used since that "
+           "checkpoint",
            {{"log", train::OnSpike::log},
             {"checkpoint", train::OnSpike::checkpoint},
             {"rollback", train::OnSpike::rollback}},

@@ -1,4 +1,5 @@
-// Rows of the option table: preprocessing of images, from decoding to normalization.
+// Rows of the option table for the section Data: preprocessing of images, from decoding to
+// normalization.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 #include "base/normalization.h"
@@ -69,7 +70,8 @@ void add_resizing(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("multi-scale", kTrain, "MIN-MAX",
-           "Range of image sizes in pixels; each step draws a multiple of 32 from it",
+           "Range of training image sizes in pixels; each step draws a multiple of 32 from this "
+           "range as its size",
            JOB(multi_scale))
            .off_is("none")
            .spells_lists("-")

@@ -1,4 +1,4 @@
-// Rows of the option table: what `eval` and `predict` print and write, the file of `export`.
+// Rows of the option table for the sections Results (of `eval` and `predict`) and Export.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -34,9 +34,8 @@ void add_results(std::vector<Option>& table) {
            FIELD(eval.real_labels))
            .unset_is("none"),
        row("subset", kEval, "all|data|FILE",
-           "Classes that the model may predict. all: every class; data: only those of the images, "
-           "as "
-           "for ImageNet-A and -R; FILE: those named in it, one per line",
+           "Classes that the model may predict: all, data (only the classes of the images, as for "
+           "ImageNet-A and -R), or FILE (the classes that it names, one per line)",
            FIELD(eval.subset)),
        row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
        row("topk", kPredict | kCommon, "N",

@@ -1,4 +1,4 @@
-// Rows of the option table: fewer training images, and classes with different numbers of images.
+// Rows of the option table for the section Small and unbalanced data.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -49,8 +49,8 @@ void add_small_data(std::vector<Option>& table) {
            .replaced_by("fraction"),
        balance_row(),
        row("class-weights", kTrain, "balanced|FILE",
-           "Class weights in the training loss: none, balanced (inverse to the number of images) "
-           "or from a FILE (see docs/training.md)",
+           "Class weights in the training loss: none, balanced (in inverse proportion to the "
+           "number of images of each class), or read from a FILE; see docs/training.md",
            JOB(class_weighting))
            .also_called({"class-weight", "loss-weights"})
            .off_is("none")

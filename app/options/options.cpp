@@ -30,7 +30,8 @@ std::string alternatives(const std::vector<std::string>& choices) {
   return text;
 }
 
-// Returns the text of a number as people write it: 1e-4 instead of 1e-04, and 4/3 and 1/3.
+// Returns the text of a number as people write it: 1e-4 instead of 1e-04, and 4/3 or 1/3 instead of
+// a decimal fraction.
 std::string readable(std::string text) {
   if (text == number(4.0 / 3)) return "4/3";
   if (text == number(1.0 / 3)) return "1/3";

@@ -1,6 +1,6 @@
 #pragma once
 // The option table. Parser, checks, --help, recipes, hyperparameters, the settings saved in
-// checkpoints and the comparison at --resume are all derived from it. Torch-free.
+// checkpoints and the comparison at --resume are all derived from it. Does not use LibTorch.
 //
 // An option consists of one documented field of train::Job (or of Arguments, if it is not part of a
 // job) and one row in option_table*.cpp. Defaults are the initial values of the fields.
@@ -36,7 +36,7 @@ struct Nodes {
 
 // Options of `bench loader`.
 struct BenchOptions {
-  bool train = false, eval = false;  // which crops; not both; neither: those of training
+  bool train = false, eval = false;  // which crops to measure, at most one; neither: train
   data::Resize mode = data::Resize::exact;
   double seconds = 5;  // duration of each measurement
   double wanted = 0;   // images/s for which to find the number of threads; 0: none
@@ -137,7 +137,7 @@ inline constexpr double kUnlimited = 0x1p40;
 // How --resume treats a setting that changes results.
 struct Saving {
   train::MayDiffer may_differ = train::MayDiffer::always;
-  std::string advice;  // what to do about a refused change; {}: the saved value
+  std::string advice;  // what to do about a refused change; {} stands for the saved value
   // Options that replace this one. If one of them is given, the saved value is not restored.
   std::vector<std::string> replaced_by;
   bool evaluation = false;  // whether --eval-only restores it too

@@ -1,6 +1,6 @@
 #pragma once
 // Named sets of option values from published training runs, limited to features that shoal
-// supports. Torch-free.
+// supports. Does not use LibTorch.
 
 #include <string>
 #include <string_view>

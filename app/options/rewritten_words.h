@@ -9,7 +9,8 @@
 namespace shoal::app {
 
 struct RewrittenWords {
-  // Positional words, and only our own options, each as --name or --name=VALUE.
+  // The positional arguments and the options, with other programs' options already translated to
+  // shoal's; each option is --name or --name=VALUE.
   std::vector<std::string> words;
   // The user's spelling of each option in `words`, in the same order. Empty if one option of
   // another program became several.

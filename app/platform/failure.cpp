@@ -27,7 +27,7 @@
 namespace shoal::app {
 namespace {
 
-// What to do about errors of the system.
+// Advice to print for common system errors, by errno.
 constexpr std::pair<int, const char*> kAdvice[] = {
     {ENOSPC, "free disk space, or use another disk (--output, --checkpoint-dir)"},
     {EFBIG, "raise the limit of file sizes: ulimit -f unlimited"},
@@ -192,7 +192,7 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
     fs::create_directories(folder, error);  // a container may not have the folder
   const int flags = O_WRONLY | O_CREAT | (replace ? O_TRUNC : O_EXCL);
   const Descriptor file = open_file(path.c_str(), flags, 0644);
-  if (!file.is_open()) return;  // not on a platform, or another process has written it
+  if (!file.is_open()) return;  // not in a SageMaker container, or already written
   // Written in place, not by write_whole(): the first process to create the file keeps it, and on a
   // full disk half a message is better than none.
   const std::string shown = printable(masked(text));

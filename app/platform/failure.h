@@ -1,6 +1,5 @@
 #pragma once
-// Error reporting of all programs: one line on stderr, an exit code, and the platform's failure
-// file.
+// Error reporting of all programs: one line on stderr, an exit code, and SageMaker's failure file.
 
 #include <functional>
 #include <stdexcept>

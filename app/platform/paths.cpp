@@ -73,7 +73,8 @@ class Channels {
     return {input_ + "/data/" + name, "channel " + name};
   }
 
-  // Returns the source of images in the channel, or in its `folder`.
+  // Returns where the images of channel `name` are: its pipe in pipe mode (`folder` is then
+  // ignored), otherwise its directory or the subdirectory `folder`.
   PathWithOrigin images(const std::string& name, const std::string& folder = "") const {
     PathWithOrigin found = place(name);
     if (is_in_mode(name, "pipe")) {

@@ -1,6 +1,6 @@
 #pragma once
 // Default paths in a SageMaker container or under SSM, from the environment and configuration
-// files. Pure. Torch-free.
+// files. Reads files only through `Files`. Does not use LibTorch.
 //
 // A channel is a folder of input data. Channel names come from SM_CHANNELS, the variables
 // SM_CHANNEL_NAME and SSM_CHANNEL_NAME, the keys of inputdataconfig.json, and the folders in

@@ -1,5 +1,5 @@
 #pragma once
-// SageMaker training containers: the base folder and the hosts of the job. Torch-free.
+// SageMaker training containers: the base folder and the hosts of the job. Does not use LibTorch.
 
 #include <filesystem>
 

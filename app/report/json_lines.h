@@ -12,9 +12,10 @@
 
 namespace shoal::app {
 
-// Calls `take` with each object. Returns notes for the reader of a report: an incomplete last line
-// (the run is writing it, or was killed) and other lines that are not objects are left out. A file
-// that does not exist has no lines. Throws std::system_error if the file cannot be read.
+// Calls `take` with each object. Skips an incomplete last line (the run is still writing it, or was
+// killed) and lines that are not JSON objects. Returns one note for each kind of skipped line, to
+// show in the report. A file that does not exist has no lines. Throws std::system_error if the file
+// cannot be read.
 std::vector<std::string> read_json_lines(const std::filesystem::path& path,
                                          const std::function<void(const nlohmann::json&)>& take);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Reports: one HTML page about one run or several, with all numbers, images and scripts in it.
-// Torch-free.
+// Reports: one HTML page about one run or several, with all numbers, images and scripts in it. Does
+// not use LibTorch.
 
 #include <filesystem>
 #include <string>

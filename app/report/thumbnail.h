@@ -9,7 +9,7 @@
 
 namespace shoal::app {
 
-// Makes one thumbnail after the other. Use one object per thread.
+// Makes thumbnails. Not thread-safe: use one object per thread.
 class Thumbnails {
  public:
   static constexpr int64_t kSide = 96;  // pixels of the longer side; smaller images keep their size

@@ -1,5 +1,5 @@
 #pragma once
-// The default folder for downloaded weights. Pure. Torch-free.
+// The default folder for downloaded weights. Does no I/O and does not use LibTorch.
 
 #include <string>
 

@@ -25,7 +25,8 @@ struct FetchOptions {
 // it.
 //
 // Throws UserError if `what` is unknown or the server has no such file, std::runtime_error if the
-// download fails. The message then names the URL, and the path where a copy of the file is found.
+// download fails. The message of the latter names the URL and the path to which the user can copy
+// the file by hand.
 std::string fetch_weights(const std::string& what, const FetchOptions& options);
 
 }  // namespace shoal::app

@@ -1,12 +1,12 @@
 #pragma once
-// Names of ImageNet's classes. Torch-free.
+// Names of ImageNet's classes. Does not use LibTorch.
 
 #include <string>
 #include <vector>
 
 namespace shoal::app {
 
-// The value of --classes that means these names.
+// The value of --classes that means ImageNet's classes.
 inline constexpr const char* kImageNet = "imagenet";
 inline constexpr int kImageNetClasses = 1000;
 

@@ -1,8 +1,8 @@
 // Facts about torchvision's weights (0.26: torchvision/models) and timm's (1.0.31: default
 // configurations; results/results-imagenet.csv).
 //
-// Of timm's weights, only those that our networks compute exactly: not tf_efficientnet_b* (other
-// padding). Copies of torchvision's are left out.
+// The table contains only those of timm's weights that shoal's networks compute exactly, so not
+// tf_efficientnet_b* (other padding). It leaves out timm's copies of torchvision's weights.
 #include "app/weights/known_weights.h"
 
 namespace shoal::app {

@@ -1,5 +1,6 @@
 #pragma once
-// The weights that --weights knows by name. known_weights.cpp is the only list of them. Torch-free.
+// The weights that --weights knows by name. known_weights.cpp is the only list of them. Does not
+// use LibTorch.
 
 #include <cstdint>
 #include <string>
@@ -23,9 +24,9 @@ struct KnownWeights {
   bool is_torchvision() const { return name.starts_with("torchvision:"); }
 };
 
-// All rows, in the order of `shoal weights`: by publisher, then by model. A name without
-// version means the model's last torchvision row, its newest version. A name without tag means the
-// model's first timm row.
+// All rows, in the order of `shoal weights`: by publisher, then by model. A torchvision name
+// without a version refers to the newest version, which is the model's last row. A timm name
+// without a tag refers to the model's first row.
 const std::vector<KnownWeights>& known_weights();
 
 }  // namespace shoal::app

@@ -21,7 +21,7 @@ bool is_digest(const std::string& text) {
 }
 
 // Returns the digest in a file name as torchvision writes it, "resnet50-11ad3fa6.pth", or an empty
-// text. Eight decimal digits are a date.
+// text. Eight decimal digits are a date, not a digest.
 std::string digest_in_name(const std::string& file) {
   const size_t dash = file.rfind('-');
   if (dash == file.npos) return "";

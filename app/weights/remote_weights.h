@@ -1,5 +1,5 @@
 #pragma once
-// What --weights names, if it is not a file or folder. Pure. Torch-free.
+// What --weights names, if it is not a file or folder. Does no I/O and does not use LibTorch.
 //
 //   torchvision:NAME[/VERSION]        NAME of a network; V1, V2, IMAGENET1K_V1 …; default: newest
 //   timm:NAME[.TAG]                   default: the first of the model's rows in known_weights()
@@ -27,7 +27,7 @@ struct RemoteFile {
 
 struct RemoteWeights {
   std::vector<RemoteFile> files;        // the first that exists is used
-  const KnownWeights* known = nullptr;  // their row; null: they have none
+  const KnownWeights* known = nullptr;  // row of these weights in known_weights(); null: none
   bool from_hugging_face = false;
 };
 
@@ -46,7 +46,7 @@ std::optional<RemoteWeights> remote_weights(const std::string& what,
 std::string nearest_weights(const std::string& what);
 
 // Returns the row of the weights that `what` names, also by the file name of torchvision's weights
-// in a path or URL; null if they have none. Throws UserError like remote_weights().
+// in a path or URL; null if these weights have no row. Throws UserError like remote_weights().
 const KnownWeights* find_known_weights(const std::string& what);
 
 }  // namespace shoal::app

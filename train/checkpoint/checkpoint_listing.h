@@ -1,5 +1,6 @@
 #pragma once
-// Names and markers of the checkpoints in a directory, see checkpoint_store.h. Torch-free.
+// Names and markers of the checkpoints in a directory, see checkpoint_store.h. Does not use
+// LibTorch.
 
 #include <cstdint>
 #include <filesystem>
@@ -24,7 +25,7 @@ struct CheckpointEntry {
 
 // Returns the name of a checkpoint without extension, such as "epoch-0003-step-00001234".
 std::string checkpoint_name(int64_t epoch, int64_t step);
-// Parses such a name. Returns an entry with Marker::missing; nothing for other names.
+// Parses such a name into an entry with Marker::missing. Returns nothing for other names.
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 
 // Returns the entry with the highest accuracy; of equal ones the earliest. Nothing if no entry was
@@ -34,12 +35,13 @@ std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list)
 // Return the contents of a marker and of manifest.json. `list`: newest first.
 std::string marker_text(const CheckpointEntry& entry);
 std::string manifest_text(const std::vector<CheckpointEntry>& list);
-// Returns the contents of a marker; nothing if the file does not exist or is damaged. Throws
+// Reads a marker. Returns nothing if the file does not exist or is damaged. Throws
 // std::system_error if it cannot be read.
 std::optional<CheckpointEntry> read_marker(const std::filesystem::path& path);
 
-// Returns the checkpoints of a directory, newest first, none if it does not exist. Ignores files
-// with other names. Throws std::system_error if the directory or a marker cannot be read.
+// Returns the checkpoints of a directory, newest first; an empty list if the directory does not
+// exist. Ignores files with other names. Throws std::system_error if the directory or a marker
+// cannot be read.
 std::vector<CheckpointEntry> list_checkpoints(const std::filesystem::path& directory);
 
 }  // namespace shoal::train

@@ -122,7 +122,8 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step, const Warn& w
       if (fs::exists(in_directory(name), none))  // the marker may be alone
         rename_or_throw(in_directory(name), in_directory("superseded-" + name));
     }
-    flush_folder(directory_);  // also after a power loss, markers go first
+    // A power loss must not leave a marker whose checkpoint is gone.
+    flush_folder(directory_);
   }
   write_manifest();
   warn("this run does not continue from " + names +
@@ -152,7 +153,8 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
                                        const std::function<void(const Sink&)>& produce) {
   const fs::path marker = in_directory(entry.name + ".json");
   std::optional<CheckpointEntry> existing = read_marker(marker);
-  // A run that was stopped before its last evaluation saves the same step again after it.
+  // A run that was stopped before its last evaluation saves the same step again after that
+  // evaluation.
   if (existing && entry.top1 && !existing->top1) existing.reset();
   try {
     if (existing) read(*existing);
@@ -168,7 +170,7 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
         sink(bytes, size);
       });
     };
-    // The marker goes before the file that it describes changes.
+    // Removes the marker before the file that it describes is replaced.
     write_whole(path(entry), sum_and_write,
                 {.aside = temporary_, .before_rename = [&] { remove_marker(marker); }});
     entry.checksum = sum.hex();
@@ -206,7 +208,8 @@ void CheckpointStore::prune_to(int64_t keep) {
   }
   if (unmarked.empty()) return;
   try {
-    flush_folder(directory_);           // also after a power loss, markers go first
+    // A power loss must not leave a marker whose checkpoint is gone.
+    flush_folder(directory_);
   } catch (const std::system_error&) {  // makes space nevertheless; the next save reports the disk
   }
   for (const fs::path& file : unmarked) fs::remove(file, error);

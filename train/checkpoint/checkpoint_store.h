@@ -1,6 +1,6 @@
 #pragma once
-// A directory of checkpoints, each of which is either complete or absent. Torch-free: it stores
-// bytes.
+// A directory of checkpoints, each of which is either complete or absent. It stores bytes and does
+// not use LibTorch.
 //
 //   DIR/epoch-0003-step-00001234.pt     never rewritten
 //   DIR/epoch-0003-step-00001234.json   the checkpoint's marker: size, checksum, epoch, step,
@@ -19,9 +19,10 @@
 // the epoch to start or continue, "step" the number of finished steps. Only one process may write;
 // others may read at the same time. Not thread-safe.
 //
-// A checkpoint whose writer died before it wrote the marker counts if it is whole. Files with other
-// names are neither read nor changed. Functions that list the directory throw std::system_error if
-// it or a marker cannot be read, because an empty list would hide checkpoints.
+// A checkpoint without a marker, because its writer was killed before it wrote the marker, is used
+// if it is whole. Files with other names are neither read nor changed. Functions that list the
+// directory throw std::system_error if it or a marker cannot be read, because an empty list would
+// hide checkpoints.
 
 #include <cstdint>
 #include <filesystem>
@@ -58,14 +59,15 @@ class CheckpointStore {
   void open_for_writing(const Warn& warn = {});
 
   // Renames the checkpoints after this position to "superseded-…", because a run that continues
-  // from here will write different ones. They are no longer entries. Reports their names to `warn`.
+  // from here will write different ones. The renamed files no longer count as checkpoints. Reports
+  // their names to `warn`.
   void set_aside_after(int64_t epoch, int64_t step, const Warn& warn);
 
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
-  // in order. Keeps an existing intact entry of the same epoch and step, unless that was not
-  // evaluated and this state is. After a failure, tries once more; if the disk is full, first
-  // removes what pruning would remove afterwards, but not the newest checkpoint. Throws
-  // std::runtime_error with path and reason.
+  // in order. Keeps an existing intact entry of the same epoch and step, unless that entry was not
+  // evaluated and this state was. After a failure, tries once more. If the disk is full, first
+  // removes the checkpoints that pruning would remove after the save, but not the newest one.
+  // Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Checks that the disk has enough free space for the checkpoints of a run. Torch-free.
+// Checks that the disk has enough free space for the checkpoints of a run. Does not use LibTorch.
 
 #include <cstdint>
 #include <filesystem>

@@ -29,16 +29,18 @@ void open_export_folder(const std::string& folder);
 // std::runtime_error with path and reason.
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which);
 
-// Exports the weights selected by --export to --export-dir and logs their accuracy. For "best",
-// this is the checkpoint in `store` with the highest accuracy. For "last", or if that checkpoint is
-// missing or damaged, it is the state at `position`, which `last` returns. Warns if the run's best
-// evaluation is not in `store`. Throws std::runtime_error like export_model().
+// Exports the weights selected by --export to --export-dir and logs their accuracy. With "best",
+// exports the checkpoint in `store` with the highest accuracy. With "last", or if that checkpoint
+// is missing or damaged, exports the state that `last` returns, which is the one at `position`.
+// Warns if the run's best evaluation is not in `store`. Throws std::runtime_error like
+// export_model().
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last);
 
 // Writes the weights as one file (ExportFileOptions), the averaged ones if there are any. Replaces
-// an existing file as a whole. `data`: with arch, classes and preprocessing; --format must be set.
-// Throws std::runtime_error with path and reason, or if the weights do not fit the network.
+// an existing file as a whole. `data` must contain arch, classes and preprocessing; options.format
+// must be set. Throws std::runtime_error with path and reason, or if the weights do not fit the
+// network.
 void export_file(const CheckpointData& data, const ExportFileOptions& options,
                  const std::filesystem::path& file);
 

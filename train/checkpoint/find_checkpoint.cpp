@@ -33,7 +33,7 @@ CheckpointStore store_in(const fs::path& directory) {
   return checkpoint_store(directory / "checkpoints", 1);
 }
 
-// Reports that --resume starts a new run. On a platform every start has --resume.
+// Reports that --resume starts a new run. In a SageMaker container, every start has --resume.
 void report_fresh_start(const Job& job, const CheckpointStore& store) {
   const std::string text = "no checkpoint found in '" + store.directory().string() +
                            "': this is a new run, with the settings given now";
@@ -139,7 +139,8 @@ std::string path_of(const std::string& weights, const LocalPath& local_path) {
   return local_path ? local_path(weights) : weights;
 }
 
-// Finds the weights in a directory as described at open_checkpoint(). `option` appears in messages.
+// Finds the weights in a directory by the rules of open_checkpoint() (resume.h). `option` appears
+// in messages.
 Located locate_in(const fs::path& directory, bool best, const std::string& option) {
   const CheckpointStore store = store_in(directory.empty() ? "." : directory);
   if (const auto entry = store.best(); best && entry)

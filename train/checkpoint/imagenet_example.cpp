@@ -24,7 +24,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr const char *kProgram = "program", *kExample = "PyTorch's imagenet example";
-// The schedule of versions that do not save it.
+// The schedule in versions of the example that do not save it.
 constexpr double kDecayEpochs = 30, kDecayRate = 0.1;
 
 std::optional<double> number_in(const PickleValue& dict, const char* key) {
@@ -35,7 +35,7 @@ std::optional<double> number_in(const PickleValue& dict, const char* key) {
 }
 
 // Returns the parameter group of the SGD optimizer; null if `root` is not a checkpoint of the
-// example. Throws UserError if there are several groups or the optimizer is not SGD.
+// example. Throws UserError if the optimizer is not SGD, or has several groups or dampening.
 const PickleValue* find_group(const PickleValue& root) {
   const PickleValue *const arch = root.find("arch"), *const epoch = root.find("epoch"),
                            *const optimizer = root.find("optimizer");
@@ -56,7 +56,8 @@ const PickleValue* find_group(const PickleValue& root) {
   return &group;
 }
 
-// Converts the momentum buffers, which have numbers instead of names: the order of the parameters.
+// Converts the momentum buffers. The file identifies them by their parameter's number instead of
+// its name; the numbers follow the order of the parameters.
 NamedTensors read_momentum(TorchArchive& file, const PickleValue& group, const std::string& arch,
                            int64_t classes) {
   const std::vector<models::Parameter> parameters = default_network(arch, classes).parameters;
@@ -99,7 +100,7 @@ std::vector<std::pair<std::string, std::string>> settings_in(const PickleValue& 
     every = *number_in(*scheduler, "step_size");
     rate = number_in(*scheduler, "gamma").value_or(rate);
   } else {
-    // `lr` is that of the last finished epoch.
+    // `lr` is the learning rate of the last finished epoch. Computes the initial one from it.
     const double last = std::max<double>(0, static_cast<double>(root.find("epoch")->integer) - 1);
     lr *= std::pow(1 / rate, std::floor(last / every));
   }

@@ -17,9 +17,10 @@
 
 namespace shoal::train {
 
-// Returns weights, momentum, epoch, best accuracy and the settings that the file contains, without
-// class names and steps. Returns nothing if it is not such a file. Throws UserError if its network
-// or optimizer cannot be continued, std::runtime_error if it is damaged; both name `file`.
+// Returns weights, momentum, epoch, best accuracy and the settings that the file contains. The
+// result has no class names and no step numbers. Returns nothing if `bytes` is not such a file.
+// Throws UserError if its network or optimizer cannot be continued, std::runtime_error if it is
+// damaged; both name `file`.
 std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& bytes,
                                                     const std::string& file);
 

@@ -28,29 +28,32 @@ struct Position {
   int64_t non_finite = 0;     // total number of steps with a non-finite loss or gradient
   int64_t non_finite_in_a_row = 0;
   int64_t history_lines = 0;  // lines of history.jsonl at this position
-  // Whether the epoch or the run has made its last step, but Run::end_epoch() has not finished it.
+  // Whether the last step of the epoch or run is done, but Run::end_epoch() has not returned yet.
   bool evaluation_pending = false;
   bool epoch_over = false;          // the epoch has ended because a stream ran out of data
   double lr = 0;                    // learning rate of the last step; 0: no step yet, or unknown
   Meter epoch_sum;                  // metrics of the epoch so far, over all ranks
   std::optional<double> best_top1;  // percent
-  std::optional<int64_t> best_step, best_epoch;  // of that evaluation; unset in old checkpoints
+  // Of the evaluation with best_top1; unset in old checkpoints.
+  std::optional<int64_t> best_step, best_epoch;
   // Only with --time-budget. trained_seconds: seconds that the run has trained for, by rank 0's
-  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: the --time-budget that the last
-  // step used up; 0: none.
+  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: the --time-budget, in seconds, if
+  // the last step used it up; otherwise 0.
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
   int64_t evaluations_since_best = 0;  // evaluations after the best one; for --patience
   std::string losses;                  // LossWatch::state()
-  // Metrics of the last step, over all ranks, if `losses` lacks its loss: only in old checkpoints.
+  // Metrics of the last step, over all ranks, if `losses` does not include its loss; only in old
+  // checkpoints.
   Meter pending;
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series
   int64_t skip_until = 0;     // steps up to this one skip their images
-  int64_t rollback_due = 0;   // the spike of a rollback that is not finished; 0: none
+  int64_t rollback_due = 0;   // step of the spike whose rollback is not finished; 0: none
   int64_t unreadable = 0;     // unreadable training images of the epoch, over all ranks
 };
 
-// Writes the position to the data of a checkpoint, and reads it, also from older checkpoints.
+// Store the position in a checkpoint's data and read it back. read_position() accepts older
+// checkpoints too.
 void write_position(const Position& position, CheckpointData& data);
 Position read_position(const CheckpointData& data);
 

@@ -31,8 +31,8 @@ std::vector<std::string> missing(const std::vector<std::string>& from,
   return names;
 }
 
-// Describes how the data's classes, `ours`, differ from `theirs`. Empty if they are equal. `there`:
-// where `theirs` come from, such as "in the checkpoint".
+// Describes how the data's classes, `ours`, differ from `theirs`; empty if they are equal. `there`:
+// where the classes `theirs` come from, such as "in the checkpoint".
 std::string class_difference(const std::vector<std::string>& theirs, const std::string& there,
                              const std::vector<std::string>& ours) {
   if (theirs == ours) return "";
@@ -61,7 +61,8 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
 
 // If the classifier in `tensors` is for other classes, replaces it by a new one. With --eval-only,
 // throws UserError instead. The new classifier is zero, so that the first gradients of the layers
-// before it are small: the usual random values give a loss of 6 and spoil pretrained layers.
+// before it are small: the usual random initialization gives a loss of about 6 and spoils
+// pretrained layers.
 void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
                          const ResolvedJob& job, const std::vector<std::string>& classes,
                          NamedTensors& tensors,

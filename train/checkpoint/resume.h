@@ -29,8 +29,9 @@ struct Start {
   std::optional<CheckpointData> weights;  // --weights, for a fresh start
   // Description for the log: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
   std::string origin;
-  std::string file;               // of `data`
-  std::vector<std::string> seen;  // on rank 0: the run's checkpoints, by name, before reading it
+  std::string file;  // of `data`
+  // On rank 0: names of the run's checkpoints before `data` was read.
+  std::vector<std::string> seen;
 };
 
 // Turns --weights into the path of a file or folder, for example by downloading it.
@@ -92,9 +93,9 @@ std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const Checkpoint
 
 // Loads the weights of another run into a fresh trainer, the averaged ones if there are any.
 // `classes`: names of this run's classes. If the weights' classifier has another number of classes
-// or other class names, the trainer keeps its own random classifier and reports that to `warn`;
-// with --eval-only it throws UserError instead. Throws UserError if the weights are for another
-// model.
+// or other class names, training starts with a classifier of zeros, and `warn` is called with the
+// reason; with --eval-only, throws UserError instead. Throws UserError if the weights are for
+// another model.
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn);

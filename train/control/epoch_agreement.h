@@ -15,7 +15,7 @@
 
 namespace shoal::train {
 
-// The rest of one rank's stream at the end of an epoch.
+// What is left of one rank's stream at the end of an epoch.
 struct StreamRest {
   int64_t images = 0;     // number of unused images that were counted
   bool complete = false;  // whether they were counted to the end of the stream
@@ -28,8 +28,8 @@ class EpochAgreement {
 
   // Returns true if every rank has the images of step `step_in_epoch` (from 0). Blocks until all
   // ranks have answered. A stop signal on a rank that waits for images ends its wait; the result is
-  // then false, see stop_signal(). Returns true at once if images are not streamed. A stream that
-  // fails has no images, see failure(). Collective.
+  // then false, see stop_signal(). Returns true at once if images are not streamed. A rank whose
+  // stream fails counts as having no images, see failure(). Collective.
   bool all_ranks_have_data(data::Loader& loader, int64_t step_in_epoch);
 
   // Returns true if every rank passes true. A rank that passes false also sends its stop signal to

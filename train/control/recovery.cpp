@@ -45,7 +45,7 @@ void Recovery::add_step_time(double seconds) {
 }
 
 void Recovery::roll_back(int64_t spike) {
-  position_.rollback_due = spike;  // if this fails, the resumed run rolls back
+  position_.rollback_due = spike;  // if the rollback fails, the resumed run repeats it
   const bool again = position_.rollbacks > 0 && spike - position_.skip_until <= kSoon;
   const int64_t rollbacks = again ? position_.rollbacks + 1 : 1;
   const int64_t trouble_start = again ? position_.trouble_start : spike;
@@ -84,7 +84,7 @@ void Recovery::roll_back(int64_t spike) {
 }
 
 void Recovery::fail(int64_t spike) {
-  position_.rollback_due = 0;  // the resumed run continues
+  position_.rollback_due = 0;  // a resumed run continues without a rollback
   throw RollbacksFailed(
       strf("the loss spiked again after each of %lld rollbacks, up to step %lld: the cause is not "
            "a few bad images. Lower --lr, set --clip, or leave out --on-spike rollback",

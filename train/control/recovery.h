@@ -5,8 +5,8 @@
 // A rollback (--on-spike rollback) restores parameters, optimizer, statistics and averages from the
 // newest intact checkpoint before the spike. The run does not repeat the steps since then. It skips
 // their images and continues after the spike, so step numbers, schedule and image order do not
-// change. If the loss spikes again within 64 steps, the next rollback also skips the images of 2
-// further steps, then of 4, 8, ….
+// change. If the loss spikes again within 64 steps, the spikes form a series: the next rollback
+// also skips the images of 2 further steps, then of 4, 8, ….
 
 #include <cstdint>
 #include <stdexcept>
@@ -33,8 +33,8 @@ class Recovery {
            dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
   // Handles the loss of step `step`. `metrics`: over all ranks. Returns true if a checkpoint should
-  // be saved. Throws RollbacksFailed; std::runtime_error if a rollback finds
-  // only damaged checkpoints. Collective.
+  // be saved. Throws RollbacksFailed; std::runtime_error if a rollback finds only damaged
+  // checkpoints. Collective.
   bool add_loss(const Meter& metrics, int64_t step);
   // Adds the duration of a step. Reports an event if the steps of this rank become slower or
   // faster.

@@ -2,8 +2,9 @@
 // The time that a run may train for (--time-budget): how much has passed, and which step is the
 // last.
 //
-// Rank 0's clock decides. Its time after each step comes with the control message, one step later.
-// All ranks extrapolate the same numbers, so they take the same decisions. Torch-free.
+// Rank 0's clock decides. After each step, rank 0 sends its time in the control message, which the
+// ranks read one step later. Until then they extrapolate. All ranks extrapolate from the same
+// numbers, so they make the same decisions. Does not use LibTorch.
 
 #include <cstdint>
 #include <optional>
@@ -12,8 +13,9 @@ namespace shoal::train {
 
 class TimeBudget {
  public:
-  // `budget`: seconds; 0: no limit. `trained`: seconds before `now`, by earlier processes of this
-  // run. `step_seconds`: what step_seconds() was then. `step`: number of steps already made.
+  // `budget`: seconds; 0: no limit. `trained`: seconds that earlier processes of this run trained
+  // for. `step_seconds`: step_seconds() at their end. `step`: number of steps already made. `now`:
+  // this process's clock in seconds.
   TimeBudget(double budget, double trained, double step_seconds, int64_t step, double now)
       : budget_(budget),
         start_(now - trained),

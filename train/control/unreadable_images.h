@@ -1,6 +1,6 @@
 #pragma once
 // Counts the training images of an epoch that could not be read. If there are too many, the run
-// stops. Torch-free.
+// stops. Does not use LibTorch.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,8 @@ namespace shoal::train {
 
 class UnreadableImages {
  public:
-  // `in_epoch`: the number in this epoch over all ranks, which add() updates. Both references must
-  // outlive this object.
+  // `in_epoch`: number of unreadable images in this epoch over all ranks, which add() updates. Both
+  // references must outlive this object.
   UnreadableImages(const ResolvedJob& job, int64_t& in_epoch) : job_(job), in_epoch_(in_epoch) {}
 
   // Call when the rank's loader starts an epoch. `first_step`: finished steps of that epoch.
@@ -21,11 +21,12 @@ class UnreadableImages {
     if (first_step == 0) in_epoch_ = 0;
   }
   // Returns the number of unreadable images of this rank since the last call. `in_epoch`: number
-  // that the rank's loader has counted.
+  // that the rank's loader has counted in this epoch.
   int64_t take_new(int64_t in_epoch);
   // Adds `count` unreadable images of all ranks, after `step_in_epoch` steps of the epoch. Returns
   // the reason to stop if there are new ones and more than 1 % of the images are unreadable,
-  // otherwise an empty string. So a run continues once the images are repaired.
+  // otherwise an empty string. A resumed run continues after the images are repaired, because there
+  // are no new unreadable ones.
   std::string add(int64_t count, int64_t step_in_epoch);
 
  private:

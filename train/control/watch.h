@@ -1,6 +1,6 @@
 #pragma once
 // Detects unusual losses (a spike, a drop, a stall) and changes of speed, by comparison with
-// running medians. Noise and slow changes cause no events. Not thread-safe. Torch-free.
+// running medians. Noise and slow changes cause no events. Not thread-safe. Does not use LibTorch.
 
 #include <cstdint>
 #include <deque>

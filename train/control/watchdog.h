@@ -42,7 +42,7 @@ class Watchdog {
 
   // Starts a thread, which polls stop_signal().
   explicit Watchdog(WatchdogOptions options);
-  ~Watchdog();  // stops the thread; blocks while a thread ends the process
+  ~Watchdog();  // stops the thread; blocks while another thread ends the process
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
@@ -50,7 +50,8 @@ class Watchdog {
   // sentence that names the process. Any thread may call it, even after the watchdog is destroyed.
   std::function<void(const std::string& text)> loss_reporter() const;
 
-  // While it exists, the leader's state can be saved by `rescue`. `watchdog` may be null.
+  // While an object exists, the watchdog can save the leader's state with `rescue`. `watchdog` may
+  // be null.
   class Rescuable {
    public:
     Rescuable(Watchdog* watchdog, Rescue rescue);

@@ -1,5 +1,6 @@
 #pragma once
-// Options of a model that is exported as one file (train/checkpoint/export.h). Torch-free.
+// Options of a model that is exported as one file (train/checkpoint/export.h). Does not use
+// LibTorch.
 
 #include <optional>
 

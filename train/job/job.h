@@ -4,7 +4,7 @@
 // app/ fills a Job from recipes, hyperparameters and the command line. Its table of options checks
 // each value separately. resolve() chooses the values that were not given and checks combinations
 // of values; it throws UserError that names the option. Only these structs and resolve() define
-// defaults. Torch-free.
+// defaults. Does not use LibTorch.
 
 #include <cstdint>
 #include <optional>
@@ -53,14 +53,14 @@ struct RunOptions {
   // Fraction of the training images held out for validation, chosen by path (data/split.h).
   // 0: validation images are given separately.
   double val_split = 0;
-  data::Portion portion;         // of the training images; one of its fields at most is set
+  data::Portion portion;         // part of the training images to use; at most one field is set
   std::string sharded = "none";  // splits that are sharded per host: none | train | val | both
   // Reads tars, TFRecord and RecordIO front to back (data/file.h, Reads::forward).
   bool forward_reads = false;
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
-  // Side of training images by epoch, and strength of augmentation and dropout by epoch, in the
-  // format of data::parse_epoch_schedule (data/progression.h). none: constant.
+  // Side of training images in pixels by epoch, and strength of augmentation and dropout by epoch,
+  // in the format of data::parse_epoch_schedule (data/progression.h). none: constant.
   std::string size_schedule = "none", strength_schedule = "none";
   // "MIN-MAX" in pixels: each step draws the side of its training images from this range; or none.
   std::string multi_scale = "none";
@@ -102,10 +102,11 @@ struct RunOptions {
   int64_t eval_every = 1;  // epochs between evaluations; 0: only at the end of the run
   // Ends the run after this many consecutive evaluations without a better top-1; 0: never.
   int64_t patience = 0;
-  // Seconds that the run trains for, evaluations included; the schedule spans them. 0: no limit.
-  // `epochs` is then only the unit of the schedule's options.
+  // Seconds that the run trains for, evaluations included; 0: no limit. With a limit, the schedule
+  // spans this time, and `epochs` is only the unit of the schedule's options.
   double time_budget = 0;
-  // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, computed from them.
+  // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, it is computed from
+  // them.
   int64_t accumulate = 1;
 
   // Optimization.
@@ -136,7 +137,7 @@ struct RunOptions {
   std::string output = "runs/shoal";
   // best: the weights of the best evaluation; if nothing was evaluated, the last weights.
   ExportWeights export_weights = ExportWeights::best;
-  int64_t cache_bytes = 0;  // memory per process that caches training images; 0: none
+  int64_t cache_bytes = 0;  // bytes per process for caching training images; 0: none
   bool seek_index = true;   // indexes JPEGs, so that later epochs decode little more than the crop
   double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time
   int64_t keep = 3;                // number of newest checkpoints to keep, besides the best one
@@ -144,8 +145,8 @@ struct RunOptions {
   OnSaveError on_save_error = OnSaveError::go_on;
   bool resume = false;                    // continues from the newest intact checkpoint
   std::string resume_path;                // file or directory to continue from instead
-  std::string checkpoint;                 // file or run of shoal, for eval and predict
-  data::Views views = data::Views::none;  // crops per image; eval averages their logits
+  std::string checkpoint;                 // checkpoint file or run folder, for eval and predict
+  data::Views views = data::Views::none;  // crops per image; eval and predict average their logits
   bool eval_only = false;
   bool dry_run = false;             // makes one step on every rank and writes nothing
   int64_t print_freq = 10;          // steps between metric lines
@@ -162,7 +163,8 @@ struct RunOptions {
   bool on_platform = false;  // in a SageMaker container, where a stopped run exits with code 0
 };
 
-inline constexpr int64_t kNoLastStep = int64_t{1} << 60;  // of a run whose length is a time
+// ResolvedJob::last_step of a run that only --time-budget ends.
+inline constexpr int64_t kNoLastStep = int64_t{1} << 60;
 
 // The settings that the user gave. resolve() chooses values for unset optionals.
 struct Job : RunOptions {
@@ -195,7 +197,7 @@ struct Job : RunOptions {
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
   std::optional<std::string> export_dir;      // for the trained model (train/checkpoint/export.h)
   // Directory for listings of data folders and seek indexes of their JPEGs. Unset: OUTPUT/cache in
-  // training.
+  // training, otherwise none.
   std::optional<std::string> cache_dir;
   std::optional<int64_t> checkpoint_steps;  // steps between checkpoints; unset: by time and epoch
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The settings of a job that concern the images. For train/ only. Torch-free.
+// The settings of a job that concern the images. For train/ only. Does not use LibTorch.
 
 #include "base/text.h"
 #include "train/job/job.h"
@@ -14,7 +14,8 @@ void check_images(const Job& job);
 // (--size-schedule, --strength-schedule). Throws UserError naming the option.
 data::Progression progression_of(const Job& job);
 
-// Returns the loader options without per-host sharding. Call rank_loader_options() instead.
+// Returns the loader options without per-host sharding, which rank_loader_options() adds. Other
+// code calls rank_loader_options().
 data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool train);
 
 }  // namespace shoal::train

@@ -1,6 +1,6 @@
 #pragma once
 // Sums of metrics over images, in training or evaluation. Means are computed only for printing.
-// Torch-free.
+// Does not use LibTorch.
 
 #include <array>
 #include <cmath>

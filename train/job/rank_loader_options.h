@@ -1,5 +1,5 @@
 #pragma once
-// Which images the loader of a rank reads. Torch-free.
+// Which images the loader of a rank reads. Does not use LibTorch.
 
 #include "train/job/job_images.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Settings of a run that checkpoints contain. Torch-free.
+// Settings of a run that checkpoints contain. Does not use LibTorch.
 
 #include <string>
 
@@ -7,7 +7,7 @@ namespace shoal::train {
 
 // Whether a setting may differ between a checkpoint and the run that resumes it.
 enum class MayDiffer {
-  always,          // it may; a warning names the change
+  always,          // yes; a warning names the change
   between_epochs,  // not within an epoch, because it decides which images the epoch has left
   never            // no, because the run would not continue exactly
 };

@@ -1,6 +1,6 @@
 #pragma once
-// A file that a run appends to. It survives a full disk and its own removal. Not thread-safe.
-// Torch-free.
+// A file that a run appends to. Keeps working if the disk is full for a while, or if the file is
+// removed or replaced. Not thread-safe. Does not use LibTorch.
 
 #include <filesystem>
 #include <string>
@@ -22,8 +22,8 @@ class AppendedFile {
   // Tries again to write bytes that could not be written.
   void flush() { append({}); }
 
-  // Returns all bytes, also those that could not be written. Throws std::system_error if the file
-  // cannot be read.
+  // Returns all bytes, including those that could not be written yet. Throws std::system_error if
+  // the file cannot be read.
   std::string bytes() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr double kShare = 0.1;       // a smaller part of the time does not limit a run
+constexpr double kShare = 0.1;       // waiting for a smaller part of the time does not limit a run
 constexpr double kBusyPercent = 70;  // above, the host's cores have no time left for more images
 constexpr double kBusyGpuPercent = 80;
 

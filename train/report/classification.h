@@ -1,6 +1,6 @@
 #pragma once
 // Results of evaluated images, and the figures that describe all of them: confusion matrix,
-// precision, recall, F1 and calibration. Torch-free.
+// precision, recall, F1 and calibration. Does not use LibTorch.
 
 #include <array>
 #include <cstdint>

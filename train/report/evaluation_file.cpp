@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;  // of the file
+constexpr int kFormat = 1;  // version of the format of the file
 
 Json json_of(const std::optional<double>& value) {
   return value ? Json(*value) : Json();

@@ -1,6 +1,7 @@
 #pragma once
 // OUTPUT/history.jsonl: one JSON object per line for each printed report, with the time of writing.
-// Values are not rounded, but otherwise equal those in the printed metric lines. Torch-free.
+// Values are not rounded, but otherwise equal those in the printed metric lines. Does not use
+// LibTorch.
 
 #include <cstdint>
 #include <filesystem>

@@ -1,10 +1,11 @@
 #pragma once
-// The reports of rank 0 about a run, and the interface of the sinks that write them. Torch-free.
+// The reports of rank 0 about a run, and the interface of the sinks that write them. Does not use
+// LibTorch.
 //
 // A sink (terminal bar, log lines, history.jsonl, …) overrides the functions for the reports that
 // it writes. They are called only on rank 0, from the thread of the training loop or, while that is
 // frozen, of the watchdog. If a sink cannot write, start() and end() throw std::runtime_error with
-// the path and the reason. The others log a warning instead, because training continues.
+// the path and the reason. The other functions log a warning instead, because training continues.
 
 #include <cstdint>
 #include <optional>
@@ -56,7 +57,7 @@ struct StepReport {
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
   double gradient_norm = 0;      // before clipping; not printed if not finite
-  NamedValues utilization = {};  // since the last report with one (utilization.h); mostly empty
+  NamedValues utilization = {};  // since the last report with one (utilization.h); usually empty
 };
 
 // A batch of an evaluation whose metrics are printed.
@@ -83,7 +84,9 @@ struct EvaluationReport {
   bool ema = false;      // whether the averaged weights were evaluated
   bool stopped = false;  // whether the evaluation ended early; then the following are not set
   bool best = false;     // whether this is the run's best evaluation so far
-  std::vector<ImageResult> images;  // of all ranks, in their order, with unreadable ones
+  // Results of all ranks, including unreadable images. In the order of the images or, if ranks may
+  // have different numbers of batches (streams, --sharded), in rank order.
+  std::vector<ImageResult> images;
   Classification figures;
   std::vector<WorstImage> worst;  // at most kWorst images, highest loss first
 };
@@ -159,7 +162,7 @@ class ReportSink {
   virtual void evaluation_progress(const EvaluationProgress&) {}
   virtual void evaluation(const EvaluationReport&) {}
   virtual void images(const ImageGrid&) {}
-  // Of all parameters and gradients after a step, every --histograms.
+  // Histograms of all parameters and gradients after a step, at the interval of --histograms.
   virtual void histograms(int64_t /*step*/, const std::vector<Histogram>&) {}
   virtual void end(const RunEnd&) {}
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Passes every report of a run to all sinks. Does nothing on ranks other than 0. Torch-free.
+// Passes every report of a run to all sinks. Does nothing on ranks other than 0. Does not use
+// LibTorch.
 
 #include <memory>
 #include <optional>

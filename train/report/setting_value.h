@@ -1,5 +1,5 @@
 #pragma once
-// Settings as JSON. Torch-free.
+// Settings as JSON. Does not use LibTorch.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

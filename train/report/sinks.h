@@ -1,7 +1,7 @@
 #pragma once
 // The sinks of a Reporter, and the functions that format their text. To add a sink, write one .cpp
-// file, declare its function below, and call it in reporter.cpp. `job` must outlive the sink.
-// Torch-free.
+// file, declare its function below, and call it in reporter.cpp. `job` must outlive the sink. Does
+// not use LibTorch.
 
 #include <memory>
 #include <string>

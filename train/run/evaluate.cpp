@@ -44,7 +44,7 @@ void check_images(const Meter& sum) {
              sum.skipped, all));
 }
 
-// Returns which of the classes are not in `subset`.
+// Returns a mask that is true for the classes that are not in `subset`.
 at::Tensor excluded(const std::vector<int32_t>& subset, int64_t classes) {
   at::Tensor mask = at::ones({classes}, at::kBool);
   for (const int32_t label : subset) mask.mutable_data_ptr<bool>()[label] = false;

@@ -1,6 +1,6 @@
 #pragma once
 // Measures how long the steps of this process take and how much of that time it waits for images
-// and for other processes. Torch-free.
+// and for other processes. Does not use LibTorch.
 
 #include <algorithm>
 #include <chrono>

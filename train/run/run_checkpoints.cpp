@@ -69,7 +69,7 @@ void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
 std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noexcept try {
   if (std::exchange(ended_, true)) return failure_;
   Ema* const ema = run_.trainer.ema();
-  if (ema && ema->swapped()) ema->swap();  // an evaluation did not end
+  if (ema && ema->swapped()) ema->swap();  // an evaluation was interrupted
   note_position(history_lines);
   write_or_warn(std::nullopt);
   return failure_;
@@ -95,7 +95,7 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   Position& position = run_.position;
   position.losses = recovery_.losses();
   position.history_lines = history_lines.value_or(run_.reporter.history_lines());
-  if (run_.job.time_budget == 0) return;  // equal runs write equal checkpoints
+  if (run_.job.time_budget == 0) return;  // so that equal runs write equal checkpoints
   position.trained_seconds = run_.time.trained(saved_at_);
   position.step_seconds = run_.time.step_seconds();
 }

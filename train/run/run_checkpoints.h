@@ -14,8 +14,7 @@ namespace shoal::train {
 // Prepares the checkpoint directory for a run that starts at `position`: completes what an
 // interrupted run left, sets aside later checkpoints, and creates the export folder. Rank 0 calls
 // it before it changes other files. Throws std::runtime_error if a folder cannot be written or
-// another run uses it.
-// `start`: what find_start() returned, of which the tensors are not needed.
+// another run uses it. `start`: what find_start() returned; its tensors may already be freed.
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store);
 

@@ -28,8 +28,8 @@ class WorstPixels {
   // `evaluation`: size and channels of the images.
   explicit WorstPixels(const data::TransformOptions& evaluation);
 
-  // Takes the pixels of a batch of this rank. `results`: of its rows. Costs a copy for each image
-  // that is among the worst so far, so kImages images of memory.
+  // Takes the pixels of a batch of this rank. `results`: of its rows. Copies each image that is
+  // among the worst so far; keeps at most kImages images in memory.
   void add(const data::Batch& batch, const std::vector<ImageResult>& results);
 
   // Returns the worst images of all ranks as the network saw them (the first view, without the

@@ -43,7 +43,8 @@ int StepControl::apply_last(int stop_signal) {
 int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool save) {
   if (message.trained_ms > 0)
     run_.time.arrived(step, static_cast<double>(message.trained_ms) / 1e3);
-  // Not in the history: a run that was stopped has the message of its last step earlier.
+  // Not in the history, because equal runs must write equal histories: a run that stops handles the
+  // message of its last step earlier than a run that continues.
   if (message.unreadable_images > 0)
     run_.reporter.event({"unreadable",
                          step,

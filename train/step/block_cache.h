@@ -1,5 +1,5 @@
 #pragma once
-// Caches freed memory blocks by size class and reuses them. Torch-free.
+// Caches freed memory blocks by size class and reuses them. Does not use LibTorch.
 //
 // Large blocks come directly from the kernel, are aligned to 2 MiB and request huge pages. Small
 // blocks come from malloc. A block is at most 1/8 larger than requested (small ones: rounded up to

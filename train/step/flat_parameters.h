@@ -31,7 +31,7 @@ struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
   // kBFloat16 or kHalf: layers compute with a copy of this type.
   std::optional<at::ScalarType> copy_type = std::nullopt;
-  double weight_decay = 0;   // of parameters whose traits say that they decay
+  double weight_decay = 0;   // of parameters with decay (models::Traits)
   double layer_decay = 1;    // multiplies the learning rate once per block towards the input
   double head_lr_scale = 1;  // multiplies the learning rate of the classifier
   at::Device device = at::kCPU;
@@ -60,8 +60,9 @@ class FlatParameters {
   int64_t parameter_count() const { return parameter_count_; }  // without padding
 
   // Trains only the parameters whose entry in `trained` is true. The others need no gradients, and
-  // the optimizer leaves them as they are. A parameter that was not trained before counts its steps
-  // from `steps`. Zeroes the gradients. At first, all parameters are trained.
+  // the optimizer leaves them as they are. Zeroes the gradients. Initially all parameters are
+  // trained. For a parameter that was frozen until now, AdamW's bias correction counts from step
+  // `steps`.
   void train_only(const std::vector<bool>& trained, int64_t steps);
   // The parameters that are trained, in layer order.
   std::vector<at::Tensor> trained_tensors() const;

@@ -1,5 +1,5 @@
 #pragma once
-// Names what computes a run's steps.
+// The name of the kernels that compute a run's steps.
 
 #include <string>
 

@@ -61,8 +61,8 @@ Layers layers_of(const models::Network& network) {
   throw UserError(text);
 }
 
-// Whether a complete fit leaves so many tensors unused that they are those of another model, such
-// as ResNet-34 for ResNet-18.
+// Whether the file, whose tensors include all of `model`'s, really contains another model, such as
+// ResNet-34 if `model` is ResNet-18.
 bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.unused.empty()) return false;
   const auto known = model_like(file);

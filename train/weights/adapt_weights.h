@@ -29,15 +29,15 @@ struct AdaptedWeights {
 
 // Converts the averaged weights of `data` if there are any, otherwise its weights, to tensors of
 // `model`; the classifier may have another number of classes. Throws UserError if one is missing or
-// has another shape; it names the first ones and the model that the weights look like. `partial`:
-// throws only if no parameter fits.
+// has another shape; the message names the first few and the model that the weights look like.
+// `partial`: throws only if no parameter fits.
 //
 // Running variances are shifted by the difference of batch norm's eps between the programs, which
 // gives exactly the other program's results.
 AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
                              bool partial = false);
 
-// A model of shoal whose tensors are similar to those of a file.
+// One of shoal's models, with tensors similar to a file's.
 struct KnownModel {
   std::string name;
   Fit fit;

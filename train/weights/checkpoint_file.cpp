@@ -100,7 +100,7 @@ CheckpointData read(TorchArchive file) {
   const auto dict = [&](const char* name) -> const PickleValue& {
     return entry_of(root, name, Kind::dict);
   };
-  // Reads the small entries first, because they are missing in files of other programs.
+  // Reads the small entries first: files of other programs lack them and are rejected early.
   for_each_item(
       file, dict("integers"), Kind::integer,
       [&](const std::string& name, const auto& value) { data.integers[name] = value.integer; });

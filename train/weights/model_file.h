@@ -12,8 +12,8 @@ namespace shoal::train {
 
 inline constexpr const char* kModelFile = "model.safetensors";
 
-// Key in CheckpointData::text and in the metadata: number of checkpoints whose average the weights
-// are. Missing for weights of a run.
+// Key in CheckpointData::text and in the metadata: number of checkpoints that were averaged.
+// Missing if the weights are not such an average.
 inline constexpr const char* kAverageOf = "average_of";
 
 // Writes the averaged weights if there are any, otherwise the weights. `data`: a run's state.

@@ -1,6 +1,7 @@
 #pragma once
 // The names that other programs give to the tensors of a network. shoal's own names are
-// torchvision's. A new family is one function and one row in name_families.cpp. Torch-free.
+// torchvision's. A new family is one function and one row in name_families.cpp. Does not use
+// LibTorch.
 
 #include <cstdint>
 #include <set>
@@ -49,7 +50,7 @@ struct NameFamily {
 // Returns all families; torchvision's is the first.
 const std::vector<NameFamily>& name_families();
 
-// timm's networks tf_* have timm's names and these properties.
+// Batch norm's eps in timm's networks tf_*, which have timm's names but TensorFlow's padding.
 inline constexpr double kTensorFlowEps = 1e-3;
 
 // Returns the names of a model's tensors in a family, in the same order; empty if the family has no

@@ -1,5 +1,6 @@
 #pragma once
-// Preprocessing of the images that weights were trained on, in checkpoints and exported models.
+// The preprocessing of images that weights expect: stores it in checkpoints and exported models,
+// and reads it back.
 
 #include "train/job/job.h"
 #include "train/weights/checkpoint_file.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Compares the tensors in a file with those of a model. Torch-free.
+// Compares the tensors in a file with those of a model. Does not use LibTorch.
 
 #include <optional>
 #include <string>
@@ -29,14 +29,15 @@ struct Fit {
   bool complete() const { return misfits.empty(); }
   // Whether all would fit if the model had one channel instead of three.
   bool needs_gray() const;
-  // Returns the share, 0 to 1, of all tensors of the file and the model that match in name and
-  // shape.
+  // Counts the tensors of the file and of the model together, and returns the fraction (0 to 1)
+  // that have a match of the same name and shape.
   double share() const;
 };
 
-// Uses the family of names in which most tensors fit. The number of classes may differ: the first
-// size of tensors of the layer `classifier` ("fc") is not compared. In a model of grayscale images,
-// the first convolution may be one of RGB images (fit_channels() in preprocessing.h).
+// Uses the family that has the most names in common with the file. The number of classes may
+// differ: the first size of tensors of the layer `classifier` ("fc") is not compared. In a model of
+// grayscale images, the first convolution may be one of RGB images (fit_channels() in
+// preprocessing.h).
 Fit fit_tensors(const TensorShapes& model, const std::string& classifier, const TensorShapes& file);
 
 // Returns the first entries of a list: "a, b, c and 9 more".

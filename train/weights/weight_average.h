@@ -5,7 +5,7 @@
 
 namespace shoal::train {
 
-// Sums in double. All tensor lists must have the same names and shapes. Of integers, such as
+// Sums in double. All tensor lists must have the same names and shapes. For integers, such as
 // num_batches_tracked, keeps the last value.
 class WeightAverage {
  public:

@@ -36,7 +36,7 @@ bool is_weights_file(const std::vector<char>& bytes);
 
 // Reads a checkpoint, a model.safetensors (model_file.h), or another program's weights in the
 // format of torch.save (torch_file.h) or safetensors. `entry` selects one of several sets of
-// weights; in a checkpoint, these are `ema` and `model`. If it is empty, averaged weights are
+// weights; in a checkpoint, these are `ema` and `model`. If `entry` is empty, averaged weights are
 // preferred. Returns averaged weights in data.ema, others in data.model. For files of other
 // programs, arch, classes and settings are empty, and missing num_batches_tracked counters are 0.
 // Tensors keep the file's names (adapt_weights.h converts them), without prefixes of wrappers.

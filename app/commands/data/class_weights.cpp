@@ -143,7 +143,8 @@ std::vector<double> class_weights(const train::ResolvedJob& job, const data::Sou
   }
   if (sum <= 0) refuse(job.class_weighting, "all training images have weight 0");
   for (double& weight : weights) weight *= all / sum;
-  weights.resize(static_cast<size_t>(job.model.classes), 0);  // --classes may name more
+  // --classes may name more classes than the data has.
+  weights.resize(static_cast<size_t>(job.model.classes), 0);
   return weights;
 }
 

@@ -63,8 +63,8 @@ void check_data_exists(const train::Job& job, const DataPlaces& places) {
 
 namespace {
 
-// Returns how to train on the folder of --data, which has no training images where they are
-// expected: its subfolders may be the classes, or it has only validation images. Empty: unknown.
+// Returns advice for a --data folder that has no training images where they are expected: its
+// subfolders may be the classes, or it may have only validation images. Empty: no advice.
 std::string other_layout(const std::string& data) {
   if (const auto val = data::find_split(data, "val"))
     return "; add --train DIR|FILE or, to train on some of the validation images, use --train " +

@@ -18,9 +18,9 @@ namespace shoal::app {
 // does not fit the model.
 std::vector<std::string> folder_names(const Arguments& arguments, const Weights& weights);
 
-// Returns images with the labels of weights that have no class names. If their classes are some of
-// ImageNet's folders and the model has 1000 outputs, the labels are ImageNet's. If they are
-// numbers, the numbers are the labels. Otherwise the images stay as they are.
+// Relabels images for weights that have no class names. If the classes of the images are some of
+// ImageNet's folders and the model has 1000 outputs, the labels are ImageNet's. If the classes are
+// numbers, these are the labels. Otherwise returns the images unchanged.
 std::shared_ptr<const data::Source> with_labels_of(const Weights& weights,
                                                    std::shared_ptr<const data::Source> images);
 

@@ -33,7 +33,7 @@ int start(const Plan& plan, const Call& call) {
                             plan.extra_arguments.end());
   // PID 1 of a container must handle signals, which have no default action there, and reap orphans.
   // A worker does not reap orphans and does not catch signals until it has installed its handlers.
-  // So, on a platform or as PID 1, this process stays the worker's parent.
+  // So, in a SageMaker container or as PID 1, this process stays the worker's parent.
   const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
   start_of.early_stop_is_fine = platform;
   start_of.stop_seconds = call.arguments.job.stop_timeout + kMoreThanWorkers;

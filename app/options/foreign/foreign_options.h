@@ -1,6 +1,6 @@
 #pragma once
 // Options of other training programs, so that shoal accepts their command lines and hyperparameters
-// unchanged. Torch-free.
+// unchanged. Does not use LibTorch.
 //
 // A table maps each of their options to one of ours, or gives the reason why it has no effect.
 // docs/reference_flags.md lists the same rows, and a test compares the two. Options that shoal has

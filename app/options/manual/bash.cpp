@@ -6,8 +6,8 @@
 namespace shoal::app {
 namespace {
 
-// Before the cases of the commands. bash splits words at = and :, so the script reads the line
-// itself. `option` is the option whose value is completed.
+// The script before the `case` of each command. bash splits words at = and :, so the script reads
+// the line itself. `option` is the option whose value is completed.
 constexpr const char* kBegin =
     R"(# Completes the command line of shoal in bash. Made by `shoal completion bash`.
 _shoal() {
@@ -27,7 +27,7 @@ _shoal() {
   case $command in
 )";
 
-// After the cases. bash replaces only what follows the last : of the word.
+// The script after the cases. bash replaces only what follows the last : of the word.
 constexpr const char* kEnd = R"(  esac
   if [[ $current == -* || -z $values$paths ]]; then
     values=$names paths=

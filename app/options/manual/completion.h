@@ -1,6 +1,6 @@
 #pragma once
-// Completions for shells and manual pages, generated from the tables of commands and options.
-// Torch-free.
+// Completions for shells and manual pages, generated from the tables of commands and options. Does
+// not use LibTorch.
 
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ std::string bash_completion();
 std::string zsh_completion();
 std::string fish_completion();
 
-// Returns the manual page of a command in roff, or without a command that of shoal.
+// Returns the manual page of a command in roff or, if `row` is null, that of shoal itself.
 std::string manual_page(const CommandRow* row, const std::string& version);
 
 // Returns all files with their paths under share/.

@@ -1,5 +1,5 @@
 #pragma once
-// The entries of --help, which manual pages use too. Torch-free.
+// The entries of --help, which manual pages use too. Does not use LibTorch.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// The entries of a settings file, before they are matched with options. Torch-free.
+// The entries of a settings file, before they are matched with options. Does not use LibTorch.
 
 #include <functional>
 #include <string>

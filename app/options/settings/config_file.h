@@ -1,5 +1,6 @@
 #pragma once
-// Reads a file of settings, --config FILE: TOML (.toml) or YAML (.yaml, .yml). Torch-free.
+// Reads a file of settings, --config FILE: TOML (.toml) or YAML (.yaml, .yml). Does not use
+// LibTorch.
 //
 // An entry is NAME = VALUE (TOML) or NAME: VALUE (YAML). NAME is an option's name, with - or _; for
 // `train` also the name of another program's option (foreign_options.h). Entries may be grouped

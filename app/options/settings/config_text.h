@@ -1,5 +1,5 @@
 #pragma once
-// Writes settings as a TOML file that --config reads. Torch-free.
+// Writes settings as a TOML file that --config reads. Does not use LibTorch.
 
 #include <string>
 

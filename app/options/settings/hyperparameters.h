@@ -1,5 +1,6 @@
 #pragma once
-// Reads hyperparameters from SageMaker's file and from the variables of its toolkits. Torch-free.
+// Reads hyperparameters from SageMaker's file and from the variables of its toolkits. Does not use
+// LibTorch.
 //
 //   BASE/input/config/hyperparameters.json   an object of strings, raw or encoded once more as JSON
 //                                            ("\"sgd\"", "0.1", "true"), depending on the SDK

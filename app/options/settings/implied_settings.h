@@ -1,5 +1,5 @@
 #pragma once
-// Settings that follow from the name of the weights. Pure. Torch-free.
+// Settings that follow from the name of the weights. Does no I/O and does not use LibTorch.
 
 #include "app/options/options.h"
 

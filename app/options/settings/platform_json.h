@@ -1,5 +1,5 @@
 #pragma once
-// Reads the platform's configuration files, each a JSON object.
+// Reads SageMaker's configuration files, each a JSON object.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

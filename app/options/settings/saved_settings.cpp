@@ -14,7 +14,7 @@ constexpr const char* kImagesChanged =
     "the images have changed (or an older version also counted files that are not images). Restore "
     "them, or start a new run from the weights: --weights CHECKPOINT with another --output";
 
-// The weights of the classes may come from a file, which may change.
+// Returns a hash of the class weights. They may come from a file, whose content may change.
 std::string hash_of(const std::vector<double>& weights) {
   if (weights.empty()) return "none";
   return hex(hash_bytes(weights.data(), weights.size() * sizeof(double)));

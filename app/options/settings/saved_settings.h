@@ -1,6 +1,6 @@
 #pragma once
 // Settings that change results: saving them in checkpoints and restoring them in a resumed run.
-// Derived from the option table. Torch-free.
+// Derived from the option table. Does not use LibTorch.
 
 #include <string>
 #include <utility>

@@ -1,9 +1,9 @@
 #pragma once
 // Collects the settings of a command. Sources, highest precedence first: the command line,
 // hyperparameters (hyperparameters.h), the file of --config (config_file.h), the recipe, the name
-// of the weights (implied_settings.h), paths from the environment and the platform's files
+// of the weights (implied_settings.h), paths from the environment and SageMaker's files
 // (app/platform/paths.h), defaults. `shoal` and each `shoal-worker` collect the settings
-// independently, with the same result. Torch-free.
+// independently, with the same result. Does not use LibTorch.
 
 #include <string>
 #include <vector>
@@ -27,8 +27,8 @@ inline constexpr const char* kWordsVariable = "SHOAL_COMMAND_WORDS";
 Arguments gather(const std::vector<std::string>& words, const dist::Variables& environment,
                  const Files& files = real_files());
 
-// The command's options that have a value, grouped by origin and wrapped into lines, for printing
-// at the start of a run. Secrets in URLs are masked.
+// Return the command's options that have a value, grouped by origin and wrapped into lines, for
+// printing at the start of a run. Secrets in URLs are masked.
 std::string asked_text(const Arguments& arguments);    // options that were set
 std::string default_text(const Arguments& arguments);  // options with their default value
 

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the args.yaml that timm's train.py writes: all its arguments, most of them unset.
-// Torch-free.
+// Reads the args.yaml that timm's train.py writes: all its arguments, most of them unset. Does not
+// use LibTorch.
 
 #include <string>
 #include <vector>

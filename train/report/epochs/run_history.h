@@ -1,5 +1,5 @@
 #pragma once
-// Reads history.jsonl back, by epoch. Torch-free.
+// Reads history.jsonl back, by epoch. Does not use LibTorch.
 
 #include <cstdint>
 #include <optional>
@@ -35,8 +35,8 @@ RunHistory read_history(const std::string& text);
 // equal. Nothing without an evaluation.
 std::optional<size_t> best_epoch(const std::vector<EpochValues>& epochs);
 
-// Returns a table of the epochs for people, one line each, in which "best" marks the best one. If
-// there are more than `most`, only the last ones and the best one.
+// Returns a table of the epochs as text, one line each; "best" marks the best epoch. If there are
+// more than `most` epochs, the table contains the last `most` and the best one.
 std::string epoch_table_text(const std::vector<EpochValues>& epochs, size_t most = 40);
 
 }  // namespace shoal::train

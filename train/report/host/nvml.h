@@ -1,6 +1,6 @@
 #pragma once
-// Utilization of the host's NVIDIA GPUs, by the driver's library NVML, which is opened at run time.
-// Torch-free.
+// Utilization of the host's NVIDIA GPUs, read with the driver's library NVML, which is opened at
+// run time. Does not use LibTorch.
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// How much of rank 0's host a run uses, from /proc and from NVIDIA's driver. Torch-free.
+// How much of rank 0's host a run uses, from /proc and from NVIDIA's driver. Does not use LibTorch.
 //
 // CPU, disk and network values are means over the time since the previous report. Memory values are
 // current. GPU values, including GPU memory, are means of periodic readings. The processes of the
@@ -54,10 +54,10 @@ class UtilizationMeter {
   // `with_gpus`: whether the run computes on GPUs.
   explicit UtilizationMeter(bool with_gpus, std::filesystem::path proc = "/proc");
 
-  // Reads the GPUs if the last reading is a period old. Call it often.
+  // Reads the GPUs if the last reading is at least kPeriod old. Call it often.
   void poll(SteadyClock::time_point now);
-  // Returns the utilization since the last call that returned values, or nothing if that was less
-  // than a period ago. In the order of kUtilizationNames.
+  // Returns the utilization since the last call that returned values, or nothing if that call was
+  // less than kPeriod ago. In the order of kUtilizationNames.
   NamedValues take(SteadyClock::time_point now);
   // Returns the utilization since construction.
   NamedValues of_run(SteadyClock::time_point now) const;

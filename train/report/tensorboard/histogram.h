@@ -1,5 +1,5 @@
 #pragma once
-// Histograms of the values of tensors. Torch-free.
+// Histograms of the values of tensors. Does not use LibTorch.
 
 #include <span>
 #include <string>

@@ -1,8 +1,7 @@
 // TensorBoard's event file. Its scalars are the numbers in history.jsonl. A run that starts or
 // resumes writes a new file: the scalars of the history's lines, which end at the checkpoint, and
 // the images and histograms up to there from the previous file. Then it removes the previous file.
-// So no reader finds a point twice, whether the run was killed, or its files are in a new
-// container.
+// So no reader finds a point twice, even if the run was killed or continues in a new container.
 
 #include <algorithm>
 #include <charconv>

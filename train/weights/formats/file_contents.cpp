@@ -93,7 +93,8 @@ class TorchReader {
       });
       return true;
     }
-    if (key != "classes") return key == "arch" || key == "epoch" || key == "step";  // copies
+    // These three are copies of values in "text" and "integers".
+    if (key != "classes") return key == "arch" || key == "epoch" || key == "step";
     for (const PickleValue* name : value.items) {
       file_.spend(sizeof(std::string) + name->text.size());
       contents_.classes.push_back(name->text);

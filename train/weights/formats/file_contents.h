@@ -1,6 +1,6 @@
 #pragma once
 // Lists what a file of weights contains, without copying tensors. Reads checkpoints of shoal, both
-// formats of torch.save, and safetensors. Executes nothing in the file. Torch-free.
+// formats of torch.save, and safetensors. Executes nothing in the file. Does not use LibTorch.
 
 #include <span>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Limits what a hostile file can make its reader allocate. Torch-free.
+// Limits what a hostile file can make its reader allocate. Does not use LibTorch.
 
 #include <cstddef>
 #include <stdexcept>

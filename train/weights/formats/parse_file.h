@@ -1,5 +1,5 @@
 #pragma once
-// Converts exceptions of file parsers to messages for the user. Torch-free.
+// Converts exceptions of file parsers to messages for the user. Does not use LibTorch.
 
 #include <exception>
 #include <new>

@@ -2,7 +2,7 @@
 // Reads Python pickles as plain values, for files of torch.save. Source: Python's pickletools.
 //
 // Does not execute anything: a call of a class or function becomes a value with the callee's name
-// and the arguments. Torch-free.
+// and the arguments. Does not use LibTorch.
 
 #include <cstddef>
 #include <cstdint>

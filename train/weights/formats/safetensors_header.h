@@ -1,6 +1,6 @@
 #pragma once
-// Reads the header of a safetensors file: an 8-byte length, JSON, then the tensors. Torch-free.
-// Source: https://huggingface.co/docs/safetensors
+// Reads the header of a safetensors file. The file consists of an 8-byte header length, the header
+// (JSON) and the tensors. Does not use LibTorch. Source: https://huggingface.co/docs/safetensors
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 // Chooses the state dict in a file of Python's torch.save: the file itself, or one of the dicts in
-// it, as in the checkpoints of torchvision, timm and the ImageNet example. Torch-free.
+// it, as in the checkpoints of torchvision, timm and the ImageNet example. Does not use LibTorch.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A tensor in the bytes of a file, checked but not yet copied. Torch-free.
+// A tensor in the bytes of a file, checked but not yet copied. Does not use LibTorch.
 
 #include <cstddef>
 #include <cstdint>

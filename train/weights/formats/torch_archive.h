@@ -1,7 +1,7 @@
 #pragma once
 // A file of Python's torch.save as plain values and the tensors they name: the zip format of
 // PyTorch 1.6 and later, and the older one. Executes nothing in the file, and copies no tensor.
-// Torch-free. Source: PyTorch's torch/serialization.py.
+// Does not use LibTorch. Source: PyTorch's torch/serialization.py.
 
 #include <functional>
 #include <memory>

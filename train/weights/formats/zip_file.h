@@ -1,6 +1,6 @@
 #pragma once
 // Finds the files in a zip archive in memory. Source: PKWARE's APPNOTE 6.3, sections 4.3 to 4.5.
-// Torch-free.
+// Does not use LibTorch.
 
 #include <cstdint>
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace shoal::train {
 
-// Reads archives of one part, also with the 64-bit extensions, whose files are stored without
-// compression, as torch.save writes them. Checks every offset and size; does not check CRC-32.
+// Reads single-part archives (also Zip64) whose files are stored without compression, as torch.save
+// writes them. Checks every offset and size; does not check CRC-32.
 class ZipFile {
  public:
   // `bytes` must outlive this object. Throws std::runtime_error if they are not a zip archive, or

@@ -1,6 +1,6 @@
 #pragma once
 // Writes a network with its weights as an ONNX model (opset 18), for onnxruntime, OpenVINO,
-// TensorRT and others. Torch-free.
+// TensorRT and others. Does not use LibTorch.
 //
 //   input    "images": float32 N×channels×size×size, normalized; with preprocessing: uint8
 //            N×height×width×channels of any size, like the array of a Pillow image

@@ -1,6 +1,7 @@
 #pragma once
 // Builds an ONNX model. Hides protobuf, whose headers cannot be included together with LibTorch's.
-// Torch-free. Sources: https://onnx.ai/onnx/repo-docs/IR.html, https://onnx.ai/onnx/operators
+// Does not use LibTorch. Sources: https://onnx.ai/onnx/repo-docs/IR.html,
+// https://onnx.ai/onnx/operators
 //
 // Values (tensors between nodes) are identified by their names.
 
@@ -17,7 +18,7 @@ namespace shoal::train {
 // Element types, with ONNX's numbers.
 enum class OnnxType : int { f32 = 1, u8 = 2, i64 = 7 };
 
-// A dimension of an input or output: its size or, if calls may choose it, its name.
+// A dimension of an input or output: its size or, if each call may choose the size, its name.
 using OnnxDimension = std::variant<int64_t, std::string>;
 
 class OnnxGraph {

@@ -1,5 +1,5 @@
 #pragma once
-// Preprocessing of evaluation as part of an ONNX model. Torch-free.
+// Preprocessing of evaluation as part of an ONNX model. Does not use LibTorch.
 
 #include <string>
 

@@ -36,7 +36,8 @@ OnnxSummary::Value value_of(const onnx::ValueInfoProto& info) {
   return value;
 }
 
-// Returns the number of elements. Throws std::runtime_error if it does not fit.
+// Returns the number of elements. Throws std::runtime_error if a size is negative or the product
+// overflows int64_t.
 int64_t elements(const onnx::TensorProto& tensor) {
   int64_t count = 1;
   for (const int64_t size : tensor.dims())

@@ -1,5 +1,5 @@
 #pragma once
-// Describes an ONNX model, also of other programs. Torch-free.
+// Describes an ONNX model, which may come from any program. Does not use LibTorch.
 
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ struct OnnxSummary {
   int64_t ir_version = 0, nodes = 0;
   std::vector<std::pair<std::string, int64_t>> opsets;  // domain, empty for ONNX's own → version
   std::vector<Value> inputs, outputs, initializers;     // inputs: without the initializers
-  int64_t parameters = 0;                               // elements of the initializers of floats
+  int64_t parameters = 0;                               // elements of floating-point initializers
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
