@@ -6,8 +6,8 @@
 
 namespace shoal {
 
-// While an instance exists, new threads block all signals except crash signals (SIGSEGV, SIGBUS,
-// …).
+// While an instance exists, its thread and the threads which that thread starts block all signals
+// except crash signals (SIGSEGV, SIGBUS, …).
 class BlockSignals {
  public:
   BlockSignals() {

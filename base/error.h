@@ -1,6 +1,6 @@
 #pragma once
 // User errors: UserError and std::invalid_argument. Both end a command with exit code 2. System
-// errors are std::runtime_error with path and reason; bugs in shoal are failed assertions.
+// errors are std::runtime_error with path and reason; bugs in shoal are std::logic_error.
 
 #include <stdexcept>
 #include <string>

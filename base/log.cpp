@@ -25,7 +25,7 @@ int write_text(int descriptor, const std::string& text) {
   return write_all(descriptor, text.data(), text.size());
 }
 
-// Whether stdout is a closed pipe or a closed terminal, to which writes fail with this errno.
+// Whether `error`, the errno of a write to stdout, means that its pipe or terminal was closed.
 bool nobody_reads(int error) {
   struct stat status {};
   return error == EPIPE ||
@@ -62,8 +62,9 @@ class Screen {
  private:
   static constexpr const char* kErase = "\r\033[2K";
 
-  // Shortens the text by whole fields (separated by two blanks), because a wrapped line cannot be
-  // erased. One column stays free: some terminals wrap when the last one is filled.
+  // Drops fields (separated by two blanks) from the end until the text fits the terminal's width,
+  // because a wrapped line cannot be erased. One column stays free: some terminals wrap when the
+  // last one is filled.
   static std::string cut(const std::string& text) {
     winsize size{};
     const size_t width =

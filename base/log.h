@@ -14,8 +14,8 @@ namespace log {
 
 // Sets the lowest level that is printed, and this process's rank. `level`: debug, info, warning or
 // error. Only rank 0 prints debug and info. Every rank prints warnings and errors, ranks above 0
-// with the prefix "[rank N]". Default: level info, rank 0. Throws std::invalid_argument for another
-// level.
+// with the prefix "[rank N]". Default: level info, rank 0. Throws std::invalid_argument for any
+// other level.
 void set_level(const std::string& level, int rank);
 
 // Each prints one time-stamped line on stderr. Masks secrets (secrets.h) and escapes control

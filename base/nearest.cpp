@@ -41,8 +41,9 @@ bool is_slip(std::string_view word, size_t edits) {
   return edits <= (word.size() < 3 ? 0 : word.size() < 8 ? 1 : 2);
 }
 
-// Whether each word of `name` can be a misspelling of the word at the same position: data-path is
-// only three edits away from drop-path, but data is not a misspelling of drop.
+// Whether `name` can be a misspelling of `known`. Compares word by word if both have the same
+// number of words, because min-size is only two edits from max-size although min is not a
+// misspelling of max.
 bool may_be_misspelled(std::string_view name, std::string_view known) {
   const auto written = words_of(name), meant = words_of(known);
   if (written.size() != meant.size()) return is_slip(name, edit_distance(name, known));
@@ -52,7 +53,7 @@ bool may_be_misspelled(std::string_view name, std::string_view known) {
   return true;
 }
 
-// Words that other programs add to an option name that is clear without them: --data-path,
+// Words that other programs add to an option name although it is clear without them: --data-path,
 // --num-workers.
 bool is_filler(const std::string& word) {
   static const std::set<std::string> fillers = {

@@ -17,7 +17,7 @@ ChannelValues averaged(const ChannelValues& values) {
 
 namespace {
 
-// Throws std::invalid_argument(form) for a number below `least` or above 1.
+// Throws std::invalid_argument(form) unless `text` is one number or three, from `least` to 1.
 ChannelValues parse(const std::string& text, double least, const char* form) {
   constexpr const char* kSeparators = ", ";
   std::vector<double> values;

@@ -1,7 +1,8 @@
 #pragma once
 // Detects the vector instruction sets of this processor, as far as shoal has code for them. Files
-// compiled for one instruction set include this header, so it must not contain templates or inline
-// functions: the linker would keep one copy for all files.
+// compiled for one instruction set include this header. So it must not contain templates or inline
+// functions: the linker keeps one copy of each, which may use instructions that the processor
+// lacks.
 
 namespace shoal {
 
@@ -15,7 +16,8 @@ struct Processor {
 // Detected at the first call. Thread-safe. All false on architectures other than x86-64.
 const Processor& processor();
 
-// Makes processor() deny AVX-512, for measurements. Call before anything else calls processor().
+// Makes processor() report no AVX-512, for measurements. Call before anything else calls
+// processor().
 void hold_to_avx2();
 
 }  // namespace shoal

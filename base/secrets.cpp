@@ -11,7 +11,7 @@ namespace shoal {
 namespace {
 
 constexpr std::string_view kMask = "***";
-// A variable or setting is secret if its name contains one of these words. In lower case.
+// A variable or setting is secret if its name, in lower case, contains one of these words.
 constexpr std::string_view kWords[] = {"password",   "passwd",       "secret",    "token",
                                        "credential", "api_key",      "api-key",   "apikey",
                                        "access_key", "access-key",   "accesskey", "private_key",

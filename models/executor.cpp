@@ -168,7 +168,8 @@ struct Executor::Step {
   }
 };
 
-// FusedStep computes training with gradients and evaluation without them.
+// Whether FusedStep can compute this forward. It supports training only with gradients, and
+// evaluation only without them.
 bool Executor::fuses(const at::Tensor& images, const StepContext& context) const {
   const bool type = images.scalar_type() == at::kFloat || images.scalar_type() == at::kBFloat16;
   return fused_ && training_ == at::GradMode::is_enabled() && !context.sum_across_ranks &&

@@ -1,7 +1,7 @@
 #pragma once
-// Runs a network with autograd, one node after another, in any of the four dtypes. This defines
-// what a network computes. On the CPU, FusedStep can compute training steps and evaluations in
-// float32 and bfloat16 instead.
+// Runs a network with autograd, one node after another, in float32, float64, bfloat16 or float16.
+// This defines what a network computes. On the CPU, FusedStep can compute training steps and
+// evaluations in float32 and bfloat16 instead.
 
 #include <ATen/core/Tensor.h>
 
@@ -40,7 +40,7 @@ class Executor final : public Classifier {
   const Network network_;
   std::vector<at::Tensor> weights_, copies_;  // of Network::parameters
   std::vector<Buffers> buffers_;              // of Network::statistics
-  std::vector<int> last_use_;                 // of each node's output: index of a node
+  std::vector<int> last_use_;                 // by node: the last node that reads its output
   std::unique_ptr<FusedStep> fused_;          // null: not used
   bool training_ = true;
 };

@@ -95,11 +95,11 @@ struct LossResult {
   at::Tensor sums;
 };
 
-// Softmax cross-entropy of N×classes logits (any of the four dtypes) with label smoothing and mixed
-// labels. `scale` multiplies the loss and its gradient: pass 1 / (global batch size) for a mean.
-// `class_weights`: one float64 per class, on the device of the logits; undefined: all 1. They
-// weight the loss as in PyTorch, but the loss is not divided by the sum of the labels' weights. The
-// gradient is computed here, not in backward.
+// Softmax cross-entropy of N×classes logits (float32, float64, bfloat16 or float16) with label
+// smoothing and mixed labels. `scale` multiplies the loss and its gradient: pass 1 / (global batch
+// size) for a mean. `class_weights`: one float64 per class, on the device of the logits; undefined:
+// all 1. They weight the loss as in PyTorch, but the loss is not divided by the sum of the labels'
+// weights. The gradient is computed here, not in backward.
 LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                          double scale, const at::Tensor& class_weights = {});
 

@@ -21,19 +21,19 @@ class FusedStep {
 
   // Computes the logits of a training step and updates the pending statistics. All tensors are on
   // the CPU, the weights and logits in float32. The images are float32 or bfloat16, and so are the
-  // activations. Before another call of a function of this class, at most one backward through the
-  // result is possible; it throws std::logic_error if another call has replaced the activations.
+  // activations. Run backward through the result at most once, and before the next forward() or
+  // evaluate(), which overwrites the activations: backward throws std::logic_error after that.
   at::Tensor forward(const at::Tensor& images, const std::vector<at::Tensor>& weights,
                      std::vector<ProgramStatistics> statistics, const StepContext& context);
-  // Computes the logits in evaluation: from the running statistics, without dropout. Each image's
-  // logits have the same bits in any batch.
+  // Computes the logits in evaluation: from the running statistics, without dropout. An image's
+  // logits are bit-identical in any batch.
   at::Tensor evaluate(const at::Tensor& images, const std::vector<at::Tensor>& weights,
                       std::vector<ProgramStatistics> statistics);
 
  private:
   struct Function;
 
-  // Plans the program again if its shape has changed.
+  // Plans the program again if its shape or the number of threads has changed.
   void prepare(std::unique_ptr<Program>& program, const at::Tensor& images,
                std::vector<bool> trained);
   at::Tensor run(Program& program, const at::Tensor& images, at::TensorList weights,

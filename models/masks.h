@@ -1,5 +1,5 @@
 #pragma once
-// Random masks that need no generator. Each value is a hash of (run seed, layer, image key,
+// Random masks without generator state. Each value is a hash of (run seed, layer, image key,
 // element), so an image gets the same mask at any world size, batch size and thread count.
 
 #include <ATen/core/Tensor.h>

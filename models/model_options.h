@@ -10,9 +10,9 @@
 
 namespace shoal::models {
 
-// What computes training steps and evaluations: reference, LibTorch's operations one by one, or
-// fused, the kernels for the CPU (program/program.h), whose results differ in rounding. automatic:
-// fused if there are kernels for the network.
+// What computes training steps and evaluations. reference: LibTorch's operations, one by one.
+// fused: the CPU kernels of program/program.h, whose results differ in rounding. automatic: fused
+// if there are kernels for the network, otherwise reference.
 enum class Kernels { automatic, reference, fused };
 
 struct ModelOptions {
@@ -42,7 +42,7 @@ struct ModelInfo {
   bool bicubic = false;  // the reference recipe resizes with bicubic, not bilinear interpolation
   Normalization normalization;  // of RGB images in the reference recipe
   double batch_norm_momentum = 0.1;
-  double dropout = 0, drop_path = 0;  // rates used: from the options, else the model's defaults
+  double dropout = 0, drop_path = 0;  // rates used: from ModelOptions or the model's defaults
   // Names of consecutive groups of layers from input to output, for freezing: the stem, the stages
   // and, last, the classifier.
   std::vector<std::string> stages;

@@ -1,6 +1,6 @@
 #pragma once
 // A network as data: which operations it computes, and which parameters and buffers they read.
-// Nothing executes here. executor.h runs a network; others count it, list it or write it to a file.
+// executor.h runs it; other code counts its operations, lists its layers or writes it to a file.
 // Torch-free.
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Shape {
   int64_t channels = 0, height = 1, width = 1;
 };
 
-// How a parameter is initialized: drawn from Normal(0, value), drawn from uniform(-value, value),
-// or set to value.
+// How a parameter is initialized: drawn from a normal distribution with mean 0 and standard
+// deviation `value`, drawn from a uniform distribution in ±value, or set to `value`.
 struct Init {
   enum class Kind { normal, uniform, constant } kind = Kind::constant;
   double value = 0;
@@ -52,11 +52,11 @@ struct Statistics {
 
 enum class Padding {
   symmetric,  // (kernel - 1) / 2 on every side
-  same,       // TensorFlow's SAME: ceil(size / stride) outputs; an odd pixel goes right and below
+  same,       // TensorFlow's SAME: ceil(size / stride) outputs; see same_padding()
 };
 
-// Returns how many zeros Padding::same adds to a row or column of `size` pixels, half of them, rounded
-// down, before it.
+// Returns the number of zeros that Padding::same adds to a row or column of `size` pixels: half of
+// them (rounded down) before it, the others after it.
 constexpr int64_t same_padding(int64_t kernel, int64_t stride, int64_t size) {
   const int64_t needed = ((size + stride - 1) / stride - 1) * stride + kernel;
   return needed > size ? needed - size : 0;
@@ -69,8 +69,8 @@ struct Convolution {  // without bias
 };
 
 // y = activation(batch_norm(x) [+ residual]), or activation(batch_norm(x)) + residual if
-// `adds_last`. The residual is the second input. In training, `drop` is the probability to drop an
-// image's x (stochastic depth); mask_layer: see masks.h.
+// `adds_last`. The residual is the second input. In training, `drop` is the probability that an
+// image keeps only the residual (stochastic depth); mask_layer: see masks.h.
 struct Norm {
   int weight;      // the bias follows it
   int statistics;  // index into Network::statistics

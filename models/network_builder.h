@@ -23,10 +23,11 @@ struct NormOptions {
 };
 
 // Weight and bias. by_inputs (PyTorch's default): both uniform in ±1/sqrt(in). by_outputs: weight
-// uniform in ±1/sqrt(out), bias 0. small: weight from Normal(0, 0.01), bias 0.
+// uniform in ±1/sqrt(out), bias 0. small: weight normal with standard deviation 0.01, bias 0.
 enum class LinearInit { by_inputs, by_outputs, small };
 
-// Rounds a number of channels to a multiple of 8, at least 90 % of it.
+// Rounds a number of channels to the nearest multiple of 8 (at least 8), or up if rounding down
+// would remove more than 10 %.
 int64_t multiple_of_8(double channels);
 
 class NetworkBuilder {
@@ -34,15 +35,16 @@ class NetworkBuilder {
   // `side`: height and width of the images, in pixels. `norm`: of all batch norm layers.
   NetworkBuilder(int64_t channels, int64_t side, const NormOptions& norm);
 
-  // The parameters and buffers of the next layers belong to the new stage or block.
+  // Begin a stage or block, to which the parameters and buffers of the next layers belong.
   void begin_stage(const std::string& name);
   void begin_block();
 
-  // Initialized from Normal(0, sqrt(2 / (out * kernel²))), Kaiming initialization by fan-out.
+  // Kaiming initialization by fan-out: normal with standard deviation sqrt(2 / (out * kernel²)).
   int convolution(const std::string& name, int input, const ConvolutionOptions& options);
   // Adds only the parameters and buffers of a batch norm layer. Pass the result to norm().
   Norm norm_state(const std::string& name, int64_t channels);
-  // `state`: from norm_state(), completed by the caller. `residual`: a node, or empty.
+  // `state`: from norm_state(); the caller may then set its activation, drop, mask_layer and
+  // adds_last. `residual`: the node to add, or empty.
   int norm(const std::string& name, int input, const Norm& state, std::optional<int> residual = {});
   int norm(const std::string& name, int input, ops::Activation activation);
   // Adds a convolution "NAME.0" and its batch norm "NAME.1" with an activation.
@@ -52,18 +54,18 @@ class NetworkBuilder {
   int squeeze_excite(const std::string& name, int input, int64_t squeezed, bool hard = false);
   int max_pool(int input, const MaxPool& pool);
   int pooled_features(int input, double dropout);
-  // `layer`: its activation and dropout.
+  // `layer`: activation, dropout and mask_layer; its weight is ignored.
   int linear(const std::string& name, int input, int64_t out, LinearInit init, Linear layer = {});
 
   // Returns the next index for a layer that draws masks (masks.h). A layer gets the same index
-  // whenever the network is built.
+  // every time the network is built.
   uint64_t next_mask_layer() { return mask_layers_++; }
   Shape shape(int node) const {
     return node == kImages ? images_ : network_.nodes[static_cast<size_t>(node)].out;
   }
 
-  // Returns the network. Completes `info` with the classifier, which must be the last layer, and
-  // the counts.
+  // Returns the network. The last layer must be the classifier, from linear(). Sets channels,
+  // classes, classifier, parameters, multiply_adds and stages of `info`.
   Network finish(ModelInfo info);
 
  private:

@@ -26,7 +26,7 @@ SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
 
 // Returns the normalized value of an element inside rectangle number `rectangle` of the image.
 // `value` is the element's index in a whole RGB image: 3 * (y * width + x) + channel. A gray image
-// has the values of channel 0.
+// gets the values of channel 0.
 SHOAL_BOTH inline double erased_value(const MixRow& mix, int rectangle, int64_t value) {
   if (mix.erase_fill == EraseFill::constant) return 0;
   const bool color = mix.erase_fill == EraseFill::color;

@@ -36,8 +36,8 @@ struct Segment {
   int64_t length = 0;      // elements; the gap up to the next offset is padding and stays zero
   float lr_scale = 1;      // multiplies the learning rate
   float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
-  // Number of steps before this parameter was trained. AdamW corrects its moments by the steps
-  // since then.
+  // Number of steps before this parameter was first trained. AdamW's bias correction counts the
+  // steps after that.
   int64_t first_step = 0;
 };
 
@@ -87,8 +87,9 @@ struct BatchNorm {
 };
 
 // Computes the batch norm statistics of each channel. `sums` holds Σ x of all channels, Σ x² of all
-// channels, and the row count. batch_norm_sums writes the first 2*channels values; the caller adds
-// the count. If batch norm is synchronized, the caller also sums all values over the ranks.
+// channels, and the row count. batch_norm_sums writes the first 2*channels values; the caller
+// writes the row count after them. If batch norm is synchronized, the caller also sums all values
+// over the ranks.
 struct BatchNormFinish {
   Type type;  // of the activations; outputs have the statistics type
   int64_t channels;
@@ -204,11 +205,11 @@ struct Table {
   // norm = sqrt(Σ g²) in double. Sets *non_finite to 1 if the norm is not finite; never resets it.
   void (*gradient_norm)(Type, const void* gradients, int64_t total, double* norm,
                         int32_t* non_finite, void* stream);
-  // Optimizers, with d = weight_decay and PyTorch's order of operations.
-  // SGD: g += d p; m = mu m + g; p -= lr (nesterov ? g + mu m : m). The first step has m = g.
+  // Optimizers, with d = weight_decay, mu = momentum and PyTorch's order of operations.
+  // SGD: g += d p; m = mu m + g; p -= lr (nesterov ? g + mu m : m). m starts at 0.
   void (*sgd)(const OptimizerStep&, void* stream);
-  // RMSprop as in TensorFlow (timm's RMSpropTF): eps inside the root, the mean square starts at 1,
-  // lr inside the momentum.
+  // RMSprop as in TensorFlow (timm's RMSpropTF): eps is inside the root, the caller starts the mean
+  // square at 1, and the momentum accumulates changes that include lr.
   void (*rmsprop_tf)(const OptimizerStep&, void* stream);
   void (*adamw)(const OptimizerStep&, void* stream);
   // average += (1 - decay) * (parameters - average), unless *non_finite is set.

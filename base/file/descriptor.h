@@ -29,8 +29,8 @@ class Descriptor {
   int number_;
 };
 
-// Calls open(2) with O_CLOEXEC, again if a signal interrupts it. `mode`: permissions of a new file
-// before the umask. If it fails, returns a descriptor that is not open and leaves errno set.
+// Calls open(2) with O_CLOEXEC and retries if a signal interrupts it. `mode`: permissions of a new
+// file before the umask. On failure, returns a descriptor that is not open and leaves errno set.
 Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
 
 // Opens /dev/null in place of stdin, stdout and stderr if they are closed, so that no file gets

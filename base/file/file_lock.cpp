@@ -17,7 +17,7 @@
 namespace shoal {
 namespace {
 
-// True if the previous holder removed the file after we opened it and before we locked it.
+// Whether the previous holder removed the file after we opened it and before we locked it.
 bool is_removed(int descriptor) {
   struct stat info {};
   return ::fstat(descriptor, &info) == 0 && info.st_nlink == 0;

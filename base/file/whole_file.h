@@ -15,8 +15,9 @@ namespace shoal {
 using ByteSink = std::function<void(const void* bytes, size_t size)>;
 
 struct WholeFileOptions {
-  // Folder for the temporary file; must allow renaming to the final file (can_rename()). Empty: the
-  // folder of the final file. The temporary file of NAME is .NAME.part.
+  // Folder for the temporary file; it must be possible to rename a file from there into the final
+  // folder (can_rename()). Empty: the final folder. The temporary file is .NAME.part; with
+  // `concurrent`, .NAME.PID-TIME.part.
   std::filesystem::path aside = {};
   // Allows several processes to write the file at the same time; the last one wins. Each uses its
   // own temporary file, which stays behind if the process is killed. False: only one process may
@@ -25,7 +26,7 @@ struct WholeFileOptions {
   // Flushes the file and its directory to disk. Set to false to write many small files, then flush
   // all of them with flush_file_system(). Until then a power loss can leave a file short or empty.
   bool flush = true;
-  // Called when all bytes are on disk, before the file appears under its name.
+  // Called when all bytes are written (and flushed, if `flush`), before the file gets its name.
   std::function<void()> before_rename = {};
 };
 
@@ -45,9 +46,9 @@ void write_whole(const std::filesystem::path& path, const std::string& text,
 // std::system_error.
 void move_into_place(const std::filesystem::path& part, const std::filesystem::path& path);
 
-// Returns whether a file can be renamed from one folder to the other, by trying it. This fails
-// between two mounts, even of the same file system. Only one process may call it for a folder at a
-// time.
+// Returns whether a file can be renamed from one folder into the other; finds out by trying.
+// Renaming fails between two mounts, even of the same file system. Only one process at a time may
+// call this for a folder.
 bool can_rename(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // Removes temporary files that killed writers left in `folder`, if `is_ours` accepts the name
@@ -58,9 +59,9 @@ void remove_parts(const std::filesystem::path& folder,
 // Creates a folder and those above it. Throws std::system_error with the path and the reason.
 void create_folders(const std::filesystem::path& folder);
 
-// Flushes the entries of a folder, so that earlier renames and removals survive a power loss.
-// Without it, a later change may reach the disk before an earlier one. Throws std::system_error.
-// Logs one warning per process if the file system cannot flush folders.
+// Flushes the entries of a folder, so that earlier renames and removals survive a power loss and
+// reach the disk before later changes. Throws std::system_error. Logs one warning per process if
+// the file system cannot flush folders.
 void flush_folder(const std::filesystem::path& folder);
 
 // The same for all data written to the file system that contains `folder`.

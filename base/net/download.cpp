@@ -62,8 +62,9 @@ class Download {
     throw std::system_error(error, std::generic_category(), "cannot write " + path_.string());
   }
 
-  // Opens .NAME.part, which write_whole() could not write: it is kept when a download breaks. Its
-  // bytes are used only if .NAME.etag lets the server check that they are still valid.
+  // Opens .NAME.part. The download does not use write_whole(), because that would delete the
+  // partial file when the connection breaks. Existing bytes are used only if .NAME.etag lets the
+  // server check that they are still valid.
   void open_part() {
     part_file_ = open_file(part_.c_str(), O_RDWR | O_CREAT);
     if (!part_file_.is_open()) fail_to_write(errno);
@@ -77,8 +78,8 @@ class Download {
     if (have_ < 0) fail_to_write(errno);
   }
 
-  // Receives until the file or the connection ends. Returns an empty text if the file is complete.
-  // Returns the reason if the connection failed and a retry may succeed; throws if none can.
+  // Receives until the file or the connection ends. Returns an empty text if the file is complete,
+  // or the reason if the connection failed and a retry may succeed. Throws if no retry can succeed.
   std::string connect_once() {
     if (validator_.empty()) have_ = 0;
     refusal_.clear(), write_error_ = 0;
@@ -120,7 +121,7 @@ class Download {
     }
     const std::string problem =
         stalled_ ? strf("no data for %g s", options_.stall_seconds) : result.problem;
-    // Without any byte so far, does not retry: the machine is probably offline.
+    // Does not retry if no byte was received so far: the machine is probably offline.
     const bool worked = received_ > 0;
     if (!worked || result.end == End::forbidden) throw std::runtime_error(sentence(problem));
     return problem;
@@ -215,8 +216,8 @@ class Download {
   std::string linked_sha256_;  // stated by the server
 
   // State of the current connection.
-  bool body_begun_ = false;  // its first bytes have been written
-  std::string refusal_;      // why this side ended it
+  bool body_begun_ = false;  // begin_body() was called
+  std::string refusal_;      // why the response was refused; empty: it was not
   int write_error_ = 0;      // errno
   bool stalled_ = false;
   Clock::time_point last_change_;

@@ -21,8 +21,8 @@ struct DownloadOptions {
   int64_t max_bytes = int64_t{8} << 30;  // larger files are refused
   double connect_seconds = 30;           // limit for name resolution, connection and TLS
   double stall_seconds = 60;             // limit for waiting without receiving a byte
-  int retries = 5;  // consecutive new connections after one that broke, each from where the
-                    // last one stopped; a connection that delivered 1 MB resets the count
+  int retries = 5;  // consecutive retries after a connection broke; each continues where the last
+                    // one stopped; a connection that delivers 1 MB resets the count
   double retry_seconds = 1;  // pause before the first retry; each further pause is twice as long
   // Called after each received piece; may not throw. `total` is 0 if the server did not send the
   // size.
@@ -43,15 +43,15 @@ struct WrongDigest : std::runtime_error {
 
 // Downloads `url` to `path`, whose folder must exist, and returns the file's SHA-256. The file
 // appears under its name only when it is complete, checked and flushed to disk. Until then its
-// bytes are in .NAME.part, which a later call continues if the server still has the same file (ETag
-// or Last-Modified, in .NAME.etag), and else replaces. Only one process may download to `path` at a
-// time.
+// bytes are in .NAME.part. A later call continues that file if the server still has the same one
+// (ETag or Last-Modified, in .NAME.etag), and otherwise replaces it. Only one process may download
+// to `path` at a time.
 //
 // Follows up to 10 redirects, only to http and https, and never from https to http. Verifies TLS
 // certificates. Uses the proxies that http_proxy, https_proxy, all_proxy and no_proxy name.
 //
-// Throws HttpError, WrongDigest (and removes the bytes), std::runtime_error if the connection
-// fails, breaks too often or stalls, if the answer is a web page or too large, and
+// Throws HttpError; WrongDigest, after removing the received bytes; std::runtime_error if the
+// connection fails, breaks too often or stalls, or if the answer is a web page or too large; and
 // std::system_error if the file cannot be written. All messages contain the URL; a login or query
 // in it is masked.
 std::string download(const std::string& url, const std::filesystem::path& path,

@@ -32,7 +32,7 @@ struct HttpResult {
     forbidden  // a redirect leads to another protocol, or there are too many
   };
   End end = End::broken;
-  HttpResponse response;  // the last one
+  HttpResponse response;  // the last one, after all redirects
   std::string problem;    // why the request failed
 };
 

@@ -14,8 +14,8 @@ struct HttpResponse {
   std::string etag, modified, type;
   std::string linked_sha256;  // X-Linked-ETag, if it is a SHA-256
 
-  // Reads one line. A status line begins a new response, as after a redirect. Only linked_sha256
-  // stays, because Hugging Face sends it with the redirect.
+  // Reads one header line. A status line begins a new response, for example after a redirect, and
+  // resets all fields except linked_sha256, which Hugging Face sends with the redirect.
   void read_line(const std::string& line);
 
   // The value for If-Range that means "the same bytes as in this response": a strong ETag, or the

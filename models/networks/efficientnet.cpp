@@ -17,8 +17,8 @@ constexpr double kLiteMean = 127.0 / 255, kLiteStd = 128.0 / 255;
 constexpr Normalization kLiteNormalization = {{kLiteMean, kLiteMean, kLiteMean},
                                               {kLiteStd, kLiteStd, kLiteStd}};
 
-// The stages of a model. The first stage's `in` is the stem's channel count. Lite scales neither
-// that nor the block counts of the first and the last stage.
+// Returns the stages of a model. The Lite models scale neither the stem's channels (the first
+// stage's `in`) nor the number of blocks in the first and last stages.
 std::vector<Stage> scaled(const EfficientNetRow& row) {
   std::vector<Stage> stages(std::begin(kB0), std::end(kB0));
   for (size_t i = 0; i < stages.size(); ++i) {

@@ -20,8 +20,9 @@ class Layers {
   }
 
   // Inverted residual block: 1×1 expansion, depthwise convolution, squeeze-excite, 1×1 projection.
-  // A fused block: k×k expansion, 1×1 projection, or only one k×k convolution with an activation.
-  // Adds the input if the shapes match. Every block has an index for masks, used or not.
+  // A fused block: k×k expansion, 1×1 projection; without expansion, only one k×k convolution with
+  // an activation. Adds the input if the shapes match. Every block takes a mask index, even one
+  // that adds no input, so that the index is the block's number.
   int block(const std::string& name, int input, const Stage& s, double drop) {
     const uint64_t mask_layer = b_.next_mask_layer();
     const int64_t wide = s.in * s.expand;

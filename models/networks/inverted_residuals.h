@@ -8,8 +8,8 @@
 
 namespace shoal::models {
 
-// One stage of blocks. Only the first block applies the stride and changes the channel count from
-// `in` to `out`.
+// One stage of blocks. `expand`: factor of the channels inside a block. Only the first block
+// applies the stride and changes the channel count from `in` to `out`.
 struct Stage {
   int64_t expand, kernel, stride, in, out, repeats;
   // Whether one k×k convolution replaces expansion and depthwise convolution, and there is no
@@ -24,7 +24,7 @@ struct InvertedResiduals {
   double batch_norm_eps = 1e-5;
 };
 
-// `info`: without what NetworkBuilder::finish() sets.
+// `info`: all fields except those that NetworkBuilder::finish() sets.
 Network inverted_residuals(const InvertedResiduals& layout, const ModelInfo& info,
                            const ModelOptions& options);
 

@@ -5,7 +5,7 @@
 namespace shoal::models {
 namespace {
 
-// The nodes that read the output of each node.
+// Returns, for each node, the nodes that read its output.
 std::vector<std::vector<int>> readers_of(const Network& network) {
   std::vector<std::vector<int>> readers(network.nodes.size());
   for (size_t i = 0; i < network.nodes.size(); ++i)
@@ -14,7 +14,7 @@ std::vector<std::vector<int>> readers_of(const Network& network) {
   return readers;
 }
 
-// Checks one node against what the kernels can read and write.
+// Checks whether the kernels support a node.
 class Check {
  public:
   explicit Check(const Network& network) : n_(network), readers_(readers_of(network)) {}
@@ -65,8 +65,9 @@ class Check {
     return i == kImages || operation_at<Norm>(n_, i) || operation_at<MaxPool>(n_, i) ||
            (by_pointwise && operation_at<SqueezeExcite>(n_, i));
   }
-  // Whether the stored `node`, the join's second input, can share the join's gradient: its other
-  // readers add to that gradient after the join's convolution has read it.
+  // Whether `node`, the join's second input, can share the buffer of the join's gradient. Its
+  // output must be stored. Its other readers must not come after the join's convolution, because in
+  // backward they add to the buffer, which that convolution must have read before.
   bool shares(int node, int join) const {
     const bool stored =
         operation_at<MaxPool>(n_, node) || (operation_at<Norm>(n_, node) && is_join(n_, node));

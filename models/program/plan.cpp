@@ -7,7 +7,8 @@
 namespace shoal::models {
 namespace {
 
-// A buffer and the first and the last moment at which it is in use.
+// A buffer that is in use from time `begin` to time `end`. Forward of node i happens at time i, its
+// backward at backward_time(i). `users`: where to write its place.
 struct Buffer {
   int64_t floats;
   int begin, end;
@@ -58,7 +59,7 @@ class Planner {
   int input(int i) const { return n_.nodes[static_cast<size_t>(i)].inputs[0]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
   int backward_time(int i) const { return 2 * count_ - 1 - i; }
-  // Size of a node's output. Those of pooling and linear layers are float32.
+  // Size of a node's output. The outputs of pooling and linear layers are float32.
   int64_t floats(int i) {
     const PlannedNode& p = at(i);
     const int64_t numbers = shape_.images * p.height * p.width * ops::fused::padded(p.channels);
@@ -67,7 +68,7 @@ class Planner {
     return ops::fused::padded(numbers * size_of(shape_.storage) / int64_t{sizeof(float)});
   }
 
-  // Fills in what does not depend on memory.
+  // Sets the fields of node i, except its places in memory.
   void describe(int i) {
     const Node& node = n_.nodes[static_cast<size_t>(i)];
     PlannedNode& p = at(i);
@@ -93,7 +94,7 @@ class Planner {
     } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
       at(input(from)).next_squeeze = i;
       for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
-      at(from).differentiates |= p.differentiates;  // its backward computes the gradients
+      at(from).differentiates |= p.differentiates;  // squeeze-excite's gradients require the norm's
     } else if (const auto* pool = operation_at<MaxPool>(n_, i)) {
       p.step = Step::max_pool;
       p.stored = true;
@@ -113,7 +114,7 @@ class Planner {
     }
   }
 
-  // Finds what node i reads and applies.
+  // Sets what node i reads from memory (source) and applies while reading (norm, squeeze).
   void read(int i, int from) {
     PlannedNode& p = at(i);
     if (operation_at<SqueezeExcite>(n_, from)) {
@@ -127,7 +128,8 @@ class Planner {
     p.source = from;
   }
 
-  // The output of a convolution or join is in use until its last reader.
+  // The output of a step is in use until the last node that reads it has run, including backward if
+  // that node (or this one) has a backward.
   void add_output(int i) {
     PlannedNode& p = at(i);
     if (p.step == Step::none) return;
@@ -140,16 +142,17 @@ class Planner {
     buffers_.push_back({floats(i), i, end, {&p.output}});
   }
 
-  // The gradient of a norm is in use from its last reader's backward to that of the convolution
-  // before it. A join shares it with its second input, and so on: then it is in use until the
-  // backward of the last of these convolutions.
+  // The gradient of a norm's output is in use from the backward of its last reader to the backward
+  // of the convolution that feeds the norm. A join passes the same gradient to its second input
+  // (`skip`), which may be a join too. All of them share one buffer, which is in use until the last
+  // of their convolutions has run backward.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;
     const bool pools = p.step == Step::pool;
     const bool norm = operation_at<Norm>(n_, i) != nullptr;
     if (!pools && p.step != Step::linear && p.step != Step::max_pool && !norm) return;
-    if (norm && at(input(i)).next_pool >= 0) return;  // its u is 0
+    if (norm && at(input(i)).next_pool >= 0) return;  // Upstream::u is 0
     int begin = backward_time(i), end = backward_time(pools ? p.source : input(i));
     for (int reader = i + 1; reader < count_; ++reader)
       if (at(reader).source == i || at(reader).skip == i || at(reader).norm == i)

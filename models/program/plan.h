@@ -15,7 +15,7 @@ namespace shoal::models {
 // Returns why the fused step cannot compute this network, for a message; empty if it can.
 std::string fused_obstacle(const Network& network);
 
-// A place in the step's memory, in floats; -1: none.
+// An offset in the step's memory, in floats; -1: none.
 using Place = int64_t;
 
 enum class Step { none, stem, pointwise, depthwise, dense, join, max_pool, pool, linear };
@@ -25,8 +25,9 @@ template <class T>
 const T* operation_at(const Network& network, int node) {
   return node < 0 ? nullptr : std::get_if<T>(&network.nodes[static_cast<size_t>(node)].operation);
 }
-// Whether batch norm `norm` is a join: its output, usually with a residual input, is written to
-// memory. Other batch norms have an activation and one reader, which applies both.
+// Whether batch norm `norm` is a join: an operation of its own that writes its output to memory,
+// usually after adding a residual. Any other batch norm has an activation and one reader, which
+// applies both while loading its input.
 bool is_join(const Network& network, int norm);
 // Returns the step of a convolution; none: there is no kernel for it.
 Step step_of(const Network& network, int convolution);
@@ -36,7 +37,7 @@ struct PlannedNode {
   Step step = Step::none;
   int64_t channels = 0, height = 1, width = 1;  // of the output
   // Convolutions and pooling: the batch norm and the squeeze-excite applied while loading the
-  // input, and the node whose output is in memory.
+  // input. `source`: the node whose output is read from memory.
   int norm = -1, squeeze = -1, source = -1;
   int next_norm = -1;           // convolutions: the batch norm that follows
   int next_squeeze = -1;        // convolutions: the squeeze-excite after that norm
@@ -44,8 +45,9 @@ struct PlannedNode {
   bool stored = false;          // joins and maximum pooling: the output is in memory
   int skip = -1;                // joins: the second input
   bool differentiates = false;  // this node or one before it has parameters to train
-  Place output = -1;            // convolutions, joins, pooling; linear layers: y
-  // Joins, pooling, linear: the gradient of the output. Other norms: ops::fused::Upstream::u.
+  Place output = -1;  // steps other than none; linear layers: y, then the activation's slopes
+  // Joins, pooling, linear layers: the gradient of the output. Other norms:
+  // ops::fused::Upstream::u.
   Place gradient = -1;
 };
 
@@ -62,12 +64,13 @@ struct Plan {
   int64_t floats = 0;  // size of the memory for outputs and gradients
 };
 
-// Plans a network without an obstacle. Buffers that are not in use at the same time share memory.
+// Plans a network that has no fused_obstacle(). Buffers that are not in use at the same time share
+// memory.
 Plan plan_step(const Network& network, const StepShape& shape);
 
-// Output pixels of a side of `size` pixels.
+// Returns the output size, in pixels, of pooling `size` pixels (height or width).
 int64_t pooled_size(const MaxPool& pool, int64_t size);
-// Zeros above (or left of) an image of `size` pixels.
+// Returns the number of zeros above an image of height `size`, or left of an image of width `size`.
 int64_t zeros_before(const Convolution& convolution, int64_t size);
 
 }  // namespace shoal::models

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kNormVectors = sizeof(fused::Norm) / sizeof(float*);
 
-// Where the parts of squeeze-excite's memory begin, from its place on.
+// Divides squeeze-excite's memory, which begins at `memory`, into its parts.
 void place_squeeze(float* memory, int64_t images, int64_t channels, fused::Squeeze& s) {
   const int64_t wide = images * padded(channels), narrow = images * padded(s.squeezed);
   s.pooled = memory;

@@ -1,12 +1,12 @@
 #pragma once
-// The fused step of a network on the CPU: forward, and backward without autograd, without
-// allocations. executor.h defines what it computes. Activations are float32 or bfloat16, everything
-// else is float32.
+// The fused step of a network on the CPU: forward, and backward without autograd. Both work in
+// memory that the caller provides (use()). executor.h defines what the step computes. Activations
+// are float32 or bfloat16, everything else is float32.
 //
 // The operation that reads a convolution's output applies batch norm, activation and the
-// squeeze-excite gate while it loads the values. So memory holds only outputs of convolutions and
-// of blocks. Results repeat bit for bit for a fixed number of threads (ops/fused/fused.h).
-// Torch-free. Not thread-safe.
+// squeeze-excite gate while it loads the values. So the only activations in memory are outputs of
+// convolutions, blocks and pooling. Results repeat bit for bit for a fixed number of threads
+// (ops/fused/fused.h). Torch-free. Not thread-safe.
 
 #include <cstdint>
 #include <vector>
@@ -49,8 +49,9 @@ class Program {
 
   // Computes logits (N×classes) and updates the pending statistics.
   void forward(const ProgramInputs& inputs, float* logits);
-  // Computes the gradients of the parameters that are trained and writes them; others are nullptr.
-  // Layouts are those of the weights. Call it once after each forward at most.
+  // Computes the gradients of the trained parameters and writes them to `gradients`, in the layout
+  // of the weights; the pointers of other parameters are nullptr. Call at most once after each
+  // forward.
   void backward(const float* d_logits, const std::vector<float*>& gradients);
 
  private:
@@ -79,7 +80,8 @@ class Program {
   ops::fused::Operand operand(int i) const;
   ops::fused::Upstream upstream(int convolution) const;
   ops::fused::Downstream downstream(int i) const;
-  // Operations, complete except for the weights and what backward adds.
+  // Return a node's operation, complete except for packed weights and the fields that backward
+  // sets.
   ops::fused::Pointwise pointwise(int i);
   ops::fused::Depthwise depthwise(int i) const;
   ops::fused::Dense dense(int i) const;

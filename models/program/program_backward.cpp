@@ -45,7 +45,8 @@ void Program::backward_node(int i, const float* d_logits) {
   }
 }
 
-// Computes what the gradient of a convolution's output needs, from the workspace's sums.
+// From the workspace's sums, computes the vectors of norm i that the gradient of its convolution's
+// output needs, and the gradients of the norm's weight and bias.
 void Program::backward_norm(int i) {
   const int parameter = operation<Norm>(i).weight;
   finish_norm_backward(norm_state(i), *norm_vectors(i), gradient(parameter),
@@ -68,7 +69,7 @@ void Program::backward_linear(int i, const float* d_logits) {
   float* const d_features = node(before).differentiates ? at(node(before).gradient) : nullptr;
   run_backward(op, dy, at(packed_), d_features, gradient(parameter), gradient(parameter + 1));
   if (!d_features || node(before).step != Step::pool) return;
-  // The gradient of each pixel that was pooled.
+  // Converts d_features to the gradient of each pixel that was pooled.
   const PlannedNode& from = node(node(before).source);
   const float share = 1.0f / static_cast<float>(from.height * from.width);
   const float* const kept = mask(before);
@@ -101,8 +102,9 @@ fused::Downstream Program::downstream(int i) const {
   const PlannedNode& p = node(i);
   const int into = p.norm >= 0 ? p.norm : p.source;
   if (!node(into).differentiates) return {};
-  // The first reader in backward writes the gradient, the others add to it. A join that is the
-  // second input of a later join shares its gradient.
+  // In backward, the first reader of `into` writes its gradient, and the others add to it. If
+  // `into` is the second input of a join, both share one buffer, which then contains the join's
+  // gradient.
   bool add = false;
   for (int later = 0; later < static_cast<int>(plan_.nodes.size()); ++later)
     add |= p.norm < 0 && (node(later).skip == into || (later > i && node(later).source == into));

@@ -103,7 +103,7 @@ void Program::forward_convolution(int i) {
   finish_norm(norm_state(p.next_norm), *norm_vectors(p.next_norm), workspace_);
 }
 
-// Hidden layers keep the output and the slope of their activation, both with dropout.
+// Hidden layers keep the output and the slope of their activation, both after dropout.
 void Program::forward_linear(int i, float* logits) {
   const fused::Linear op = linear(i);
   const Linear& layer = operation<Linear>(i);

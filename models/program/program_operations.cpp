@@ -1,4 +1,4 @@
-// The operations of the fused step's kernels, from the plan.
+// Creates the operations of ops/fused from the plan.
 
 #include "models/program/program.h"
 
@@ -13,8 +13,8 @@ constexpr int64_t kStreamBytes = 8 << 20;  // larger activations are written pas
 
 }  // namespace
 
-// Whether activations as large as the output of node i are written past the caches. Not bfloat16:
-// the kernels write 16 channels at a time, half a cache line.
+// Whether activations as large as the output of node i are written past the caches. Not in
+// bfloat16, because the kernels write 16 channels at a time, which is only half a cache line.
 bool Program::streams(int i) const {
   const PlannedNode& p = node(i);
   return shape_.storage == fused::Storage::f32 &&
@@ -89,8 +89,8 @@ fused::Dense Program::dense(int i) const {
   op.top = zeros_before(c, from.height);
   op.left = zeros_before(c, from.width);
   choose_rows(op);
-  // The gradient of the input is added to the buffer that dy is in: an image is read before it is
-  // written.
+  // The gradient of the input is added to the buffer that contains dy. So process whole images: all
+  // rows of dy are then loaded before any is overwritten.
   if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_rows = op.height;
   op.input = operand(i);
   op.y = at(p.output);

@@ -70,8 +70,9 @@ int64_t bytes_per_element(Type type);
 // Outputs of this size or more are written with non-temporal stores, because the caches would evict
 // them before they are read again.
 constexpr int64_t kStreamBytes = 8 << 20;
-// Whether to write outputs with non-temporal stores. `elements` is the size of one output; `a` and
-// `b` are its one or two buffers, which must be 32-byte aligned for that.
+// Whether to write outputs with non-temporal stores: if they are large and 32-byte aligned.
+// `elements`: size of one output. `a` and `b`: the outputs; if there is only one, `b` is `a` or
+// nullptr.
 bool worth_streaming(Type type, int64_t elements, const void* a, const void* b);
 
 // The rows [begin, end) that one thread processes. `begin` is a multiple of 8 or the end of all

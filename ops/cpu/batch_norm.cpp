@@ -21,8 +21,8 @@ P* at(P* base, int64_t bytes) {
   return base ? static_cast<Byte*>(base) + bytes : nullptr;
 }
 
-// Calls work(first row, row count, own) on each thread, which adds the column sums of these rows to
-// its array `own`. Writes the total over the threads to `sums`.
+// On each thread, calls work(first row, row count, own), which adds the column sums of these rows
+// to the thread's array `own`. Writes the total over the threads to `sums`.
 template <class Work>
 void sum_columns(int64_t rows, int64_t channels, double* sums, Work work) {
   const double* partial[kMaxThreads];

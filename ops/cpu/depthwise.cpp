@@ -1,6 +1,6 @@
 // Runs the loops for the weight gradient of depthwise convolutions on all threads. Each thread
-// processes consecutive images. It sums in float within an image and in double over its images. The
-// threads' sums are added in thread order.
+// processes consecutive images, and sums in float within an image and in double over its images.
+// The threads' sums are added in thread order.
 
 #include "ops/cpu/depthwise.h"
 

@@ -38,7 +38,7 @@ void image_sums(const Gate& op, const void* dy, double factor, void* out, void* 
                          });
 }
 
-// out = in * factor + shift / pixels. `factor` and `shift` are images×channels; `shift` may be
+// out = in * op.gate + shift / pixels. op.gate and `shift` are images×channels; `shift` may be
 // nullptr (0).
 template <class S, int kWidth>
 void scale_images(const Gate& op, const void* in, const void* shift, void* out, void* stream) {

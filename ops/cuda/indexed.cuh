@@ -23,9 +23,9 @@ namespace shoal::ops::cuda_kernels {
 
 // Enough threads to fill a large GPU several times over.
 constexpr int64_t kManyThreads = 1 << 19;
-// Maximum number of partial sums of a reduction. Each thread writes 8 or 16 sums and has 16 or 32
-// bytes of loads in flight. With this many sums, at least 4 MB are in flight, which a large GPU
-// needs to reach its memory bandwidth.
+// Maximum number of partial sums of a reduction. Each thread has at least 1 byte of loads in flight
+// per sum that it writes. So this many sums keep at least 4 MB in flight, which a large GPU needs
+// to reach its memory bandwidth.
 constexpr int64_t kPartialSums = 1 << 22;
 // Device memory for the partial sums and for the intermediate results of adding them.
 constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;

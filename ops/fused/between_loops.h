@@ -114,7 +114,7 @@ inline void for_window(const MaxPool& op, int64_t y, int64_t x, const Visit& vis
       visit((i * op.width + j) * kLanes);
 }
 
-// Activates a vector of channels of an image.
+// Writes the activated values of one vector of channels of an image.
 template <Activation activation>
 void activate_plane(const Operand& op, int64_t first, int64_t pixels, int64_t stride, int64_t c,
                     float* to) {
@@ -124,8 +124,8 @@ void activate_plane(const Operand& op, int64_t first, int64_t pixels, int64_t st
     store(to + p * kLanes, activate<activation>(multiply_add(load(x + p * stride), scale, shift)));
 }
 
-// Calls work(image, channel, plane) for each image and vector of channels; plane: the activated
-// values, with scratch memory for as many after it.
+// Calls work(image, channel, plane) for each image and vector of channels. `plane`: the activated
+// values, followed by scratch memory of the same size.
 template <class Work>
 inline void for_planes(const MaxPool& op, int64_t begin, int64_t end, const Scratch& scratch,
                        const Work& work) {

@@ -1,5 +1,5 @@
 #pragma once
-// Backward of k×k convolutions over all channels, first the gradient of the weights, then that of
+// Backward of k×k convolutions over all channels: first the gradient of the weights, then that of
 // the input.
 
 #include "ops/fused/dense_loops.h"
@@ -50,17 +50,17 @@ void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* p
   }
 }
 
-// What the gradient of the weights sums over, for some output rows of an image: words of the input
-// at places + offset of a tap, times words of dy.
+// The terms that the gradient of the weights sums over, for some output rows of an image: for each
+// tap, the words of x at places[m] + the tap's offset, times row m of dy.
 struct SummedOutputs {
   const float *x, *dy;
-  int64_t count;  // of places
+  int64_t count;  // number of places, and of rows of dy
   int64_t pixel;  // words of x from one pixel to the next
 };
 
-// Words are floats: uses the band and the gradients as they are. `memory`: for dy.
-// Pairs: a word of x holds two pixels whose outputs follow one another, and a word of dy those
-// outputs; the last output of an odd row is paired with zero.
+// If words are floats, uses the band and dy as they are. If words are pairs, a word of x holds the
+// input pixels of two neighboring outputs, and a word of dy these two outputs; the last output of
+// an odd row is paired with zero. `memory`: for dy and, if words are pairs, for x.
 inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, const Band& band,
                                     TileCell* memory, int64_t* places) {
   const int64_t out = padded(op.out), rows = item.end - item.begin, width = op.out_width;
@@ -118,7 +118,7 @@ void dense_weight_gradient(const Dense& op, int64_t begin, int64_t end, const Sc
   }
 }
 
-// Stores gradients of pixels at to[m].
+// Stores the gradient of pixel m at to[m].
 struct StoreAt {
   float* const* to;
   template <int rows>
@@ -127,7 +127,8 @@ struct StoreAt {
   }
 };
 
-// Writes the gradient of the activated input to where Downstream says.
+// Writes the gradient of the input as Downstream describes. `gradient`: that of the activated
+// input.
 void store_input_gradient(const Operand& input, const Downstream& dx, const Part& part,
                           const float* gradient, const FloatSums& sums) {
   const int64_t stride = part.stride;
@@ -164,7 +165,8 @@ inline int64_t floor_div(int64_t a, int64_t b) {
   return (a >= 0 ? a : a - b + 1) / b;
 }
 
-// The rows of dy that input rows [begin, end) reach, and its columns, with zeros around dy.
+// Returns a band for the rows of dy that the gradient of the input needs from row `begin` on, with
+// zeros around dy.
 inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
   const int64_t left = least(floor_div(op.left - op.kernel + 1, op.stride), 0);
   const int64_t last = most((op.width - 1 + op.left) / op.stride, op.out_width - 1);
@@ -172,8 +174,8 @@ inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
           floor_div(begin + op.top - op.kernel + 1, op.stride), left};
 }
 
-// Computes the gradients of the pixels of rows [begin, end) whose row and column leave these
-// remainders by the stride: all of them are reached by the same taps.
+// Computes the gradients of those pixels in rows [begin, end) whose row and column, modulo the
+// stride, are `of_row` and `of_column`. The same taps reach all of them.
 void residue_gradient(const Dense& op, const Band& band, int64_t begin, int64_t end, int64_t of_row,
                       int64_t of_column, float* gradient, int64_t* places, float** to) {
   const int64_t in = padded(op.in), depth = tap_depth(op.out), s = op.stride;

@@ -1,14 +1,15 @@
 #pragma once
-// k×k convolutions over all channels: matrix products that read each output's pixels where they
-// are. A band of rows of an image is activated and surrounded by zeros; a table has the place of
-// each output's first pixel in it, and each kernel position (tap) adds an offset.
+// k×k convolutions over all channels, as matrix products that read the input pixels where they are
+// instead of copying them into a matrix. A band of rows of an image is activated and surrounded by
+// zeros. A table contains the place in the band of each output's first pixel, and each kernel
+// position (tap) adds an offset.
 
 #include "ops/fused/pointwise_loops.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// A kernel position: where its pixels are relative to an output's place, in words, and its matrix.
+// A kernel position: offset of its pixel from an output's place, in words, and its weight matrix.
 struct Tap {
   int64_t offset;
   const float* matrix;
@@ -16,7 +17,7 @@ struct Tap {
 
 constexpr int64_t kMostTaps = 49;
 
-// Rows of one block: their addresses stay in registers.
+// Number of rows of one block, so small that their addresses stay in registers.
 template <int vectors>
 constexpr int kGatheredRows = vectors == 4   ? 6
                               : kLanes == 16 ? 8
@@ -88,7 +89,7 @@ void multiply_gathered(const float* a, const int64_t* places, int64_t outputs, c
 // Rows of an image, activated, with zeros around them: pixels of `stride` channels.
 struct Band {
   TileCell* memory;
-  int64_t columns, stride;  // of one row; of one pixel
+  int64_t columns, stride;  // pixels of a row; channels of a pixel, padded
   int64_t top, left;        // the image's row and column of the first pixel; may be negative
 
   TileCell* row(int64_t y) const { return memory + (y - top) * columns * stride; }
@@ -127,7 +128,8 @@ inline int64_t input_columns(const Dense& op) {
   return most(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
 }
 
-// The output rows [begin, end) of an item.
+// The rows [begin, end) of an image that one work item computes: rows of the output or, in
+// dense_input_gradient(), of the input.
 struct DenseItem {
   int64_t image, begin, end;
 };

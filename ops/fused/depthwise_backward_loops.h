@@ -11,7 +11,7 @@ constexpr int64_t kPairs = kLanes == 16 ? 7 : 3;  // of input columns, with stri
 // Memory of the pass: the activated input, its slopes, and the outputs' gradients.
 struct BackwardRings {
   Ring input, slopes, dy;
-  const float* zeros;  // a row
+  const float* zeros;  // a row of zeros
 };
 
 inline BackwardRings backward_rings(const Depthwise& op, float* memory) {
@@ -68,8 +68,9 @@ inline void add_weight_products(const float* const* rows, const float* dy, int64
   }
 }
 
-// With stride 2: computes one row of the input's gradient from `count` rows of dy and the kernel
-// rows that they meet. Columns are counted with the padding, from the even column `first` on.
+// With stride 2: computes one row of the input's gradient. Multiplies rows[t], a row of dy, by
+// kernel row kernel_rows[t], for t < count. Column numbers include the padding, and start at the
+// even number `first`.
 template <int kernel, class Emit>
 inline void spread_row(const float* const* rows, const int* kernel_rows, int count,
                        const Vec* weights, int64_t first, int64_t end, const Emit& emit) {

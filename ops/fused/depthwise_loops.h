@@ -7,14 +7,14 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-constexpr int64_t kAcross = 7;  // outputs whose sums are in registers together
+constexpr int64_t kAcross = 7;  // neighboring outputs whose sums are in registers together
 
 inline int64_t rounded_up(int64_t value, int64_t step) {
   return chunks(value, step) * step;
 }
 
-// The last `rows` rows of a part of an image, for some vectors of channels. The columns around the
-// image are zero.
+// Ring buffer of the `rows` most recently loaded rows of the input (or of its slopes, or of dy),
+// for one block of channels. The columns left and right of the image are zero.
 struct Ring {
   float* memory;
   int64_t rows, columns, left;  // image column 0 is column `left`
@@ -30,13 +30,13 @@ struct Ring {
   }
 };
 
-// Room for a row of zeros follows the ring.
+// Returns the ring buffer of the input, which begins at `memory`.
 inline Ring input_ring(const Depthwise& op, float* memory) {
   const int64_t last = (rounded_up(op.out_width, kAcross) - 1) * op.stride + op.kernel;
   return {memory, op.kernel, most(op.left + op.width, last), op.left};
 }
 
-// The part of the input of one item.
+// What one work item processes: `vectors` vectors of channels, from `channel` on, of one image.
 struct Item {
   int64_t image, channel, vectors, stride;
 };
@@ -141,7 +141,7 @@ void depthwise_items(const Depthwise& op, int64_t begin, int64_t end, const Scra
   }
 }
 
-// Calls run.operator()<kernel, stride>() with those of `op`, then finish_streams().
+// Calls run.operator()<kernel, stride>() with the kernel and stride of `op`, then finish_streams().
 template <class Run>
 void for_kernel(const Depthwise& op, Run run) {
   if (op.kernel == 3)

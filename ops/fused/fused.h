@@ -13,7 +13,8 @@
 
 namespace shoal::ops::fused {
 
-// What an operation needs of each thread's memory, in floats and doubles.
+// Memory that an operation needs on each thread: `scratch` and `d_weights` in floats, `sums` in
+// doubles.
 struct Needs {
   int64_t scratch = 0, sums = 0, d_weights = 0;
   void include(const Needs& other);
@@ -32,11 +33,12 @@ Needs backward_needs(const Join&);
 Needs backward_needs(const Pool&);
 Needs backward_needs(const MaxPool&);
 
-// Returns the rows of a tile and the channels of a block that fit the caches of a core.
+// Return the number of rows of a tile (tile_rows) or of channels of a block that fit into the
+// caches of a core.
 int64_t tile_rows(int64_t in, int64_t out);
 int64_t forward_block(const Depthwise&);
 int64_t backward_block(const Depthwise&);
-// Sets the rows that are processed together.
+// Sets Dense::rows and Dense::input_rows so that their data fits into the caches of a core.
 void choose_rows(Dense&);
 
 // The memory of all threads.
@@ -87,14 +89,15 @@ struct NormState {
   double eps = 0, momentum = 0;
   const float *weight = nullptr, *bias = nullptr;
   const float *running_mean = nullptr, *running_var = nullptr;
-  float* pending = nullptr;  // 2×channels; updated as BatchNormFinish::pending
+  float* pending = nullptr;  // 2×channels; updated like BatchNormFinish::pending
   bool fixed = false;        // the running statistics are constants
 };
 
-// Computes mean, inv_std, scale and shift from the sums, or from the running statistics if they are
-// fixed.
+// Computes mean, inv_std, scale and shift from the sums, and updates `pending`. If `fixed`, uses
+// the running statistics instead and leaves `pending` unchanged.
 void finish_norm(const NormState&, const Norm&, const Workspace&);
-// Computes slope, pull and offset from the sums, and the gradients; nullptr: not wanted.
+// Computes slope, pull and offset from the sums, and writes the gradients of weight and bias unless
+// their pointer is nullptr.
 void finish_norm_backward(const NormState&, const Norm&, float* d_weight, float* d_bias,
                           const Workspace&);
 
@@ -107,34 +110,36 @@ void collect_gradient(const Dense&, float* gradient, const Workspace&);
 // `backward`: for run_input_gradient().
 Packed pack_dense(const Dense&, const float* weights, bool backward, const Loops&, float* packed);
 
-// Packs a matrix as Loops::pack. `packed` has depth * padded(width) floats.
+// Pack a matrix like Loops::pack and Loops::pack_pointwise. `packed` has depth * padded(width)
+// floats.
 Packed pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
             float* packed);
 Packed pack_pointwise(const Loops& loops, const float* values, int64_t k_step, int64_t n_step,
                       int64_t depth, int64_t width, float* packed);
 
-// The layers of a block of squeeze-excite. Weights as torchvision stores them.
+// The two layers of squeeze-excite, in torchvision's layout.
 struct SqueezeWeights {
   const float *weight1, *bias1, *weight2, *bias2;
 };
 struct SqueezeGradients {
   float *weight1, *bias1, *weight2, *bias2;  // nullptr: not wanted
 };
-// Returns the number of floats of `memory` in the next two functions.
+// Returns the number of floats that the next two functions need in `memory`.
 int64_t squeeze_floats(int64_t channels, int64_t squeezed);
 // Packs the weights into `memory`, which `squeeze` then refers to.
 void pack_squeeze(const SqueezeWeights&, int64_t channels, float* memory, Squeeze& squeeze);
-// Computes the gradients of the weights. Call it after run_backward(). Uses `memory` as scratch.
+// Computes the gradients of the weights. Call it after run_backward() of the Pointwise. Uses
+// `memory` as scratch memory.
 void squeeze_gradients(const Squeeze&, int64_t images, int64_t channels, float* memory,
                        const SqueezeGradients&);
 
-// y = features × weightᵀ + bias. `features` and the 64-byte aligned `y`: images×padded; others are
-// not padded.
+// y = features × weightᵀ + bias. `features` is images×padded(in), `y` is images×padded(out) and
+// 64-byte aligned; `weight` and `bias` are not padded.
 struct Linear {
   int64_t images, in, out;
   const float *features, *weight, *bias;
 };
-// Memory of the operation and its backward, in floats.
+// Returns the number of floats that run() and run_backward() need in `memory`.
 int64_t linear_floats(const Linear&);
 void run(const Linear&, float* memory, float* y);
 // d_features: images×padded(in), or nullptr.

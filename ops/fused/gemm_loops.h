@@ -11,7 +11,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Sizes for which all sums of a block stay in registers: 32 with AVX-512, 16 otherwise.
+// Block sizes chosen so that all sums of a block stay in vector registers, of which AVX-512 has 32
+// and other instruction sets 16.
 constexpr int64_t kWidest = kLanes == 16 ? 4 : 2;  // vectors of a panel
 template <int vectors>
 constexpr int kRows = kLanes == 16 ? (vectors == 4   ? 6
@@ -25,7 +26,7 @@ struct Floats {
   static constexpr int64_t kTogether = 1;  // numbers in a word
   static Vec splat_word(const float* word) { return splat(*word); }
   static Vec add(Vec a, Vec b, Vec sum) { return multiply_add(a, b, sum); }
-  // Returns word k of a column of which `depth` numbers exist.
+  // Returns word k of a column of `depth` numbers.
   static float word(const float* column, int64_t step, int64_t k, int64_t) {
     return column[k * step];
   }
@@ -126,7 +127,7 @@ void blocks(const float* a, int64_t stride, int64_t count, const Packed& b, cons
     if (m < count) blocks<Product, rows / 2, vectors>(a, stride, count, b, panel, epilogue, m, n);
 }
 
-// Multiplies `count` rows of a with the panels [begin, end) of b.
+// Multiplies `count` rows of a by the panels [begin, end) of b.
 template <class Product, class Epilogue>
 void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, int64_t begin,
               int64_t end, Epilogue& epilogue) {

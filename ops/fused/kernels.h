@@ -2,7 +2,7 @@
 // The kernels of the fused CPU training step. Each kernel applies the batch norm and the activation
 // of its input while loading it, and sums what the batch norm of its output needs while storing it.
 // fused.h runs them on all threads. The sums are those of x and x²: the variance of a channel is
-// exact to 1 % while its mean is below 100 standard deviations.
+// accurate to 1 % while its mean is below 100 standard deviations.
 //
 // Activations and their gradients are images×pixels×stride with stride = padded(channels), in the
 // type of Storage; pointers to them are `void*`. Everything else is float32. All vectors of
@@ -24,7 +24,7 @@ enum class Storage { f32, bf16 };
   return storage == Storage::f32 ? 4 : 2;
 }
 
-constexpr int64_t kPadding = 16;  // granularity of channels
+constexpr int64_t kPadding = 16;  // channels are padded to a multiple of this
 [[maybe_unused]] static constexpr int64_t padded(int64_t channels) {
   return (channels + kPadding - 1) / kPadding * kPadding;
 }
@@ -38,15 +38,17 @@ struct Norm {
   float *mean, *inv_std, *scale, *shift, *slope, *pull, *offset;
 };
 
-// An activation as its consumer reads it.
+// An activation as its consumer reads it. If `norm` is set, the operand is deferred: x is the raw
+// output of a convolution, and the consumer applies batch norm and activation.
 struct Operand {
-  const void* x = nullptr;  // raw output of a convolution if `norm` is set
+  const void* x = nullptr;
   const Norm* norm = nullptr;
   Activation activation = Activation::none;
   const float* gate = nullptr;  // images×stride; the activated value is multiplied by it
 };
 
-// The gradient with respect to x, the raw output of a convolution. `norm` follows the convolution.
+// What determines the gradient with respect to x, the raw output of a convolution that batch norm
+// `norm` follows.
 struct Upstream {
   const void* x = nullptr;
   const Norm* norm = nullptr;
@@ -55,20 +57,20 @@ struct Upstream {
   // activation'(z) if `joined`. u is nullptr if it is 0.
   const void* u = nullptr;
   const float* mask = nullptr;    // images
-  const float* gate = nullptr;    // images×stride, with `spread`
+  const float* gate = nullptr;    // images×stride; requires `spread`
   const float* spread = nullptr;  // images×stride
   bool joined = false;            // u is the gradient of a Join's output
 };
 
-// Where a consumer writes the gradient of its input. If the input is deferred (operand.norm): u =
-// gradient * activation'(z), with the sums that its batch norm needs.
+// Where a consumer writes the gradient of its input. If the input is deferred: u = gradient *
+// activation'(z), and the consumer also computes the sums that the input's batch norm needs.
 struct Downstream {
   void* u = nullptr;  // nullptr: not wanted
   bool add = false;   // adds to u; only if the input is not deferred
 };
 
-// A block of squeeze-excite for `channels` of the gated operand. Matrices are
-// padded(squeezed)×stride.
+// The squeeze-excite that computes the gate of an operand. stride: padded(channels) of the operand.
+// Matrices are padded(squeezed)×stride.
 struct Squeeze {
   int64_t squeezed = 0;
   bool hard = false;  // relu and hard sigmoid instead of silu and sigmoid
@@ -84,13 +86,13 @@ struct Squeeze {
 // A matrix in the order in which multiply() reads it.
 struct Packed {
   const float* values = nullptr;
-  int64_t depth = 0, width = 0;  // in rows of floats, or of pairs of bfloat16; width: padded
+  int64_t depth = 0, width = 0;  // depth: rows of floats, or of pairs of bfloat16; width: padded
 };
 
 struct Pointwise {  // a 1×1 convolution
   int64_t images, pixels, in, out;
   Operand input;
-  Squeeze* squeeze = nullptr;  // computes input.gate first
+  Squeeze* squeeze = nullptr;  // if not nullptr, computes input.gate first
   Packed weights;              // by pack_pointwise; forward: in×out; backward: out×in
   int64_t tile;                // rows that are processed together
   bool streams = false;        // writes the output past the caches
@@ -99,7 +101,8 @@ struct Pointwise {  // a 1×1 convolution
   Downstream dx;
   bool wide = false;  // out > in: d_weights is in×out, otherwise out×in; both are padded
 };
-// Rows whose tiles are counted on their own: those of an image if something differs by image.
+// Number of rows that are divided into tiles together: those of one image if something (gate, mask,
+// spread) differs by image, otherwise all.
 [[maybe_unused]] static int64_t group_rows(const Pointwise& op) {
   const bool by_image = op.squeeze != nullptr || op.input.gate != nullptr ||
                         op.dy.mask != nullptr || op.dy.spread != nullptr;
@@ -122,14 +125,15 @@ struct Depthwise {
   Downstream dx;
 };
 
-// A convolution over all channels. Both gradients have an operation of their own.
+// A convolution over all channels. The weight gradient and the input gradient are separate
+// operations (dense_weight_gradient, dense_input_gradient).
 struct Dense {
   int64_t images, height, width, out_height, out_width, in, out;
   int64_t kernel, stride, top, left;
   int64_t rows, input_rows;  // output rows, and input rows, that are processed together
   Operand input;             // without a gate
-  // A matrix for each kernel position, by pack_pointwise. Forward: padded(in)×out; backward:
-  // padded(out)×in.
+  // A matrix for each kernel position, by pack_dense. Forward: in×padded(out); backward:
+  // out×padded(in).
   Packed weights;
   bool streams = false;
   void* y = nullptr;
@@ -183,11 +187,11 @@ struct MaxPool {
   Downstream dx;
 };
 
-// One thread's memory.
+// One thread's memory. The loops add to `sums` and `d_weights`.
 struct Scratch {
   float* memory;     // Needs::scratch floats (fused.h)
-  double* sums;      // 2×stride, accumulated: sums for the batch norm that follows or precedes
-  float* d_weights;  // accumulated; nullptr: not wanted
+  double* sums;      // 2×stride; sums for the batch norm after (backward: before) the operation
+  float* d_weights;  // sums of the weight gradient; nullptr: not wanted
 };
 
 struct Loops {
@@ -212,8 +216,8 @@ struct Loops {
                               const float* b, int64_t b_stride, int64_t width, float* c,
                               int64_t c_stride);
 
-  // Each computes the work items [begin, end) of the operation. item_count() is the number of a
-  // Pointwise; fused.cpp defines the others.
+  // Each computes the work items [begin, end) of the operation. The number of items of a Pointwise
+  // is item_count(); fused.cpp defines those of the other operations.
   void (*pointwise)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*pointwise_backward)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*depthwise)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);
@@ -230,13 +234,13 @@ struct Loops {
   void (*max_pool)(const MaxPool&, int64_t begin, int64_t end, const Scratch&);
   void (*max_pool_backward)(const MaxPool&, int64_t begin, int64_t end, const Scratch&);
 
-  // Computes an activation of `count` floats, a multiple of kPadding, and its derivative.
+  // Computes an activation and its derivative for `count` floats, a multiple of kPadding.
   void (*activate)(Activation activation, const float* z, int64_t count, float* values,
                    float* slopes);
 };
 
 // The loops of each instruction set for Storage::f32 and, with "_bf16", for Storage::bf16.
-// avx512_dot: for Storage::bf16, with AVX-512's products of bfloat16.
+// avx512_dot: for Storage::bf16 on processors that multiply bfloat16 (AVX-512 BF16).
 namespace portable {
 extern const Loops kLoops;
 }

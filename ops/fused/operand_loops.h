@@ -16,7 +16,7 @@ struct Tile {
   T* at(int64_t i, int64_t v) const { return memory + i * pixel + v * vector; }
 };
 
-// Pixels that are fetched ahead: the hardware does not follow rows that are read in part.
+// Number of pixels to prefetch ahead: the hardware does not follow rows that are read only in part.
 constexpr int64_t kAhead = 32;
 
 // Part of an activation: `count` pixels from row `row` on, and `vectors` vectors of channels from
@@ -25,7 +25,7 @@ struct Part {
   int64_t image, row, count, channel, vectors, stride;
 };
 
-// An activation as a type, and a call of work(Tag<activation>()).
+// An activation as a type. for_activation() calls work(Tag<activation>()).
 template <Activation activation>
 struct Tag {
   static constexpr Activation value = activation;
@@ -47,7 +47,7 @@ inline void for_activation(Activation activation, const Work& work) {
   }
 }
 
-// What load_operand() writes.
+// The tiles that load_operand() writes.
 template <class T>
 struct OperandTiles {
   Tile<T> values{}, gated{};  // memory is nullptr: not wanted
@@ -85,7 +85,8 @@ inline void copy_operand(const Operand& op, const Part& part, const Tile<T>& to)
     for (int64_t v = 0; v < part.vectors; ++v) store(to.at(i, v), load(x + v * kLanes));
 }
 
-// Writes the values of an operand: activated, activated and gated, and the activation's slopes.
+// Writes the activated values of an operand, these values times the gate, and the activation's
+// slopes, as far as wanted. Without a batch norm, copies the values.
 template <class T>
 inline void load_operand(const Operand& op, const Part& part, const OperandTiles<T>& to) {
   if (!op.norm) return copy_operand(op, part, to.values);
@@ -101,8 +102,9 @@ inline void load_operand(const Operand& op, const Part& part, const OperandTiles
   });
 }
 
-// Writes the gradient with respect to the raw output of a convolution.
-enum class Adds { nothing, slope, spread };  // see Upstream
+// How load_gradient() computes dz (see Upstream): from u alone, as u * slope, or as u plus spread *
+// slope.
+enum class Adds { nothing, slope, spread };
 
 template <bool has_u, Adds adds, class T, class Act>
 inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<T>& to, Act) {
@@ -135,6 +137,7 @@ inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<
   }
 }
 
+// Writes the gradient with respect to the raw output of a convolution.
 template <class T>
 inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& to) {
   if (!up.spread && !up.joined)
@@ -146,7 +149,7 @@ inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& t
   });
 }
 
-// Sums of a batch norm over the rows of a tile: in float, then added to the thread's doubles.
+// Sums for a batch norm over the rows of a tile: in float, then added to the thread's doubles.
 struct FloatSums {
   float *first, *second;  // stride values each
 

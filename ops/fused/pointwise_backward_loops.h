@@ -46,8 +46,8 @@ struct StoreDeferred {
   }
 };
 
-// Sums of one image that squeeze-excite needs, stride values each: of gradient * value, of u, u *
-// (x - mean), slope, slope * (x - mean).
+// Sums over one image that squeeze-excite needs, stride values each, in this order: gradient *
+// value, u, u * (x - mean), slope, slope * (x - mean).
 struct GateSums {
   float* memory;
   int64_t stride;
@@ -171,7 +171,7 @@ inline SummedRows summed_rows(const TileCell* tile, int64_t rows, int64_t stride
 #endif
 }
 
-// Computes the input's gradient of one tile.
+// Computes the gradient of the input for one tile.
 void tile_gradient(const Pointwise& op, const Rows& rows, const BackwardTiles& t,
                    const FloatSums& sums, const GateSums& gates) {
   const int64_t in = padded(op.in), out = padded(op.out), count = panels(in);

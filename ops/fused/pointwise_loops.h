@@ -7,8 +7,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Rows of one tile: `count` rows from row `row` of the whole activation, in image `image` if the
-// operation goes image by image.
+// Rows of one tile: `count` rows of the whole activation from row `row` on. `image`: the image that
+// they belong to, if no tile spans several (group_rows()).
 struct Rows {
   int64_t image, row, count;
 };
@@ -52,7 +52,7 @@ struct StoreSums {
   }
 };
 
-// Mean over the pixels of an image of the operand, which is activated but not gated.
+// Writes the mean over an image's pixels of the operand, activated but not gated.
 void pool_image(const Operand& op, int64_t image, int64_t pixels, int64_t stride, float* mean) {
   const Vec share = splat(1.0f / static_cast<float>(pixels));
   for_activation(op.activation, [&](auto tag) {
@@ -87,7 +87,7 @@ float dot(const float* a, const float* b, int64_t count) {
   return sum_of(total);
 }
 
-// Computes the gate of one image.
+// Computes the squeeze-excite gate of one image.
 void squeeze_image(const Pointwise& op, int64_t image) {
   const Squeeze& s = *op.squeeze;
   const int64_t stride = padded(op.in), narrow = padded(s.squeezed);

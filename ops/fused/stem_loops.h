@@ -6,8 +6,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Copies the values that each output of row `y` of an image multiplies: `depth` values per output,
-// ordered by kernel row, kernel column and channel.
+// Copies the values that each output of row `y` of an image multiplies: kernel² * in values per
+// output, ordered by kernel row, kernel column and channel.
 void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t stride) {
   const int64_t run = op.kernel * op.in, row_size = op.width * op.in;
   const Cell* const all = cells(op.x) + op.images * op.height * row_size;
@@ -21,7 +21,7 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
       const Cell* x = cells(op.x) + (image * op.height + (exists ? from : 0)) * row_size;
       if (exists && inside && x + left * op.in + padded(run) <= all) {
         for (int64_t c = 0; c < run; c += kLanes) store(part + c, load(x + left * op.in + c));
-        continue;  // the next row overwrites what is too much
+        continue;  // the next kernel row overwrites the excess
       }
       for (int64_t j = 0; j < op.kernel; ++j) {
         const bool valid = exists && left + j >= 0 && left + j < op.width;
@@ -32,7 +32,7 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
   }
 }
 
-// Length of one output's values in the tile, with room for what gather_row copies too much.
+// Length of one output's values in the tile, with room for the excess that gather_row() copies.
 inline int64_t gathered_stride(const Stem& op) {
   return padded(op.kernel * op.kernel * op.in + 16);
 }

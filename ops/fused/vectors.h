@@ -1,8 +1,9 @@
 #pragma once
 // Vectors of kLanes floats with the longest registers of the instruction set that the including
 // file is compiled for. Each such file has its own namespace (SHOAL_LOOPS), so everything here has
-// internal linkage. SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT: so are the operands
-// of matrix products. Includes no header with inline functions or templates besides intrinsics.
+// internal linkage. SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT: operands of matrix
+// products are bfloat16 too. Includes no header with inline functions or templates besides
+// intrinsics (base/processor.h says why).
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -123,7 +124,7 @@ inline void stream(Cell* p, Vec v) {
 }
 #endif
 
-// Makes streamed values visible to other threads before what follows.
+// Makes streamed values visible to other threads before any later write.
 inline void finish_streams() {
 #if defined(__AVX2__) && defined(__FMA__)
   _mm_sfence();
