@@ -62,9 +62,9 @@ class Screen {
  private:
   static constexpr const char* kErase = "\r\033[2K";
 
-  // Drops fields (separated by two blanks) from the end until the text fits the terminal's width,
-  // because a wrapped line cannot be erased. One column stays free: some terminals wrap when the
-  // last one is filled.
+  // Shortens the text to the terminal's width, at the end of a field if possible (two blanks
+  // separate fields), because a wrapped line cannot be erased. One column stays free: some
+  // terminals wrap when the last one is filled.
   static std::string cut(const std::string& text) {
     winsize size{};
     const size_t width =

@@ -1,6 +1,7 @@
 #include "dist/gather.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -27,6 +28,26 @@ std::vector<std::string> gather_text(const Group& group, const std::string& mine
     all.emplace_back(begin, static_cast<size_t>(sizes[all.size()]));
   }
   return all;
+}
+
+void broadcast_bytes(const Group& group, std::vector<char>& bytes) {
+  if (group.size() == 1) return;
+  at::Tensor size = at::zeros({1}, at::kLong);
+  *size.mutable_data_ptr<int64_t>() = static_cast<int64_t>(bytes.size());
+  group.broadcast(size, 0);
+  const int64_t count = *size.const_data_ptr<int64_t>();
+  if (count == 0) return bytes.clear();
+  at::Tensor data = at::empty({count}, at::kByte);
+  if (group.rank() == 0) std::memcpy(data.mutable_data_ptr(), bytes.data(), bytes.size());
+  group.broadcast(data, 0);
+  bytes.resize(static_cast<size_t>(count));
+  std::memcpy(bytes.data(), data.const_data_ptr(), bytes.size());
+}
+
+void broadcast_text(const Group& group, std::string& text) {
+  std::vector<char> bytes(text.begin(), text.end());
+  broadcast_bytes(group, bytes);
+  text.assign(bytes.begin(), bytes.end());
 }
 
 }  // namespace shoal::dist

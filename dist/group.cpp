@@ -37,7 +37,8 @@ class Contiguous {
 
 GroupState::~GroupState() {
   if (!abandoned) return;
-  // Leaks the backends, but keeps them reachable, so that leak checkers do not report them.
+  // The backends' destructors could wait forever, so they are never called. The backends stay
+  // reachable, so leak checkers do not report them.
   static std::mutex mutex;
   static auto* const kept = new std::vector<c10::intrusive_ptr<c10::intrusive_ptr_target>>;
   const std::lock_guard lock(mutex);

@@ -13,7 +13,8 @@
 
 namespace shoal::models {
 
-// Channels, height and width of one image's activations. Height and width are 1 after pooling.
+// Channels, height and width of one image's activations. Height and width are 1 after the
+// average over all pixels (PooledFeatures).
 struct Shape {
   int64_t channels = 0, height = 1, width = 1;
 };

@@ -36,6 +36,13 @@ foreach(folder ${folders})
   foreach(file ${sources} ${tests})
     check_includes(${file} ${folder} ${may_${folder}})
   endforeach()
+  # LibTorch's readers of pickles must not see a file that others wrote.
+  foreach(file ${sources})
+    file(STRINGS ${file} lines REGEX "pickle_load|torch::load|jit::load|PyTorchStreamReader|InputArchive|Unpickler")
+    foreach(line ${lines})
+      string(APPEND bad "${file}: reads with LibTorch's unpickler: ${line}\n")
+    endforeach()
+  endforeach()
   # Only one file reads the environment; the others get a map.
   list(REMOVE_ITEM sources ${ROOT}/dist/env/env.cpp)
   foreach(file ${sources})

@@ -63,7 +63,8 @@ std::optional<data::RealLabels> open_real_labels(const Arguments& arguments,
   }
 }
 
-// Counts the predictions that are among an image's correct labels. Collective.
+// Counts, over all ranks, the images with and without labels in `labels`, and those whose top-1
+// prediction is one of their labels. Collective.
 RealAccuracy real_accuracy(const data::RealLabels& labels, const train::EvaluationReport& report,
                            const Evaluation& evaluation) {
   RealAccuracy mine;

@@ -15,7 +15,7 @@ inline constexpr unsigned kRun = kTrain | kEval | kPredict | kExport;
 // Advice for settings that --resume may not change.
 inline constexpr const char* kStartAnew =
     "use the checkpoint's setting, or start a new run in another --output";
-// Advice for options that decide which images the rest of an epoch uses.
+// Advice if --resume in the middle of an epoch would change which images the rest of it uses.
 inline constexpr const char* kWithinEpoch =
     "use the checkpoint's setting, so that the epoch uses each image once, or resume from a "
     "checkpoint at the end of an epoch";

@@ -93,8 +93,9 @@ Option kernels_row() {
   using models::Kernels;
   return choice<Kernels>(
              "kernels", kTrain,
-             "Kernels of training steps and evaluations: reference (LibTorch's operations) or "
-             "fused (CPU only; faster, and needs less memory); auto: fused where possible",
+             "Kernels of training steps and evaluations: reference (one operation at a time) or "
+             "fused (CPU only; several operations in one pass, faster, less memory); auto: fused "
+             "where possible",
              {{"auto", Kernels::automatic},
               {"reference", Kernels::reference},
               {"fused", Kernels::fused}},
@@ -171,10 +172,11 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            JOB(cache_dir))
            .unset_is("OUTPUT/cache for train, none for other commands; on SageMaker the warm "
                      "pool's folder or, without a warm pool, TMPDIR/shoal-cache"),
-       memory_row("cache", kTrain | kBench,
-                  "Memory per process for caching encoded training images, useful with slow disks; "
-                  "0: no cache",
-                  JOB(cache_bytes))
+       memory_row(
+           "cache", kTrain | kBench,
+           "Memory per process for caching encoded training images, such as 16G; useful with "
+           "slow disks; 0: no cache",
+           JOB(cache_bytes))
            .of_training()
            .off_is("0"),
        row("seek-index", kTrain | kBench, "",
@@ -338,9 +340,10 @@ void add_packing(std::vector<Option>& table) {
            "decoded pixels",
            FIELD(compare))
            .unset_is("none"),
-       row("info", kPack | kCommon, "", "Describe the packed set instead of writing one",
+       row("info", kPack | kCommon, "", "Describe the packed set SOURCE and write nothing",
            FIELD(info)),
-       row("verify", kPack | kCommon, "", "Read the whole packed set and report any damage",
+       row("verify", kPack | kCommon, "",
+           "Read the whole packed set SOURCE, report any damage and write nothing",
            FIELD(verify))});
 }
 

@@ -26,7 +26,8 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
-// A job on several hosts that is started by hand. The names are torchrun's.
+// Settings of a job that the user starts by hand on each of several hosts. The options have
+// torchrun's names: --nnodes, --node-rank, --master-addr, --master-port.
 struct Nodes {
   int64_t count = 1;        // number of hosts of this job
   int64_t rank = 0;         // rank of this host, 0 to count - 1

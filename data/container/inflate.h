@@ -13,7 +13,8 @@ namespace shoal::data {
 // Whether the bytes start like gzip or zlib data.
 bool is_compressed(std::span<const uint8_t> head);
 
-// Returns the first `bytes` decompressed bytes of `head`; fewer if `head` is cut short or damaged.
+// Decompresses `head` and returns at most the first `bytes` bytes of the result; fewer if the data
+// ends earlier or is damaged.
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes);
 
 // Decompresses the whole file, including all of its gzip members, into a file in memory with the

@@ -196,6 +196,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
           " is compressed as a whole, so its images cannot be read in any order; unpack it "
           "(gunzip), or put it into a packed set with `shoal pack`");
   }
+  std::mutex one_unpacked;  // each unpacked file may need 4 GiB of memory
   std::mutex mutex;
   const auto warning = [&](const std::string& sentence) {
     const std::lock_guard lock(mutex);
@@ -205,6 +206,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
                            " " + keys.name + (keys.unlabeled ? " unlabelled" : "");
   std::vector<Scan> scans = scan_files(kind, files, options, [&](const File& file) {
     if (packing_of(file) != Packing::whole_file) return TfRecordScan(file, keys, warning).run();
+    const std::lock_guard lock(one_unpacked);
     return TfRecordScan(*inflate_file(file), keys, warning).run();
   });
   shift_labels(files, keys, scans);

@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-// Whether a member can be the label of a WebDataset sample: these are small files.
+// Whether a member can be the label of a WebDataset sample. Labels are small files.
 bool is_small_label(std::string_view name, uint64_t bytes) {
   return is_label_name(name) && bytes <= kMaxSampleLabel;
 }

@@ -45,8 +45,8 @@ struct Launched {
 // variable if a set is incomplete or contradictory.
 std::optional<Launched> find_launcher(const Variables&);
 
-// Returns one sentence if SageMaker's variables imply another number of processes than the
-// launcher's; otherwise an empty string. The launcher's number is used.
+// Returns one sentence if SageMaker's variables imply a different number of processes from
+// the launcher's; otherwise an empty string. The launcher's number is used.
 std::string contradiction(const Launched&, const Variables&);
 
 // Expands Slurm's host notation in order: "node[01-03,7],gpu1" is node01, node02, node03, node7,

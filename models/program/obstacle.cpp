@@ -65,9 +65,10 @@ class Check {
     return i == kImages || operation_at<Norm>(n_, i) || operation_at<MaxPool>(n_, i) ||
            (by_pointwise && operation_at<SqueezeExcite>(n_, i));
   }
-  // Whether `node`, the join's second input, can share the buffer of the join's gradient. Its
-  // output must be stored. Its other readers must not come after the join's convolution, because in
-  // backward they add to the buffer, which that convolution must have read before.
+  // Whether `node`, the second input of `join` (is_join() in plan.h), can share the buffer that
+  // holds the join's gradient. The output of `node` must be kept in memory. No other reader of
+  // `node` may come later than the convolution that is the join's first input: backward runs in
+  // reverse order, so a later reader would add to the buffer before that convolution has read it.
   bool shares(int node, int join) const {
     const bool stored =
         operation_at<MaxPool>(n_, node) || (operation_at<Norm>(n_, node) && is_join(n_, node));

@@ -15,8 +15,8 @@ struct Buffer {
   std::vector<Place*> users;
 };
 
-// Places buffers in memory, the largest first, each at the lowest address that is free for as long
-// as it is in use. Returns the size of the memory.
+// Places buffers in memory, the largest first, each at the lowest offset that is free during the
+// buffer's whole lifetime. Returns the size of the memory.
 int64_t place(std::vector<Buffer>& buffers) {
   std::stable_sort(buffers.begin(), buffers.end(),
                    [](const Buffer& a, const Buffer& b) { return a.floats > b.floats; });

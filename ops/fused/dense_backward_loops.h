@@ -50,8 +50,9 @@ void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* p
   }
 }
 
-// The terms that the gradient of the weights sums over, for some output rows of an image: for each
-// tap, the words of x at places[m] + the tap's offset, times row m of dy.
+// The inputs of the weight gradient for some output rows of an image. For each tap, the gradient is
+// the sum over m of the pixel of x at places[m] + the tap's offset, times row m of dy. places:
+// output_places(); words: gemm_loops.h.
 struct SummedOutputs {
   const float *x, *dy;
   int64_t count;  // number of places, and of rows of dy

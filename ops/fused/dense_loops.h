@@ -150,7 +150,8 @@ inline Band load_input_band(const Dense& op, const DenseItem& item, TileCell* me
   return band;
 }
 
-// Writes the places of the outputs of `rows` rows.
+// Writes, for each output of the first `rows` output rows of the band, the offset of the first
+// input pixel that it reads, in words from the start of the band.
 inline void output_places(const Dense& op, const Band& band, int64_t rows, int64_t* places) {
   for (int64_t y = 0; y < rows; ++y)
     for (int64_t x = 0; x < op.out_width; ++x)

@@ -147,7 +147,8 @@ inline BackwardTiles backward_tiles(const Pointwise& op, float* memory) {
   return t;
 }
 
-// A tile whose rows a matrix product sums over.
+// A tile as an operand of a matrix product that sums over its rows. With SHOAL_DOT, each word holds
+// the values of two rows, so `count` is half the number of rows, rounded up.
 struct SummedRows {
   const float* words;
   int64_t count;  // rows of words

@@ -54,6 +54,15 @@ class Fault:
     def setting(self):
         return "\t".join([self.role, self.kind, self.path, str(self.number), self.action])
 
+    def happened(self, outcome):
+        """Returns whether the run met this fault."""
+        if self.kills:
+            return outcome.code in (-signal.SIGKILL, 128 + signal.SIGKILL, PEER_LOST)
+        return any(
+            call.kind == self.kind and call.error == self.action.rstrip("+")
+            for call in outcome.calls
+        )
+
     @property
     def kills(self):
         return self.action.startswith("kill")

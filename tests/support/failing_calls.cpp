@@ -23,7 +23,7 @@ std::string path_of(int descriptor) {
 
 template <class Function, class... Arguments>
 auto next(const char* name, Function*, Arguments... arguments) {
-  static auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+  auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
   return real(arguments...);
 }
 
@@ -78,6 +78,15 @@ int syncfs(int descriptor) noexcept {
 int rename(const char* from, const char* to) noexcept {
   if (fails("rename", std::string(from) + " " + to)) return -1;
   return next("rename", &::rename, from, to);
+}
+
+int close(int descriptor) {
+  const bool broken = fails("close", descriptor);
+  const int error = errno;
+  const int result = next("close", &::close, descriptor);  // as in the kernel, it is closed anyway
+  if (!broken) return result;
+  errno = error;
+  return -1;
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size) {

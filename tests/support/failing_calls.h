@@ -1,8 +1,8 @@
 #pragma once
 // Makes system calls of this process fail, as a full disk or an old file system would.
 //
-// Compile failing_calls.cpp into the test program: its definitions of flock, fsync, syncfs, rename
-// and write replace those of the C library, for the library under test and for the standard
+// Compile failing_calls.cpp into the test program: its definitions of flock, fsync, syncfs, rename,
+// close and write replace those of the C library, for the library under test and for the standard
 // library.
 
 #include <functional>

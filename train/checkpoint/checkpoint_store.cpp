@@ -92,6 +92,18 @@ void CheckpointStore::remove_leftovers() const {
   });
 }
 
+std::string CheckpointStore::unused_prefix(const std::string& prefix,
+                                           const std::string& name) const {
+  const auto taken = [&](const std::string& one) {
+    std::error_code none;
+    return fs::exists(in_directory(one + name + ".pt"), none) ||
+           fs::exists(in_directory(one + name + ".json"), none);
+  };
+  std::string unused = prefix;
+  for (int i = 2; taken(unused); ++i) unused = prefix + std::to_string(i) + "-";
+  return unused;
+}
+
 void CheckpointStore::complete_unmarked(const Warn& warn) {
   for (const CheckpointEntry& entry : list_checkpoints(directory_)) {
     if (entry.marker != Marker::missing) continue;
@@ -100,7 +112,7 @@ void CheckpointStore::complete_unmarked(const Warn& warn) {
     } catch (const std::system_error&) {
       throw;  // the file system failed, so whether the checkpoint is whole stays unknown
     } catch (const std::runtime_error& error) {
-      const std::string name = "unknown-" + entry.name + ".pt";
+      const std::string name = unused_prefix("unknown-", entry.name) + entry.name + ".pt";
       rename_or_throw(path(entry), in_directory(name));
       if (warn) warn(std::string(error.what()) + "; it is kept as " + in_directory(name).string());
     }
@@ -115,12 +127,14 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step, const Warn& w
   });
   if (later.empty()) return;
   for (const auto& entry : later) names += (names.empty() ? "" : ", ") + entry.name;
+  std::vector<std::string> prefixes;
+  for (const auto& entry : later) prefixes.push_back(unused_prefix("superseded-", entry.name));
   for (const char* extension : {".json", ".pt"}) {
-    for (const auto& entry : later) {
-      const std::string name = entry.name + extension;
+    for (size_t i = 0; i < later.size(); ++i) {
+      const std::string name = later[i].name + extension;
       std::error_code none;
       if (fs::exists(in_directory(name), none))  // the marker may be alone
-        rename_or_throw(in_directory(name), in_directory("superseded-" + name));
+        rename_or_throw(in_directory(name), in_directory(prefixes[i] + name));
     }
     // A power loss must not leave a marker whose checkpoint is gone.
     flush_folder(directory_);

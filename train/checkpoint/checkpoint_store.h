@@ -102,6 +102,9 @@ class CheckpointStore {
   const std::filesystem::path& directory() const { return directory_; }
 
  private:
+  // Returns `prefix`, such as "unknown-", or else "unknown-2-", …: the first by which no checkpoint
+  // `name` was set aside before.
+  std::string unused_prefix(const std::string& prefix, const std::string& name) const;
   std::filesystem::path in_directory(const std::string& name) const { return directory_ / name; }
   void choose_temporary();
   void remove_leftovers() const;

@@ -13,8 +13,9 @@ namespace shoal::train {
 struct DiskNeed {
   int64_t free = -1;       // bytes available to this user; -1: not reported by the file system
   int64_t checkpoint = 0;  // bytes of one checkpoint
-  // Bytes that the run's checkpoints may need in addition to the existing ones: for --keep
-  // checkpoints, the best one and the one being written. At least the size of one checkpoint.
+  // Bytes that may still be needed: the size of --keep + 2 checkpoints (the best one and the one
+  // being written come on top), minus that of the checkpoints that exist. At least the size of one
+  // checkpoint.
   int64_t most = 0;
 };
 

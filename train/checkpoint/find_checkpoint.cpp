@@ -1,11 +1,7 @@
 // Finds and reads the state or weights that a run starts from. Rank 0 searches and broadcasts the
 // file's bytes.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/tensor.h>
-
-#include <cstring>
-
 #include "base/log.h"
+#include "dist/gather.h"
 #include "train/checkpoint/imagenet_example.h"
 #include "train/checkpoint/resume.h"
 #include "train/report/sinks.h"
@@ -72,28 +68,9 @@ Located look(const Job& job, const CheckpointStore& store) {
   return found;
 }
 
-void broadcast_bytes(const dist::Group& group, std::vector<char>& bytes) {
-  at::Tensor size = at::tensor(static_cast<int64_t>(bytes.size()));
-  group.broadcast(size, 0);
-  const auto count = size.item<int64_t>();
-  if (count == 0) return bytes.clear();
-  at::Tensor data = at::empty({count}, at::kByte);
-  if (group.rank() == 0) std::memcpy(data.mutable_data_ptr(), bytes.data(), bytes.size());
-  group.broadcast(data, 0);
-  bytes.resize(static_cast<size_t>(count));
-  std::memcpy(bytes.data(), data.const_data_ptr(), bytes.size());
-}
-
-void broadcast_text(const dist::Group& group, std::string& text) {
-  std::vector<char> bytes(text.begin(), text.end());
-  broadcast_bytes(group, bytes);
-  text.assign(bytes.begin(), bytes.end());
-}
-
 void broadcast(const dist::Group& group, Located& located) {
-  if (group.size() == 1) return;  // copies nothing
-  broadcast_bytes(group, located.bytes);
-  broadcast_text(group, located.file);
+  dist::broadcast_bytes(group, located.bytes);
+  dist::broadcast_text(group, located.file);
 }
 
 // Calls `read` on rank 0. If it throws, throws the same message on every rank. Collective.
@@ -108,8 +85,8 @@ void on_rank_0(const dist::Group& group, const std::function<void()>& read) {
       failure = error.what();
     }
   }
-  broadcast_text(group, user_error);
-  broadcast_text(group, failure);
+  dist::broadcast_text(group, user_error);
+  dist::broadcast_text(group, failure);
   if (!user_error.empty()) throw UserError(user_error);
   if (!failure.empty()) throw std::runtime_error(failure);
 }

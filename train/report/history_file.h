@@ -1,7 +1,7 @@
 #pragma once
-// OUTPUT/history.jsonl: one JSON object per line for each printed report, with the time of writing.
-// Values are not rounded, but otherwise equal those in the printed metric lines. Does not use
-// LibTorch.
+// OUTPUT/history.jsonl: one JSON object per line for each step, evaluation and event that is
+// printed, except events with in_history = false. Each has the time of writing. Values are not
+// rounded, but otherwise equal those in the printed metric lines. Does not use LibTorch.
 
 #include <cstdint>
 #include <filesystem>

@@ -124,7 +124,7 @@ bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
   return false;
 }
 
-// Returns the error, empty if there is none.
+// Copies the history to the checkpoint folder. Returns the error message; empty if there is none.
 std::string RunCheckpoints::copy_history() {
   try {
     run_.store.write_file(kHistoryFile, run_.reporter.history_text());

@@ -7,8 +7,9 @@
 //    gradients over the ranks.
 // 3. Average the batch norm statistics and sum the metrics over the ranks. Compute the gradient
 //    norm.
-// 4. Commit optimizer, statistics and averaged weights together, or none of them if the gradient is
-//    not finite. The state changes only here, in Phase::updating (dist/health/progress.h).
+// 4. Update weights, optimizer state, statistics and averaged weights together, or none if the
+//    gradient is not finite. The state changes only here, in Phase::updating
+//    (dist/health/progress.h).
 // Every rank makes the same calls and ends with bit-identical weights.
 
 #include <exception>

@@ -6,6 +6,7 @@
 #include "app/platform/failure.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
@@ -51,12 +52,14 @@ Json json_of(const RunRow& row) {
 
 void print_table(const std::vector<RunRow>& rows) {
   size_t width = 4;
-  for (const RunRow& row : rows) width = std::max(width, row.name.size());
+  for (const RunRow& row : rows) width = std::max(width, printable(row.name).size());
   const auto print = [&](const RunRow& row, const std::string& top1, const std::string& epochs,
                          const std::string& speed) {
-    log::line(strf("%-*s  %-18s %10s %9s %9s  %-10s %s", static_cast<int>(width), row.name.c_str(),
-                   row.model.empty() ? "-" : row.model.c_str(), top1.c_str(), epochs.c_str(),
-                   speed.c_str(), row.state.c_str(), row.time.substr(0, 16).c_str()));
+    const std::string model = row.model.empty() ? "-" : printable(row.model);
+    log::line(strf("%-*s  %-18s %10s %9s %9s  %-10s %s", static_cast<int>(width),
+                   printable(row.name).c_str(), model.c_str(), top1.c_str(), epochs.c_str(),
+                   speed.c_str(), printable(row.state).c_str(),
+                   printable(row.time.substr(0, 16)).c_str()));
   };
   RunRow heading;
   heading.name = "name", heading.model = "model", heading.state = "state";

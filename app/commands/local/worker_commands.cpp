@@ -19,7 +19,8 @@
 namespace shoal::app {
 namespace {
 
-// Seconds that the launcher waits longer than the workers' own --stop-timeout.
+// After a stop signal, the launcher kills workers that are still running this many seconds after
+// their --stop-timeout.
 constexpr double kMoreThanWorkers = 10;
 
 int start(const Plan& plan, const Call& call) {

@@ -196,8 +196,8 @@ std::string command_text(const Arguments& arguments) {
 
 namespace {
 
-// Returns the options that have a value, grouped by origin: "from ORIGIN" or "by default", and its
-// NAME=VALUE entries in the order of the option table.
+// Returns the options that have a value, grouped by origin. Each group has a title, "from ORIGIN"
+// or "by default", and its options as NAME=VALUE in the order of the option table.
 std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
     const Arguments& arguments) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;

@@ -174,6 +174,17 @@ TEST_CASE("an error of the system has its code") {
   CHECK(files_in(directory.path()) == 0);
 }
 
+TEST_CASE("a file whose close fails does not replace the old one") {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "file";
+  write_whole(file, "old");
+  const test::FailingCalls quota(
+      "close", [&](const std::string& path) { return path.ends_with(".file.part"); }, EDQUOT);
+  CHECK_THROWS_WITH(write_whole(file, "new"), Contains(file.string()) && Contains("quota"));
+  CHECK(text_of(file) == "old");
+  CHECK(files_in(directory.path()) == 1);
+}
+
 TEST_CASE("a file system that cannot flush folders gets a warning, one that fails an error") {
   const test::TemporaryDirectory directory;
   const fs::path folder = directory.path();

@@ -75,6 +75,45 @@ TEST_CASE("a checkpoint without a marker that is not whole is refused, then kept
   REQUIRE(test::read_text(folder / ("unknown-" + std::string(kSecond) + ".pt")) == "whole 0 7");
 }
 
+TEST_CASE("what is set aside does not replace what was set aside before") {
+  const test::TemporaryDirectory directory;
+  const fs::path folder = directory.path() / "c";
+  const std::string first = kFirst, second = kSecond;
+  fs::create_directories(folder);
+  write_text(folder / ("unknown-" + first + ".pt"), "mine");
+  write_text(folder / ("superseded-" + second + ".pt"), "precious");
+  write_text(folder / ("superseded-2-" + second + ".json"), "also");
+  write_text(folder / (first + ".pt"), "half");
+  const auto ignore = [](const std::string&) {};
+  CheckpointStore store(folder, 2, examine);
+  store.open_for_writing(ignore);
+  store.save(0, 2, std::nullopt, bytes_of("whole 0 2"));
+  store.set_aside_after(0, 1, ignore);
+  CHECK(test::read_text(folder / ("unknown-" + first + ".pt")) == "mine");
+  CHECK(test::read_text(folder / ("unknown-2-" + first + ".pt")) == "half");
+  CHECK(test::read_text(folder / ("superseded-" + second + ".pt")) == "precious");
+  CHECK(test::read_text(folder / ("superseded-2-" + second + ".json")) == "also");
+  CHECK(test::read_text(folder / ("superseded-3-" + second + ".pt")) == "whole 0 2");
+  CHECK(fs::exists(folder / ("superseded-3-" + second + ".json")));
+}
+
+TEST_CASE("a newest checkpoint that cannot be read is not passed over") {
+  const test::TemporaryDirectory directory;
+  const fs::path folder = directory.path() / "c";
+  CheckpointStore store(folder, 2);
+  store.open_for_writing(no_warning);
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  store.save(0, 2, std::nullopt, bytes_of("two"));
+  const fs::path newest = folder / (std::string(kSecond) + ".pt");
+  fs::remove(newest);
+  fs::create_directories(newest);  // reading it fails
+  REQUIRE_THROWS_WITH(store.newest_good(no_warning),
+                      Catch::Contains(newest.string()) && Catch::Contains("move the file away"));
+  REQUIRE(fs::exists(newest));
+  fs::remove(newest);
+  REQUIRE(store.newest_good(no_warning).value().first.name == kFirst);
+}
+
 TEST_CASE("files of others stay, temporary files of a killed writer do not") {
   const test::TemporaryDirectory directory;
   const fs::path folder = directory.path() / "c", beside = directory.path() / ".c-tmp";

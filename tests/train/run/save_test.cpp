@@ -9,6 +9,7 @@
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"
 #include "train/job/rank_loader_options.h"
+#include "train/report/sinks.h"
 #include "train/step/trainer.h"
 #include "train/weights/checkpoint_file.h"
 
@@ -71,6 +72,13 @@ TEST_CASE("a checkpoint that cannot be written does not end the run or change it
   REQUIRE(steps_of(job) == Steps{6, 4, 3});
   REQUIRE(checkpoints_of(job)[0].checksum == checkpoints_of(whole)[0].checksum);
   REQUIRE(history_of(job) == history_of(whole));
+  int64_t events = 0;
+  for (const auto& line : test::lines_of(test::read_text(fs::path(job.output) / kEventsFile)))
+    if (const auto row = nlohmann::json::parse(line); row.at("event") == "save_failed") {
+      ++events;
+      CHECK(row.at("in_a_row") == 1);
+    }
+  REQUIRE(events == 1);
 }
 
 TEST_CASE("--on-save-error stop ends the run at a checkpoint that cannot be written") {

@@ -13,6 +13,7 @@
 
 #include "base/file/whole_file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "train/report/appended_file.h"
@@ -130,12 +131,20 @@ std::string TensorboardFile::earlier_records(int64_t step,
                                              const std::vector<fs::path>& files) const {
   std::string records;
   std::set<int64_t> evaluated;
+  int64_t damaged = 0;
   for (const std::string& line : split(history_, '\n')) {
-    const Json row = Json::parse(line);
-    records += row_record(time_of(row), row);
-    if (row.at("event").get<std::string>().starts_with("valid"))
-      evaluated.insert(row.at("step").get<int64_t>());
+    try {
+      const Json row = parse_json<Json>(line);
+      const int64_t at = row.at("step").get<int64_t>();
+      records += row_record(time_of(row), row);
+      if (row.at("event").get<std::string>().starts_with("valid")) evaluated.insert(at);
+    } catch (const Json::exception&) {  // no JSON, or not a row that shoal wrote
+      ++damaged;
+    }
   }
+  if (damaged > 0)
+    log::warning(strf("%lld lines of %s are damaged; TensorBoard's curves lack their values",
+                      static_cast<long long>(damaged), kHistoryFile));
   if (step == 0 || files.empty()) return records;
   return records +
          kept_records(read_whole_file(files.back()), [&](const std::string& tag, int64_t of) {

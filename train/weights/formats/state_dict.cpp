@@ -93,8 +93,9 @@ std::string pickled_class(const PickleValue& root) {
                   "; choose one with --weights-entry NAME");
 }
 
-// Selects the entry `wanted`. Without a name: the averaged weights, else the usual names, else the
-// only entry.
+// Returns the entry called `wanted`. If `wanted` is empty: the averaged weights if there are any,
+// else the entry with a usual name, else the only entry. Throws UserError if there is no such entry
+// or the choice is ambiguous.
 const Entry& choose(const PickleValue& root, const std::vector<Entry>& found,
                     const std::string& wanted) {
   if (found.empty()) {

@@ -22,7 +22,7 @@ class ZipFile {
   // Name of the first file in the directory.
   std::string_view first_name() const { return first_name_; }
   // Returns the content of a file, or nothing if there is none of that name. Throws
-  // std::runtime_error if it is compressed, encrypted or does not lie inside the archive.
+  // std::runtime_error if it is compressed or encrypted, or if its data extends beyond the archive.
   std::optional<std::span<const char>> find(const std::string& name) const;
 
  private:

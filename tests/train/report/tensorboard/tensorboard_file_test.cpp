@@ -195,6 +195,30 @@ TEST_CASE("a resumed run has no point twice, with its old event file or without"
   CHECK(steps_of(test::read_event_file(job.tensorboard), "train/images").empty());
 }
 
+TEST_CASE("damaged lines of the history cost their points, and nothing else") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_with_tensorboard(folder.path());
+  {
+    Reporter killed(job, 0, 0);
+    killed.start({"fresh start", {}});
+    for (const int64_t step : {1, 2, 3, 4, 5}) killed.step(step_report(step));
+  }
+  const fs::path history = fs::path(job.output) / kHistoryFile;
+  auto lines = test::lines_of(test::read_text(history));
+  REQUIRE(lines.size() == 5);
+  lines[1] = "{garbled}";
+  lines[2] = "{\"a\":" + std::string(200000, '[') + "}";
+  lines[3] = R"({"event": 3, "step": {}})";
+  {
+    std::ofstream out(history);
+    for (const std::string& line : lines) out << line << "\n";
+  }
+  fs::remove_all(job.tensorboard);
+  Reporter resumed(job, 0, 5);
+  resumed.start({"checkpoint", {}, 0, 5});
+  CHECK(steps_of(test::read_event_file(job.tensorboard), "train/loss") == Steps{1, 5});
+}
+
 TEST_CASE("an event file with a damaged end keeps the records before it, and other files stay") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_with_tensorboard(folder.path());
