@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -137,7 +138,7 @@ class Training(Trial):
 
 
 class Writing(Trial):
-    """`shoal pack` and `shoal prepare`, into `out`/set."""
+    """`shoal pack` and `shoal prepare` into `out`/set, `shoal export` into `out`/model.onnx."""
 
     def __init__(self, tools, folder, *command):
         super().__init__(tools, folder)
@@ -149,9 +150,11 @@ class Writing(Trial):
             "IMAGES": images / "train",
             "VALIDATION": images / "flat",
             "LABELS": images / "solution.csv",
+            "WEIGHTS": images / "weights.safetensors",
             "OUT": self.out / "set",
+            "MODEL": self.out / "model.onnx",
         }
-        return [*(place.get(word, word) for word in self.command), "--workers", "1"]
+        return [place.get(word, word) for word in self.command]
 
     def result(self):
         return {
@@ -260,4 +263,9 @@ def make_tools(options, folder):
     make_images(folder / "images")
     program = options.program.resolve()
     preload = options.preload or program.parent / "tests/libshoal_faults.so"
+    run, made = folder / "run", folder / "images/weights.safetensors"
+    training = ["train", "--data", folder / "images", "--output", run, "--size", "32"]
+    length = ["--model", "mobilenet_v3_small", "--batch-size", "4", "--max-steps", "1"]
+    for words in (training + length, ["export", run / "checkpoints", "-o", made]):
+        subprocess.run([program, *words], check=True, capture_output=True)
     return Tools(program, preload.resolve(), folder / "images")

@@ -99,6 +99,7 @@ class DlloggerLines final : public ReportSink {
 }  // namespace
 
 std::unique_ptr<ReportSink> dllogger_lines(const ResolvedJob& job) {
+  if (job.log_format != "dllogger") return nullptr;
   return std::make_unique<DlloggerLines>(job);
 }
 

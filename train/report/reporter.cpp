@@ -13,17 +13,13 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) 
   if (rank != 0) return;
   auto history = std::make_unique<HistoryFile>(job, history_lines);
   history_ = history.get();
-  sinks_.push_back(classes_file(job));
-  sinks_.push_back(config_file(job));
-  sinks_.push_back(terminal_bar(job));
-  sinks_.push_back(log_lines(job));
-  if (job.log_format == "dllogger") sinks_.push_back(dllogger_lines(job));
   sinks_.push_back(std::move(history));
-  sinks_.push_back(evaluation_file(job));
-  sinks_.push_back(events_file(job));
-  sinks_.push_back(summary_file(job));
-  if (!job.tensorboard.empty()) sinks_.push_back(tensorboard_file(job, history_->text()));
-  sinks_.push_back(run_table(job, *history_));
+#define SINK(name) sinks_.push_back(name(job));
+#define HISTORY_SINK(name) sinks_.push_back(name(job, *history_));
+#include "train/report/sinks.def"
+#undef SINK
+#undef HISTORY_SINK
+  std::erase(sinks_, nullptr);  // of sinks that the run does not use
   utilization_.emplace(job.device == "cuda");
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 // The sinks of a Reporter, and the functions that format their text. To add a sink, write one .cpp
-// file, declare its function below, and call it in reporter.cpp. `job` must outlive the sink. Does
-// not use LibTorch.
+// file and a row in sinks.def. `job` must outlive the sink. Does not use LibTorch.
 
 #include <memory>
 #include <string>
@@ -14,18 +13,12 @@ namespace shoal::train {
 
 class HistoryFile;
 
-std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job);     // OUTPUT/classes.json
-std::unique_ptr<ReportSink> config_file(const ResolvedJob& job);      // OUTPUT/config.toml
-std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);     // a progress bar on stderr
-std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);        // metric lines, log messages
-std::unique_ptr<ReportSink> evaluation_file(const ResolvedJob& job);  // OUTPUT/evaluation.json
-std::unique_ptr<ReportSink> events_file(const ResolvedJob& job);      // OUTPUT/events.jsonl
-std::unique_ptr<ReportSink> dllogger_lines(const ResolvedJob& job);   // NVIDIA DLLogger's JSON
-std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);     // OUTPUT/summary.json
-// An event file in job.tensorboard. `history`: the lines of history.jsonl so far.
-std::unique_ptr<ReportSink> tensorboard_file(const ResolvedJob& job, const std::string& history);
-// A table of the epochs at the end. `history` must outlive the sink.
-std::unique_ptr<ReportSink> run_table(const ResolvedJob& job, const HistoryFile& history);
+#define SINK(name) std::unique_ptr<ReportSink> name(const ResolvedJob& job);
+#define HISTORY_SINK(name) \
+  std::unique_ptr<ReportSink> name(const ResolvedJob& job, const HistoryFile& history);
+#include "train/report/sinks.def"
+#undef SINK
+#undef HISTORY_SINK
 
 inline constexpr const char* kConfigFile = "config.toml";
 inline constexpr const char* kClassesFile = "classes.json";

@@ -173,8 +173,9 @@ void TensorboardFile::start(const RunStart& report) {
 
 }  // namespace
 
-std::unique_ptr<ReportSink> tensorboard_file(const ResolvedJob& job, const std::string& history) {
-  return std::make_unique<TensorboardFile>(job, history);
+std::unique_ptr<ReportSink> tensorboard_file(const ResolvedJob& job, const HistoryFile& history) {
+  if (job.tensorboard.empty()) return nullptr;
+  return std::make_unique<TensorboardFile>(job, history.text());
 }
 
 }  // namespace shoal::train

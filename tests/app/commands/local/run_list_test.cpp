@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "app/commands/local/local_commands.h"
 #include "base/error.h"
 #include "base/file/file_lock.h"
+#include "tests/support/capture.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;
@@ -101,4 +103,17 @@ TEST_CASE("torn histories, missing files and files of other versions are read as
   CHECK(rows[4].top1 == 50.5);
   REQUIRE(rows[4].notes.size() == 1);
   CHECK_THAT(rows[4].notes[0], Contains("the last line is incomplete"));
+}
+
+TEST_CASE("names of runs are printed without control characters, each on one line") {
+  const test::TemporaryDirectory folder;
+  write(folder.path() / "x\n * Acc@1 99.900 Acc@5 99.900\033[2J" / "history.jsonl", kTwoEpochs);
+  app::Arguments arguments;
+  arguments.paths = {folder.path().string()};
+  const auto printed = test::capture([&] {
+    return app::runs_command({arguments, {}, dist::Variables{}});
+  });
+  CHECK(printed.code == 0);
+  CHECK(std::count(printed.out.begin(), printed.out.end(), '\n') == 2);
+  CHECK_THAT(printed.out, Contains("x\\n * Acc@1") && Contains("50.500") && !Contains("\033"));
 }
