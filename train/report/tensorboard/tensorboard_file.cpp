@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/counted.h"
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -143,8 +144,8 @@ std::string TensorboardFile::earlier_records(int64_t step,
     }
   }
   if (damaged > 0)
-    log::warning(strf("%lld lines of %s are damaged; TensorBoard's curves lack their values",
-                      static_cast<long long>(damaged), kHistoryFile));
+    log::warning(std::string(kHistoryFile) + ": " + counted(damaged, "unreadable line") +
+                 " ignored; TensorBoard's curves lack those values");
   if (step == 0 || files.empty()) return records;
   return records +
          kept_records(read_whole_file(files.back()), [&](const std::string& tag, int64_t of) {
