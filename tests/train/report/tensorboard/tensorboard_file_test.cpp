@@ -238,11 +238,14 @@ TEST_CASE("an event file with a damaged end keeps the records before it, and oth
   CHECK(steps_of(test::read_event_file(job.tensorboard), "train/images") == Steps{0});
   const fs::path other = fs::path(job.tensorboard) / "events.out.tfevents.1764000000.host";
   std::ofstream(other) << "x";
+  const fs::path killed = fs::path(job.tensorboard) / ".events.out.tfevents.1764000000.shoal.part";
+  std::ofstream(killed) << "half";
   {
     Reporter resumed(job, 0, 1);
     resumed.start({"checkpoint", {}, 0, 1});
   }
   CHECK(fs::exists(other));
+  CHECK_FALSE(fs::exists(killed));
 }
 
 TEST_CASE("a folder for TensorBoard that cannot be made ends the run at its start") {
