@@ -5,6 +5,7 @@
 #include "train/checkpoint/imagenet_example.h"
 #include "train/checkpoint/resume.h"
 #include "train/report/sinks.h"
+#include "train/weights/formats/zip_file.h"
 #include "train/weights/model_file.h"
 #include "train/weights/weights_file.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
   const CheckpointData data = read_checkpoint(bytes, file);
+  ZipFile(bytes).check_contents();  // there is no marker with a checksum of the whole file
   CheckpointEntry entry;
   entry.epoch = data.integer("epoch");
   entry.step = data.integer("step");

@@ -4,6 +4,8 @@
 // directory.
 #include "train/weights/formats/zip_file.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -94,6 +96,7 @@ uint64_t ZipFile::add_entry(uint64_t at) {
   entry.bytes = fields.widened(number<uint32_t>(at + 24));
   const uint64_t compressed = fields.widened(number<uint32_t>(at + 20));
   entry.header = fields.widened(number<uint32_t>(at + 42));
+  entry.crc = number<uint32_t>(at + 16);
   if (entry.stored && compressed != entry.bytes) damaged();
   const std::string_view name(text.data(), text.size());
   if (entries_.empty()) first_name_ = name;
@@ -124,6 +127,15 @@ std::optional<std::span<const char>> ZipFile::find(const std::string& name) cons
   const uint64_t skipped = uint64_t{number<uint16_t>(entry.header + 26)} +
                            number<uint16_t>(entry.header + 28) + kLocalHeaderBytes;
   return part(entry.header + skipped, entry.bytes);
+}
+
+void ZipFile::check_contents() const {
+  for (const auto& [name, entry] : entries_) {
+    const std::span<const char> content = *find(std::string(name));
+    const auto* const bytes = reinterpret_cast<const Bytef*>(content.data());
+    if (::crc32_z(0, bytes, content.size()) != entry.crc)
+      throw std::runtime_error("the checksum of its " + std::string(name) + " is wrong");
+  }
 }
 
 }  // namespace shoal::train

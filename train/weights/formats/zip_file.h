@@ -24,10 +24,14 @@ class ZipFile {
   // Returns the content of a file, or nothing if there is none of that name. Throws
   // std::runtime_error if it is compressed or encrypted, or if its data extends beyond the archive.
   std::optional<std::span<const char>> find(const std::string& name) const;
+  // Throws std::runtime_error if the content of a file does not match its checksum, and what find()
+  // throws.
+  void check_contents() const;
 
  private:
   struct Entry {
     uint64_t header = 0, bytes = 0;  // offset of its local header; size of its content
+    uint32_t crc = 0;                // CRC-32 of its content
     bool stored = false;             // neither compressed nor encrypted
   };
   struct Directory {

@@ -36,6 +36,14 @@ TEST_CASE("archives with 64-bit sizes and with a comment are read") {
   CHECK(content_of(ZipFile(bytes), "one") == "1");
 }
 
+TEST_CASE("contents that do not match their checksums are found") {
+  auto bytes = shoal::read_whole_file(SHOAL_SOURCE_DIR "/tests/fuzz/corpus/torch_file/zip64");
+  CHECK_NOTHROW(ZipFile(bytes).check_contents());
+  const size_t place = static_cast<size_t>(ZipFile(bytes).find("a/data/0")->data() - bytes.data());
+  bytes[place + 7] ^= 1;
+  CHECK_THROWS_WITH(ZipFile(bytes).check_contents(), Contains("a/data/0") && Contains("checksum"));
+}
+
 TEST_CASE("compressed files and files of the same name are refused") {
   const auto compressed = zip_of({{"a/data.pkl", "small"}}, {.method = 8});
   const ZipFile zip(compressed);
