@@ -27,6 +27,17 @@ function(check_includes file)
   set(bad "${bad}" PARENT_SCOPE)
 endfunction()
 
+# forbid(REGEX WHAT FILE…): appends to `bad` every line of the files that matches, and what it does.
+function(forbid regex what)
+  foreach(file ${ARGN})
+    file(STRINGS ${file} lines REGEX "${regex}")
+    foreach(line ${lines})
+      string(APPEND bad "${file}: ${what}: ${line}\n")
+    endforeach()
+  endforeach()
+  set(bad "${bad}" PARENT_SCOPE)
+endfunction()
+
 foreach(folder ${folders})
   file(GLOB_RECURSE sources ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.cu ${ROOT}/${folder}/*.cuh)
   file(GLOB_RECURSE tests ${ROOT}/tests/${folder}/*.h ${ROOT}/tests/${folder}/*.cpp)
@@ -37,20 +48,11 @@ foreach(folder ${folders})
     check_includes(${file} ${folder} ${may_${folder}})
   endforeach()
   # LibTorch's readers of pickles must not see a file that others wrote.
-  foreach(file ${sources})
-    file(STRINGS ${file} lines REGEX "pickle_load|torch::load|jit::load|PyTorchStreamReader|InputArchive|Unpickler")
-    foreach(line ${lines})
-      string(APPEND bad "${file}: reads with LibTorch's unpickler: ${line}\n")
-    endforeach()
-  endforeach()
+  forbid("pickle_load|torch::load|jit::load|PyTorchStreamReader|InputArchive|Unpickler"
+         "reads with LibTorch's unpickler" ${sources})
   # Only one file reads the environment; the others get a map.
   list(REMOVE_ITEM sources ${ROOT}/dist/env/env.cpp)
-  foreach(file ${sources})
-    file(STRINGS ${file} lines REGEX "getenv *\\(|[^a-z_]environ[^a-z_]")
-    foreach(line ${lines})
-      string(APPEND bad "${file}: reads the environment: ${line}\n")
-    endforeach()
-  endforeach()
+  forbid("getenv *\\(|[^a-z_]environ[^a-z_]" "reads the environment" ${sources})
 endforeach()
 
 # check_order(FOLDER SUBFOLDER…): appends to `bad` every line by which a subfolder includes one that does not precede it

@@ -42,7 +42,6 @@ class Sample {
   void add_label(std::string_view name, uint64_t bytes, const std::function<std::string()>& read);
 
   bool has_image() const { return !image_.empty(); }
-  const std::string& image() const { return image_; }            // its name
   const std::string& label_name() const { return label_name_; }  // empty: no label
   // Returns the label; nothing if there is none. Throws if it is too large, or neither a number nor
   // a name.

@@ -112,10 +112,11 @@ class TarStream : public RecordStream {
   }
 
   void hold(StreamImage image) {
-    const bool full = held_.size() >= kMaxHeld, labeled = !sample_.label_name().empty();
-    if (full && labeled && !is_image_name(image.name)) return;  // other data of the sample
     held_.push_back(std::move(image));
-    if (!full || labeled) return;
+    if (is_sample())  // then images of other kinds are other data of the sample
+      std::erase_if(held_, [](const StreamImage& one) { return !is_image_name(one.name); });
+    if (held_.size() <= kMaxHeld) return;
+    if (is_sample()) end_sample();  // throws, because the sample has several images
     release_by_name(held_.front());
     held_.pop_front();
     released_ = true;
@@ -136,24 +137,31 @@ class TarStream : public RecordStream {
     sample_.begin(name);
   }
 
+  // Whether the files that were read form a sample of a shard: an image and its label.
+  bool is_sample() const {
+    return !sample_.label_name().empty() &&
+           std::ranges::any_of(held_, is_image_name, &StreamImage::name);
+  }
+
   void end_sample() {
-    const bool labeled = !sample_.label_name().empty();
-    if (labeled && released_)
+    if (!is_sample()) {
+      sample_.check_label_without_image();
+      if (held_.empty() && !released_ && !sample_.label_name().empty())
+        leave_out(sample_.label_name());  // such as a README.txt
+      for (StreamImage& image : held_) release_by_name(image);
+      return;
+    }
+    if (released_)
       refuse(sample_.label_name(), "is behind more than " + std::to_string(kMaxHeld) +
                                        " images whose names begin like its own");
     StreamImage* main = nullptr;
     for (StreamImage& image : held_) {
-      if (!labeled || !is_image_name(image.name)) continue;
+      if (!is_image_name(image.name)) continue;
       sample_.add_image(image.name);
       main = &image;
     }
-    if (main != nullptr) {
-      const std::optional<LabelText> label = sample_.label();
-      return release(*main, [&] { return labels_.label_of(*label); });
-    }
-    sample_.check_label_without_image();
-    if (labeled && held_.empty()) leave_out(sample_.label_name());  // such as a README.txt
-    for (StreamImage& image : held_) release_by_name(image);
+    const std::optional<LabelText> label = sample_.label();
+    release(*main, [&] { return labels_.label_of(*label); });
   }
 
   void release_by_name(StreamImage& image) {

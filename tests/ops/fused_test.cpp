@@ -1,173 +1,12 @@
 // The fused kernels of each instruction set against the portable ones in float32.
 // models/fused_step_test.cpp compares the step with the reference executor.
 
-#include "ops/fused/fused.h"
-
-#include <algorithm>
-#include <catch2/catch.hpp>
-#include <cmath>
-#include <cstring>
-#include <memory>
-#include <random>
-#include <vector>
-
-#include "base/processor.h"
+#include "tests/ops/fused_support.h"
 
 using namespace shoal::ops::fused;
 using shoal::ops::Activation;
 
 namespace {
-
-std::mt19937 generator;
-
-// 64-byte aligned random numbers from [low, high); a multiple of `channels` values per row, whose
-// padding is 0.
-class Values {
- public:
-  Values(int64_t rows, int64_t channels, float low = -1, float high = 1)
-      : size_(rows * padded(channels)), memory_(static_cast<size_t>(size_) + 16) {
-    std::uniform_real_distribution<float> draw(low, high);
-    for (int64_t i = 0; i < size_; ++i)
-      if (i % padded(channels) < channels) data()[i] = draw(generator);
-  }
-  float* data() {
-    return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(memory_.data()) + 63) / 64 * 64);
-  }
-  operator float*() { return data(); }
-  std::vector<float> copy() { return {data(), data() + size_}; }
-
- private:
-  int64_t size_;
-  std::vector<float> memory_;
-};
-
-// bfloat16 as the kernels store it: rounded to nearest, ties to even.
-uint16_t upper_half(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-float from_half(uint16_t half) {
-  const uint32_t bits = uint32_t{half} << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-// Like Values, rounded to bfloat16, in the type of `storage`.
-class Activations {
- public:
-  Activations(Storage storage, int64_t rows, int64_t channels, float low = -1, float high = 1)
-      : floats_(rows, channels, low, high), size_(floats_.copy().size()), storage_(storage) {
-    const std::vector<float> values = floats_.copy();
-    for (size_t i = 0; i < size_; ++i) {
-      const uint16_t half = upper_half(values[i]);
-      storage == Storage::f32 ? void(floats_.data()[i] = from_half(half))
-                              : void(halves()[i] = half);
-    }
-  }
-  operator void*() { return floats_.data(); }
-  std::vector<float> copy() {
-    std::vector<float> values = floats_.copy();
-    if (storage_ == Storage::bf16)
-      for (size_t i = size_; i-- > 0;) values[i] = from_half(halves()[i]);
-    return values;
-  }
-
- private:
-  uint16_t* halves() { return reinterpret_cast<uint16_t*>(floats_.data()); }
-
-  Values floats_;
-  size_t size_;
-  Storage storage_;
-};
-
-struct NormValues {
-  explicit NormValues(int64_t channels)
-      : mean(1, channels),
-        scale(1, channels, 0.5, 1.5),
-        shift(1, channels),
-        slope(1, channels),
-        pull(1, channels),
-        offset(1, channels),
-        norm{mean, nullptr, scale, shift, slope, pull, offset} {}
-  Values mean, scale, shift, slope, pull, offset;
-  Norm norm;
-};
-
-// What one kernel wrote: its output, sums and weight gradient.
-struct Output {
-  std::vector<float> values;
-  std::vector<double> sums;
-  std::vector<float> d_weights;
-};
-
-template <class Op>
-Output output_of(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
-                 int64_t items, const Needs& needs, Activations& written) {
-  constexpr float kGuard = 7;
-  constexpr int64_t kGuarded = 64;
-  Values memory(1, needs.scratch + kGuarded), d_weights(1, needs.d_weights);
-  float* const guard = memory + needs.scratch;
-  std::fill_n(guard, kGuarded, kGuard);
-  std::vector<double> sums(static_cast<size_t>(needs.sums));
-  std::vector<float> zeros(static_cast<size_t>(needs.d_weights));
-  std::copy(zeros.begin(), zeros.end(), d_weights.data());
-  const Scratch scratch{memory, sums.data(), needs.d_weights ? d_weights.data() : nullptr};
-  loop(op, 0, items / 2, scratch);  // in two parts, as two threads
-  loop(op, items / 2, items, scratch);
-  CHECK(std::count(guard, guard + kGuarded, kGuard) == kGuarded);
-  return {written.copy(), sums, d_weights.copy()};
-}
-
-template <class T>
-double apart(const std::vector<T>& got, const std::vector<T>& want) {
-  REQUIRE(got.size() == want.size());
-  double error = 0, size = 1e-30;
-  for (size_t i = 0; i < got.size(); ++i) {
-    error += std::pow(static_cast<double>(got[i]) - want[i], 2);
-    size += std::pow(static_cast<double>(want[i]), 2);
-  }
-  return std::sqrt(error / size);
-}
-
-void check_equal(const Output& got, const Output& want, double limit) {
-  CHECK(apart(got.values, want.values) < limit);
-  CHECK(apart(got.sums, want.sums) < limit);
-  CHECK(apart(got.d_weights, want.d_weights) < limit);
-}
-
-// An instruction set, and how far it may be from the portable loops in float32, relatively.
-struct Set {
-  const Loops* loops;
-  Storage storage;
-  double limit;
-};
-
-constexpr double kFloatLimit = 1e-5;  // order of sums
-constexpr double kHalfLimit = 8e-3;   // rounding of what the kernels store, 2^-9 each
-constexpr double kDotLimit = 1e-2;    // and of the operands
-
-std::vector<Set> instruction_sets() {
-  std::vector<Set> sets{{&loops(), Storage::f32, kFloatLimit},
-                        {&portable_bf16::kLoops, Storage::bf16, kHalfLimit}};
-#if defined(__x86_64__)
-  if (shoal::processor().avx2) {
-    sets.push_back({&avx2::kLoops, Storage::f32, kFloatLimit});
-    sets.push_back({&avx2_bf16::kLoops, Storage::bf16, kHalfLimit});
-  }
-  if (shoal::processor().avx512) {
-    sets.push_back({&avx512::kLoops, Storage::f32, kFloatLimit});
-    sets.push_back({&avx512_bf16::kLoops, Storage::bf16, kHalfLimit});
-  }
-  if (shoal::processor().avx512_bf16)
-    sets.push_back({&avx512_dot::kLoops, Storage::bf16, kDotLimit});
-#endif
-  return sets;
-}
-
-const Set kPortable{&portable::kLoops, Storage::f32, 0};
 
 Packed packed_by(const Loops& loops, Values& weights, int64_t depth, int64_t width, Values& to) {
   loops.pack(weights, padded(width), 1, depth, width, 0, loops.panels(width), to);
@@ -183,7 +22,7 @@ Packed pointwise_packed_by(const Loops& loops, Values& weights, int64_t depth, i
 std::vector<Output> pointwise_outputs(const Set& set, int64_t in, int64_t out, bool squeezes,
                                       Activation activation) {
   const int64_t images = 3, pixels = 37, squeezed = 5;
-  generator.seed(1);
+  seed_random(1);
   const Loops& loops = *set.loops;
   const Storage storage = set.storage;
   Values weights(in, out), back(out, in), memory(in, out), back_memory(out, in);
@@ -223,7 +62,7 @@ std::vector<Output> pointwise_outputs(const Set& set, int64_t in, int64_t out, b
 std::vector<Output> depthwise_outputs(const Set& set, int64_t kernel, int64_t stride, int64_t width,
                                       bool deferred) {
   const int64_t images = 2, channels = 45, height = 11;
-  generator.seed(2);
+  seed_random(2);
   Depthwise op{};
   op.images = images;
   op.height = height;
@@ -258,7 +97,7 @@ std::vector<Output> depthwise_outputs(const Set& set, int64_t kernel, int64_t st
 std::vector<Output> dense_outputs(const Set& set, int64_t kernel, int64_t stride, int64_t in,
                                   int64_t out, bool deferred) {
   const int64_t images = 2, height = 9, width = 11, taps = kernel * kernel;
-  generator.seed(4);
+  seed_random(4);
   Dense op{};
   op.images = images;
   op.height = height;
@@ -298,7 +137,7 @@ std::vector<Output> dense_outputs(const Set& set, int64_t kernel, int64_t stride
 
 std::vector<Output> max_pool_outputs(const Set& set) {
   const int64_t images = 2, channels = 21;
-  generator.seed(5);
+  seed_random(5);
   MaxPool op{};
   op.images = images;
   op.height = 9;
@@ -325,7 +164,7 @@ std::vector<Output> max_pool_outputs(const Set& set) {
 
 std::vector<Output> stem_outputs(const Set& set) {
   const int64_t images = 2, out = 21;
-  generator.seed(3);
+  seed_random(3);
   Stem op{};
   op.images = images;
   op.height = 9;
@@ -349,11 +188,6 @@ std::vector<Output> stem_outputs(const Set& set) {
   outputs.push_back(output_of(loops.stem_backward, op, images * 5, backward_needs(op), y));
   outputs.back().d_weights.resize(static_cast<size_t>(27 * padded(out)));  // the rest is padding
   return outputs;
-}
-
-void compare(const std::vector<Output>& got, const std::vector<Output>& want, double limit) {
-  REQUIRE(got.size() == want.size());
-  for (size_t i = 0; i < got.size(); ++i) check_equal(got[i], want[i], limit);
 }
 
 }  // namespace

@@ -79,13 +79,13 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
       if (entry.marker == Marker::missing) return read_unmarked(entry);
       throw std::runtime_error("the marker " + in_directory(entry.name + ".json").string() +
                                " is damaged");
-    } catch (const std::system_error& error) {
-      // The file may be whole. Another process may have removed it since the folder was listed.
-      if (error.code() != std::errc::no_such_file_or_directory)
+    } catch (const std::runtime_error& error) {
+      // A file that cannot be read may be whole. One that is gone is not.
+      const auto* const system = dynamic_cast<const std::system_error*>(&error);
+      if (system != nullptr && system->code() != std::errc::no_such_file_or_directory)
         throw std::runtime_error(std::string(error.what()) +
                                  "; if this does not pass, move the file away to continue from the "
                                  "previous checkpoint");
-    } catch (const std::runtime_error& error) {
       warn(std::string(error.what()) + "; trying the previous one");
     }
   }

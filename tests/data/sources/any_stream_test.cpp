@@ -44,6 +44,10 @@ TEST_CASE("a shard has the same samples as a file and as a stream") {
                                     {"2.png", "two"},
                                     {"2.bmp", "BM: a mask"},
                                     {"2.json", "0"}});
+  Members masks = {{"1.cls", "2"}};
+  for (int i = 0; i < 40; ++i) masks.push_back({"1.mask" + std::to_string(i) + ".png", "x"});
+  masks.insert(masks.begin() + 17, {"1.jpg", "one"});
+  CHECK(streamed(make_tar(masks), kClasses) == Texts{"2 1.jpg one"});
   const Texts expected = {"2 1.jpg one", "0 2.png two"};
   CHECK(streamed(tar, kClasses) == expected);
   TempFolder t;
@@ -84,6 +88,12 @@ TEST_CASE("images without a label are images of their own, even if their names b
     expected.push_back("1 www." + std::to_string(i) + ".jpg x");
   }
   CHECK(streamed(make_tar(many), kClasses) == expected);
+  Members captioned = many;  // a text that is no label, before and after the images
+  captioned.insert(captioned.begin(), {"dog/www.txt", "about them"});
+  CHECK(streamed(make_tar(captioned), kClasses) == expected);
+  captioned = many;
+  captioned.push_back({"dog/www.txt", "about them"});
+  CHECK(streamed(make_tar(captioned), kClasses) == expected);
   many.push_back({"dog/www.cls", "1"});
   CHECK_THAT(error_of_stream(make_tar(many), kClasses), Contains("www.cls"));
   CHECK_THAT(error_of_stream(make_tar({{"3.mask.png", "x"}, {"3.cls", "1"}}), kClasses),

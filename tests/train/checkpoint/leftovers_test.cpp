@@ -110,8 +110,11 @@ TEST_CASE("a newest checkpoint that cannot be read is not passed over") {
   REQUIRE_THROWS_WITH(store.newest_good(no_warning),
                       Catch::Contains(newest.string()) && Catch::Contains("move the file away"));
   REQUIRE(fs::exists(newest));
-  fs::remove(newest);
-  REQUIRE(store.newest_good(no_warning).value().first.name == kFirst);
+  fs::remove(newest);  // its marker is alone
+  std::string warning;
+  const auto warn = [&](const std::string& text) { warning = text; };
+  REQUIRE(store.newest_good(warn).value().first.name == kFirst);
+  REQUIRE_THAT(warning, Catch::Contains(newest.string()) && Catch::Contains("previous"));
 }
 
 TEST_CASE("files of others stay, temporary files of a killed writer do not") {
