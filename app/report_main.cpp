@@ -1,5 +1,5 @@
-// shoal-report: writes and serves reports of runs. A program of its own, so that `shoal` needs
-// neither OpenCV nor the HTTP library to start. Started by `shoal report`.
+// shoal-report: writes and serves reports of runs. `shoal report` starts it. A separate program, so
+// that `shoal` starts without OpenCV and the HTTP library.
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/report/report.h"

@@ -57,7 +57,7 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
   const Arguments arguments = gather(words, environment);
   if (!arguments.help.empty()) return print(command_help(arguments.command, arguments.help));
   if (arguments.recipe == "list") return print(recipe_list());
-  if (arguments.command != Command::train)  // which logs them at the start of the run
+  if (arguments.command != Command::train)  // the worker of `train` logs its notes itself
     for (const std::string& note : arguments.notes) shoal::log::warning(note);
   environment = with_platform_hosts(environment, gpu_count(environment));
   return run_command({arguments, words, environment});

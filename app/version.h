@@ -4,7 +4,7 @@
 namespace shoal::app {
 
 extern const char* const kVersion;  // "0.1.0"
-// The commit of the build, with "-dirty" if files were changed, or "unknown".
+// Git commit of the build, with "-dirty" if tracked files had changes; "unknown" without Git.
 extern const char* const kCommit;
 
 }  // namespace shoal::app

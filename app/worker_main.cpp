@@ -1,7 +1,9 @@
 // shoal-worker: a process that computes. Started by `shoal`, torchrun or mpirun.
 
 #include <c10/util/Exception.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <stdexcept>
 
 #include "app/commands/commands.h"
@@ -52,10 +54,13 @@ int main(int argc, char** argv) {
   app::hold_signals();
   const auto environment = dist::environment();
   hide_secrets(environment);
-  return app::guarded_main(app::reporting(environment), [&] {
+  const int code = app::guarded_main(app::reporting(environment), [&] {
     const auto terminal = environment.find("TERM");
     if (terminal == environment.end() || terminal->second == "dumb") log::no_status();
     return app::run_guarded(
         app::gather(std::vector<std::string>(argv + 1, argv + argc), environment));
   });
+  // Skips static destructors: those of LibTorch take 0.1 s.
+  std::fflush(nullptr);
+  ::_exit(code);
 }

@@ -6,8 +6,8 @@
 
 namespace shoal {
 
-// While an instance exists, its thread and the threads which that thread starts block all signals
-// except crash signals (SIGSEGV, SIGBUS, …).
+// While an instance exists, the thread that created it blocks all signals except crash signals
+// (SIGSEGV, SIGBUS, ...). Threads that it starts meanwhile block them for their whole life.
 class BlockSignals {
  public:
   BlockSignals() {

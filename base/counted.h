@@ -1,5 +1,5 @@
 #pragma once
-// A number with its noun.
+// Formats a count with its noun.
 
 #include <cstdint>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace shoal {
 
-// Returns "1 class", "3 classes", "0 files". `noun`: in the singular. Its plural ends in s or,
-// after an s, in es.
+// Returns "1 class", "3 classes", "0 files". `noun` is singular. Its plural adds "s", or "es" if
+// it ends in s.
 std::string counted(int64_t count, std::string_view noun);
 
 }  // namespace shoal

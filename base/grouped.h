@@ -1,5 +1,5 @@
 #pragma once
-// Numbers for people.
+// Formats numbers for people.
 
 #include <cstdint>
 #include <string>

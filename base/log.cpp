@@ -63,8 +63,8 @@ class Screen {
   static constexpr const char* kErase = "\r\033[2K";
 
   // Shortens the text to the terminal's width, at the end of a field if possible (two blanks
-  // separate fields), because a wrapped line cannot be erased. One column stays free: some
-  // terminals wrap when the last one is filled.
+  // separate fields), because a wrapped line cannot be erased. The last column stays free:
+  // some terminals wrap when it is filled.
   static std::string cut(const std::string& text) {
     winsize size{};
     const size_t width =

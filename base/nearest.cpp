@@ -36,7 +36,8 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-// Whether this many edits can be a typing error. Words of one or two letters must match exactly.
+// Whether `edits` wrong letters in `word` can be a typing error. Words of one or two letters must
+// match exactly.
 bool is_slip(std::string_view word, size_t edits) {
   return edits <= (word.size() < 3 ? 0 : word.size() < 8 ? 1 : 2);
 }
@@ -53,8 +54,8 @@ bool may_be_misspelled(std::string_view name, std::string_view known) {
   return true;
 }
 
-// Words that other programs add to an option name although it is clear without them: --data-path,
-// --num-workers.
+// Whether other programs use `word` in option names where shoal leaves it out: --data-path for
+// --data, --num-workers for --workers.
 bool is_filler(const std::string& word) {
   static const std::set<std::string> fillers = {
       "path", "dir", "folder", "file", "root", "name", "num", "number", "n", "use", "set", "input"};
@@ -89,7 +90,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
     const bool part = is_part(wanted, candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
     size_t distance = edit_distance(wanted, candidate);
-    if (part) distance = std::min<size_t>(distance, 1);  // a part counts as one wrong letter
+    if (part) distance = std::min<size_t>(distance, 1);  // at most one wrong letter
     // Among candidates at the same distance, the one closest in length wins: for modle, model
     // rather than mode.
     const bool closer =

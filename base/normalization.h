@@ -13,8 +13,8 @@ struct Normalization {
   ChannelValues mean = {0.485, 0.456, 0.406}, std = {0.229, 0.224, 0.225};
 };
 
-// Returns the average of the three values, three times. Gray images use the average of mean and of
-// std, like timm.
+// Returns the average of the three values, three times. As in timm, gray images use the averaged
+// mean and the averaged std.
 ChannelValues averaged(const ChannelValues& values);
 
 // Parse one number, which then applies to all channels, or three, separated by commas or blanks.

@@ -11,8 +11,9 @@
 
 namespace shoal {
 
-// Calls work(i) for i = 0 … count-1, in any order, on at most `threads` threads, including the
-// calling one. Re-throws the first exception after all threads have stopped.
+// Calls work(i) for every i from 0 to count-1, in any order. Uses at most `threads` threads
+// (clamped to 1 to 256), including the calling one. After an exception, starts no further calls,
+// waits for all threads and re-throws the first exception.
 template <class Work>
 void for_each_index(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;

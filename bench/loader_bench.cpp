@@ -49,8 +49,8 @@ double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// Converts uint8 H×W×3 to float H×W×3, (x / 255 - mean) / std: ToTensor and Normalize with a
-// channels-last result.
+// Converts uint8 HxWx3 to float HxWx3: (x / 255 - mean) / std. Equals torchvision's ToTensor and
+// Normalize, but with a channels-last result.
 #if defined(__x86_64__)
 __attribute__((target_clones("avx2", "default")))
 #endif
@@ -125,7 +125,7 @@ void boxes(const Dataset& data, int passes) {
     for (int64_t i = 0; i < data.size(); ++i) {
       KeyedRandom random(
           shoal::combine(sample_key(0, pass, i), static_cast<uint64_t>(Purpose::crop)));
-      random.uniform();  // the flip
+      random.uniform();  // skips the draw that decides about the flip
       const Box box =
           random_resized_crop(sizes[static_cast<size_t>(i)], TransformOptions{}, random);
       std::printf("%lld %lld %lld %lld\n", static_cast<long long>(box.left),
@@ -156,7 +156,7 @@ void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads,
               static_cast<double>(images) / seconds, 1e6 * busy / static_cast<double>(images));
 }
 
-// Times the loader from opening the source to the first batch, or to the end of an epoch.
+// Times the loader from opening the source to the first batch or, if `all`, to the end of an epoch.
 void first_batches(const std::string& source, int threads, bool all) {
   const double begin = now();
   LoaderOptions options;

@@ -22,7 +22,7 @@ ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: height of a bar, gap bet
 
 
 def panels(results):
-    """Returns a list of columns, each a map of title → rows of (name, rates).
+    """Returns a list of columns. Each maps titles to rows of (name, rates).
 
     Batches with one core and with all cores share a panel.
     """

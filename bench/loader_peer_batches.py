@@ -11,8 +11,9 @@ Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
   loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    writes the same JPEGs into class folders
   (SIDE: longest side of the images, 0: unchanged; QUALITY: of the JPEGs, 0: pixels)
 
-A warm-up pass comes first; first_batch_seconds is the time to its first batch, without imports. There is no
-pause between passes, so no loader has to refill its queues at the end of an epoch.
+A warm-up pass comes first. first_batch_seconds is the time to its first batch; it includes
+importing the peer's packages, but not torch. There is no pause between passes, so no loader has to
+refill its queues at the end of an epoch.
 Exit status 3 if the peer is not installed.
 """
 

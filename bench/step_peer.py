@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Times training steps or evaluations of PyTorch, for bench/step.
 
-Channels-last, torchvision's models. Takes the options of step_bench (bench/step_bench.cpp) and
-prints the same line of JSON. --compile
-compiles the model with torch.compile.
+Uses torchvision's models in channels-last layout. Takes options of step_bench
+(bench/step_bench.cpp) and prints a similar line of JSON. --compile compiles the model with
+torch.compile.
 """
 
 import argparse

@@ -9,7 +9,7 @@ set(SHOAL_NCCL_REQUIRED 2.28.9) # the NCCL of torch 2.11
 set(SHOAL_HAVE_CUDA OFF)
 
 # Finds nvcc: the user's choice (CMAKE_CUDA_COMPILER, CUDACXX or CUDA_HOME), then PATH, then
-# /usr/local/cuda, then the wheels beside torch.
+# /usr/local/cuda, then the nvidia pip wheels installed beside torch.
 function(shoal_find_nvcc result)
   if(CMAKE_CUDA_COMPILER)
     set(nvcc ${CMAKE_CUDA_COMPILER})
@@ -23,7 +23,7 @@ function(shoal_find_nvcc result)
   set(${result} ${nvcc} PARENT_SCOPE)
 endfunction()
 
-# Major version of the CUDA runtime that LibTorch links; empty for a torch without CUDA.
+# Returns the major version of the CUDA runtime that LibTorch links; empty for a torch without CUDA.
 function(shoal_torch_cuda_major result)
   set(major "")
   if(TARGET lt::c10_cuda AND TARGET lt::torch_cuda)
@@ -33,8 +33,8 @@ function(shoal_torch_cuda_major result)
   set(${result} "${major}" PARENT_SCOPE)
 endfunction()
 
-# Folder and version of the first nccl.h in NCCL_INCLUDE_DIR, the nccl wheel beside torch, the CUDA
-# toolkit or the system's folders; both empty if there is none.
+# Returns the folder and version of the first nccl.h in NCCL_INCLUDE_DIR, the nccl wheel beside
+# torch, the CUDA toolkit or the system's folders; both empty if there is none.
 function(shoal_find_nccl toolkit folder version)
   set(${folder} "" PARENT_SCOPE)
   set(${version} "" PARENT_SCOPE)
@@ -109,8 +109,8 @@ if(SHOAL_HAVE_CUDA)
   add_library(lt::cuda INTERFACE IMPORTED GLOBAL)
   target_include_directories(lt::cuda SYSTEM INTERFACE ${nccl_folder} ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(lt::cuda INTERFACE USE_C10D_NCCL USE_NVSHMEM)
-  # Kernels register in static initializers, so the library must be linked although none of our
-  # symbols refers to it.
+  # Kernels register themselves in static initializers. So libtorch_cuda must be linked although our
+  # code refers to none of its symbols.
   target_link_options(lt::cuda INTERFACE -Wl,--no-as-needed)
   target_link_libraries(lt::cuda INTERFACE lt::torch lt::torch_cuda lt::c10_cuda CUDA::cudart)
 endif()

@@ -1,5 +1,5 @@
 # Writes a C++ file of string constants with the content of files:
-#   cmake -DOUTPUT=… -DHEADER=… "-DTEXTS=NAME=FILE+FILE,NAME=FILE" -P Embed.cmake
+#   cmake -DOUTPUT=... -DHEADER=... "-DTEXTS=NAME=FILE+FILE,NAME=FILE" -P Embed.cmake
 # Leaves out references to source maps, because the maps are not embedded.
 string(REPLACE "," ";" texts "${TEXTS}")
 set(code "#include \"${HEADER}\"\n\nnamespace shoal::app {\n\n")

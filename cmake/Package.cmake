@@ -1,11 +1,11 @@
-# cpack makes a .deb and a .tar.gz with the programs and all libraries that they need, except those
-# of the C and C++ compiler, so that they run on newer distributions, too:
+# cpack makes a .deb and a .tar.gz with the programs and the libraries that they need. The packages
+# leave out the C and C++ runtime libraries, so that the programs also run on newer distributions:
 #
 #   SHOAL_CUDA=OFF scripts/build && (cd build/release && cpack)
 #
-# In a build with the CUDA plug-in, they also contain its libraries. The programs find the libraries
-# relative to their own folder (CMAKE_INSTALL_RPATH). OpenCV's imgcodecs, which images other than
-# JPEG need, is not included, because its 130 libraries take 185 MB.
+# In a build with the CUDA plug-in, the packages also contain the CUDA libraries. The programs find
+# libraries relative to their own folder (CMAKE_INSTALL_RPATH). OpenCV's imgcodecs, which images
+# other than JPEG need, is not included, because its 130 libraries take 185 MB.
 if(NOT SKBUILD)
   install(RUNTIME_DEPENDENCY_SET programs
     PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|util|resolv|stdc\\+\\+|gcc_s)\\.so" "^ld-linux"

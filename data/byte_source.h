@@ -42,7 +42,7 @@ class FileSource : public ByteSource {
   uint64_t at_, end_;
 };
 
-// Adds peek(): returns the next bytes of `source` before they are read. `source` must outlive it.
+// Adds peek() to `source`, which must outlive this object.
 class PeekSource : public ByteSource {
  public:
   explicit PeekSource(ByteSource& source) : source_(source) {}
@@ -60,7 +60,8 @@ class PeekSource : public ByteSource {
   size_t taken_ = 0;
 };
 
-// The next `bytes` bytes of `source`, which must outlive it.
+// The next `bytes` bytes of `source`, which must outlive this object. position() is that of
+// `source`.
 class LimitedSource : public ByteSource {
  public:
   LimitedSource(ByteSource& source, uint64_t bytes, std::string name)

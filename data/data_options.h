@@ -11,12 +11,13 @@ namespace shoal::data {
 
 // Interpolation of the resize. random: bilinear or bicubic, drawn for each training image.
 enum class Interpolation { bilinear, bicubic, random };
-// exact: bit-equal to Pillow 13. fast: resizes baseline JPEGs in less time, with a PSNR of about
-// 50 dB relative to exact (image/planar_resampler.h); resizes other images as exact does.
+// exact: bit-equal to Pillow 13. fast: takes less time for baseline JPEGs, with a PSNR of about
+// 50 dB relative to exact (image/planar_resampler.h). Both resize other images in the same way.
 enum class Resize { exact, fast };
 // Decoder of baseline JPEGs: our own, or libjpeg-turbo, which is slower and gives the same pixels.
 enum class Decoder { shoal, turbo };
-// What to do with an unreadable image: replace it by another one, or throw.
+// What to do with an unreadable image. replace: use another image (training) or mark the row as
+// unreadable (evaluation). error: throw.
 enum class BadImages { replace, error };
 // Order of the samples of an epoch: fully random, or chunks of neighboring samples shuffled within
 // a window (order.h).
@@ -26,7 +27,7 @@ enum class Order { random, chunked };
 // images.
 enum class Views { none, flip, five, ten };
 
-// Which of the training images to use, class by class (split.h). Changes the result.
+// The part of each class's training images to use (split.h). Changes the result.
 struct Portion {
   double fraction = 1;    // of the images of each class, rounded, but at least one image
   int64_t per_class = 0;  // at most this many images of each class; 0: no limit
@@ -62,9 +63,10 @@ struct TransformOptions {
   double scale_min = 0.08, scale_max = 1.0;  // fraction of the image's area that a crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;  // width / height of a random crop
   double hflip = 0.5, vflip = 0;  // probability of a horizontal and of a vertical flip
-  // 3: RGB. 1: grayscale by Pillow's convert("L"), before the image is resized.
+  // 3: RGB. 1: grayscale, converted like Pillow's convert("L") before the resize.
   int64_t channels = 3;
-  // How the consumer of a batch normalizes its pixels. timm's policies fill with the mean.
+  // How the consumer of a batch normalizes its pixels. timm's augmentation policies fill empty
+  // areas with the mean.
   Normalization normalization;
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
   Resize resize = Resize::exact;
@@ -75,9 +77,9 @@ struct TransformOptions {
   Views eval_views = Views::none;
 };
 
-// Which images share one draw of mixup and cutmix: all images of a step (batch), two neighbors
-// (pair), or none (elem). half: like pair, but two neighbors give one row, the first mixed with
-// the second.
+// Which images share the random parameters of mixup and cutmix. batch: all images of a step. pair:
+// two neighbors. elem: each image has its own. half: like pair, but two neighbors give one row, the
+// first mixed with the second.
 enum class MixMode { batch, pair, elem, half };
 // What fills an erased rectangle of the normalized image: zeros, one random color, or noise.
 // Color and noise are drawn from the standard normal distribution.
@@ -108,7 +110,7 @@ struct LoaderOptions {
   uint64_t seed = 0;
   bool train = true;  // true: random order and augmentation; false: listing order and center crop
   TransformOptions transform;
-  Progression progression;  // sizes of training images; its `size` is ignored, see sides()
+  Progression progression;  // schedules for training; `size` is ignored, see sides()
   MixOptions mix;
   Order order = Order::random;
   // Class-balanced sampling in training (loader/balance.h); 0: off, each image once per epoch.
@@ -144,7 +146,7 @@ struct LoaderOptions {
 
 // How long to wait for a pipe.
 struct PipePatience {
-  double appear_seconds = 120;  // until the pipe exists, and until a writer opens it
+  double appear_seconds = 120;  // until the pipe exists, and again until its first bytes
   double stall_seconds = 1800;  // until the next bytes
 };
 
@@ -158,15 +160,16 @@ inline constexpr int64_t kMaxJpegSide = 65500;  // pixels; libjpeg-turbo writes 
 
 // Options for writing packed sets (pack/writer.h).
 struct PackOptions {
-  // Longest side, in pixels. Reduces larger images to this size and encodes them again; 0: no
-  // limit.
+  // Maximum length of the longer side, in pixels; 0: no limit. Larger images are reduced and
+  // encoded again.
   int64_t max_side = 0;
-  // JPEG quality, 1 … 100. Encodes every image again, with 4:2:0 chroma, and keeps the result if it
-  // is at least 10 % smaller. 0: encodes only reduced images again, with quality 90.
+  // JPEG quality, 1 … 100: encodes every image again, with 4:2:0 chroma. Keeps the result if the
+  // image was reduced or the result is at least 10 % smaller. 0: encodes only reduced images again,
+  // with quality 90.
   int quality = 0;
   double raw_share = 0;  // fraction of images stored as raw pixels, chosen by a hash of their index
   bool index = true;     // stores seek indexes of baseline JPEGs
-  // Writes a folder of files of about this many bytes each; 0: writes a single file.
+  // Approximate size of a file, in bytes; writes a folder of such files. 0: writes a single file.
   int64_t shard_bytes = 0;
   bool overwrite = false;
   int threads = 1;

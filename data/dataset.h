@@ -106,10 +106,11 @@ struct OpenOptions {
   std::function<void(int64_t files)> progress;
   // Called with a sentence about a problem that does not prevent opening the dataset.
   std::function<void(const std::string&)> warning;
-  // Classes of the training set, if known. Labels stored in records are looked up in them.
+  // Classes of the training set, if known. A label stored with an image must be one of these names
+  // or an index into them.
   std::vector<std::string> classes;
-  // Files with the classes of images that are stored without a class (labels/labels.h); empty:
-  // none.
+  // Files with the classes of images that are stored without a class: `labels` and, if it contains
+  // only numbers, `synsets` (labels/labels.h). Empty: no file.
   std::string labels, synsets;
   std::string tfrecord_keys;  // feature keys (records/tf_example.h); empty: those of ImageNet
   // Ignores labels: all samples get label 0, of a single class with an empty name. Samples are in
@@ -124,8 +125,8 @@ struct OpenOptions {
   // rest.
   int64_t stream_index = 0, stream_count = 1;
   StreamRelay relay;
-  // How files of many images are read. With Reads::forward they may be compressed, and their images
-  // must be read in file order (stream/whole_files.h).
+  // How files of many images are read. With Reads::forward, their images must be read in file order
+  // (stream/whole_files.h).
   Reads reads = Reads::seeking;
 };
 

@@ -163,7 +163,7 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
 
 void will_read_file(const std::string& path) {
   const Descriptor file(
-      open_to_read(path, O_NONBLOCK));  // a hint does not wait for a FIFO's writer
+      open_to_read(path, O_NONBLOCK));  // the hint must not wait for the writer of a FIFO
   ::posix_fadvise(file.number(), 0, 0, POSIX_FADV_WILLNEED);
 }
 

@@ -23,7 +23,7 @@ class FileFailure : public std::runtime_error {
 };
 
 // Size and modification time. Equal stamps mean equal content, unless the clock was set back or the
-// file changed twice within the resolution of its timestamp (changed_recently() in
+// file changed twice within the resolution of its timestamp (see changed_recently() in
 // container/cache_file.h).
 struct FileStamp {
   int64_t bytes = 0, modified_ns = 0;
@@ -39,7 +39,7 @@ class Readable {
   virtual int64_t read_at(uint64_t offset, void* to, int64_t bytes) const = 0;
 };
 
-// A view of memory, which must outlive it.
+// A view of `bytes`, which must outlive this object.
 class ReadableMemory : public Readable {
  public:
   explicit ReadableMemory(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -58,7 +58,8 @@ enum class Reads {
   scattered  // like seeking, with the system's readahead disabled
 };
 
-// A file that is open for reading. Thread-safe. All functions throw FileFailure.
+// A file that is open for reading. Thread-safe. Throws FileFailure if a system call fails, except
+// in will_read().
 class File : public Readable {
  public:
   explicit File(std::string path, Reads reads = Reads::seeking);

@@ -1,7 +1,7 @@
 #pragma once
-// Instruction sets for which the inner loops of data/ are compiled. All versions of a loop give the
-// same bits. Files compiled for one instruction set include this header, so it must not contain
-// templates or inline functions: the linker would keep one copy for all files.
+// Instruction sets of the inner loops in data/. All versions of a loop give the same bits. Files
+// compiled for one instruction set include this header, so it must not contain templates or inline
+// functions: the linker would keep one copy for all files, and the processor might not support it.
 
 namespace shoal::data {
 

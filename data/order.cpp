@@ -1,8 +1,8 @@
-// EpochOrder is a Feistel network over a grid of left × right cells, at least n and at most about
-// n + sqrt(n). Each round shifts one coordinate, modulo its range, by a keyed hash of the other
-// coordinate. This is a bijection of the grid for any hash. A result outside 0..n-1 goes through
-// the network again until it is inside ("cycle walking"), which gives a bijection of 0..n-1 (Black
-// and Rogaway, "Ciphers with arbitrary finite domains", 2002).
+// EpochOrder is a Feistel network over a grid of left × right cells. The number of cells is at
+// least n and at most about n + sqrt(n). Each round shifts one coordinate, modulo its range, by a
+// keyed hash of the other coordinate. This is a bijection of the grid for any hash. A result
+// outside 0..n-1 goes through the network again until it is inside ("cycle walking"), which gives a
+// bijection of 0..n-1 (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002).
 #include "data/order.h"
 
 #include <algorithm>

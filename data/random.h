@@ -1,7 +1,7 @@
 #pragma once
 // Keyed random numbers: every draw is a pure function of (purpose, seed, epoch, index), so the
-// number of workers, their timing and the world size cannot change it. The values are frozen, so
-// that a run resumed by a later build continues the same epoch (tests/data/loader/random_test.cpp
+// number of workers, their timing and the world size cannot change it. Later versions must draw the
+// same values, so that they can resume an epoch of an earlier version (tests/data/random_test.cpp
 // checks the first values).
 
 #include <cmath>

@@ -21,7 +21,7 @@ class Source {
   virtual Access access() const = 0;
   // Number of images in an epoch, over all processes that read the source; 0 for Access::pipe.
   virtual int64_t size() const = 0;
-  // Class names, sorted. A label is an index into them.
+  // Class names. A label is an index into them. Sorted, unless the user or a model gives the order.
   virtual const std::vector<std::string>& classes() const = 0;
 };
 

@@ -34,7 +34,7 @@ struct ConnectOptions {
   // Limits and messages of the heartbeats. `notify` also receives a sentence when connect() waits
   // long for a host or rank: on the first rank of each host, from the thread that called connect().
   HeartbeatOptions heartbeat;
-  // Phases of this process, which the groups enter and the heartbeats report.
+  // The current phase of this process. The groups set it, and the heartbeats report it.
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();
 };
 
@@ -43,7 +43,7 @@ struct ConnectOptions {
 struct Communicator {
   Env env;
   Backend backend = Backend::automatic;  // gloo or nccl; automatic only in a world of one
-  Group main;  // gradients, parameters, metrics. CPU tensors over Gloo; with NCCL also CUDA tensors
+  Group main;        // gradients, parameters, metrics: Gloo, and NCCL for CUDA tensors if chosen
   Group control;     // Gloo: control messages (control_message.h), barriers
   Group batch_norm;  // sums of synchronized batch norm, during forward and backward
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();  // of this process

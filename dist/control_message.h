@@ -3,7 +3,7 @@
 // checkpoints at the same step, and share their counts.
 //
 //   loop, step s:   message = channel.collect();  // from all ranks, for step s-1
-//                   … act on message: the same decision on every rank …
+//                   ...  // act on message: the same decision on every rank
 //                   channel.post(mine);           // from this rank, for step s
 //
 // post() starts one small asynchronous all-reduce on its own Gloo group (also in NCCL runs).

@@ -35,8 +35,8 @@ std::string GlooAddress::text() const {
 
 GlooAddress gloo_address(const Env& env) {
   GlooAddress result;
-  // SageMaker may name an interface that does not exist (local mode). An interface named by the
-  // user or the launcher must exist.
+  // In local mode, SageMaker may name an interface that does not exist. An interface that the user
+  // or a launcher names must exist.
   const bool only_a_hint = env.origin == "sagemaker" && !interface_exists(env.interface);
   if (!env.interface.empty() && !only_a_hint) {
     for (const std::string& name : split(env.interface, ','))

@@ -25,13 +25,13 @@ struct GlooAddress {
 };
 
 // Returns the interfaces in env.interface if it is set (names or, as in NCCL, prefixes of names);
-// loopback if all ranks run on this host; otherwise the address from which this host reaches the
-// master. Throws std::invalid_argument if an interface does not exist, std::runtime_error if there
-// is no route to the master.
+// otherwise own_address() (network.h). Throws std::invalid_argument if an interface does not exist.
+// Ignores an interface that SageMaker names but that does not exist, as in its local mode. Throws
+// std::runtime_error if own_address() does.
 GlooAddress gloo_address(const Env& env);
 
-// Connects this rank with all ranks that use `store`. Collective. `connect_timeout` limits the time
-// to connect, `timeout` the time of each collective.
+// Connects this rank with the `size` ranks that use `store`. Collective. `connect_timeout` limits
+// the time to connect, `timeout` the time of each later collective.
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                             int size, const GlooAddress& address,
                                             std::chrono::milliseconds connect_timeout,

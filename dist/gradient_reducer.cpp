@@ -2,11 +2,11 @@
 // into buckets and starts an all-reduce when a bucket is complete. At the end of backward it waits
 // and copies the averages back into the memory of .grad (a view into a flat buffer).
 //
-// In its first step the Reducer fills buckets in parameter order; in later steps, in the order in
-// which gradients arrived in the first. So the first step would add in another order than the rest.
-// The constructor therefore runs one backward through Σ 0·parameter. For any model, its gradients
-// are exactly zero and arrive from the last layer to the first. This costs one all-reduce of the
-// gradients and leaves them zero.
+// In its first step, the Reducer fills buckets in parameter order. In later steps, it fills them in
+// the order in which the gradients of the first step arrived. So the first step would sum in
+// another order than the others. The constructor therefore runs one backward through the sum of
+// 0 * parameter. For any model, the gradients of this sum are exactly zero and arrive from the last
+// layer to the first. This costs one all-reduce of the gradients and leaves them zero.
 //
 // A communication hook replaces the built-in all-reduce, so that errors name the rank and the
 // operation.
@@ -107,7 +107,7 @@ void check_parameters(const Group& group, const std::vector<at::Tensor>& paramet
 struct GradientReducer::Impl {
   std::shared_ptr<GroupState> state;
   std::vector<at::Tensor> parameters;
-  Clock::time_point last_bucket;  // time at which it was complete
+  Clock::time_point last_bucket;  // time at which the last bucket was complete
   std::shared_ptr<c10d::Reducer> reducer;
   bool synchronizing = false;
 

@@ -21,8 +21,8 @@
 // before the next step; never replace them.
 //
 // The buckets are the same in every step. The constructor fixes them, in layer order from last to
-// first, by averaging gradients that are zero. So a resumed run adds in the same order as an
-// uninterrupted one, and the training loop needs no warm-up step.
+// first, by averaging gradients that are zero. So a resumed run sums gradients in the same order as
+// an uninterrupted one, and the training loop needs no warm-up step.
 //
 // In a group of one, every call does nothing. Not thread-safe. Destroy before the group's last
 // handle.
@@ -47,8 +47,8 @@ class GradientReducer {
   // Every forward must use all of them. Their .grad must be defined and zero; it may be a view into
   // a flat buffer, and the reducer never replaces it. Holds references to the parameters until
   // destroyed.
-  // Collective. Throws std::invalid_argument if ranks have different parameter shapes,
-  // std::runtime_error if a peer fails.
+  // Collective. Throws std::invalid_argument if a parameter is unsuitable or if shapes or dtypes
+  // differ between ranks, std::runtime_error if a peer fails.
   GradientReducer(const Group& group, std::vector<at::Tensor> parameters,
                   const ReducerOptions& options = {});
   ~GradientReducer();

@@ -4,15 +4,15 @@
 // - In a group of one, every collective is the identity and returns at once.
 // - Every rank of the group makes the same calls in the same order, with tensors of equal shapes
 //   and dtypes.
-// - CPU tensors use Gloo. CUDA tensors use NCCL if the group has it. On the CPU, a call returns
-//   when the result is available. On a GPU, it only enqueues work on the current stream.
+// - CPU tensors use Gloo. CUDA tensors use NCCL if the group has it, otherwise Gloo. Over Gloo, a
+//   call returns when the data has arrived. Over NCCL, it only enqueues work on the current stream.
 // - Tensors may have any strides; contiguous ones are not copied.
-// - No call waits forever. After the group's timeout, or when a peer dies, the call throws
-//   std::runtime_error that names the operation, the group, this rank, the seconds waited and the
-//   transport's reason. The group is then unusable. With NCCL, calls only enqueue work; after a
-//   failure, NCCL's watchdog ends the process.
-// - Use each group from one thread at a time. Handles are cheap copies of one shared state.
-//   Destruction does not communicate.
+// - No call waits forever. Over Gloo, after the group's timeout or when a peer dies, the call
+//   throws std::runtime_error that names the operation, the group, this rank, the seconds waited
+//   and the transport's reason. The group is then unusable. Over NCCL, NCCL's watchdog thread ends
+//   the process after a failure.
+// - Use each group from one thread at a time. Group objects are cheap handles to one shared state.
+//   Their destruction does not communicate.
 
 #include <memory>
 #include <string>
@@ -35,7 +35,7 @@ class Group {
   // A group of one whose enter() and during() set the phase of `progress`.
   explicit Group(std::shared_ptr<Progress> progress) : progress_(std::move(progress)) {}
 
-  int rank() const;  // 0 … size()-1
+  int rank() const;  // 0 to size()-1
   int size() const;
 
   void all_reduce_sum(at::Tensor& tensor) const;       // in place
@@ -46,8 +46,8 @@ class Group {
   // On a timeout, rank 0's error also lists the missing ranks.
   void barrier(const std::string& name) const;
 
-  // Set the phase of this process (health/progress.h); during() until the returned object is
-  // destroyed. No effect in a default-constructed group.
+  // enter() sets the phase of this process (health/progress.h). during() sets it until the returned
+  // object is destroyed. Both have no effect in a default-constructed group.
   void enter(Phase phase) const;
   PhaseScope during(Phase phase) const { return {progress_.get(), phase}; }
 

@@ -20,7 +20,7 @@ struct GroupState {
   std::string name;  // "main"
   int rank = 0, size = 1;
   std::shared_ptr<Progress> progress;                    // of this process
-  c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // c10d's front end, needed by its Reducer
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // c10d's front end, for its Reducer
   c10::intrusive_ptr<c10d::Backend> gloo;
   c10::intrusive_ptr<c10d::Backend> nccl;        // may be null
   void (*close_nccl)(c10d::Backend*) = nullptr;  // from NcclFunctions, if `nccl` is set
@@ -32,13 +32,13 @@ struct GroupState {
   c10d::Backend& backend_for(const at::Tensor& tensor) const;
 };
 
-// "rank 1 of 3: all_reduce in group main failed after 12.3 s: Connection closed by peer"
+// Returns "rank 1 of 3: all_reduce in group main failed after 12.3 s: Connection closed by peer"
 std::string describe_failure(const GroupState& state, const std::string& operation,
                              std::chrono::steady_clock::time_point start,
                              const std::exception& error);
 
-// Runs `body`. Converts any exception to std::runtime_error with describe_failure()'s text and
-// marks the group as abandoned.
+// Runs `body` in Phase::waiting. Converts any exception to std::runtime_error with
+// describe_failure()'s text and marks the group as abandoned.
 void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body);
 
 }  // namespace shoal::dist

@@ -7,8 +7,8 @@
 
 namespace shoal::dist {
 
-// Returns a function that sums its tensor over all ranks of `group` in place. On a GPU it enqueues
-// the sum on the current stream. The result is empty for a group of one. Use a dedicated group
+// Returns a function that sums its tensor over all ranks of `group` in place, as
+// Group::all_reduce_sum(). For a group of one, returns an empty function. Use a dedicated group
 // (Communicator::batch_norm), and make the same calls in the same order on every rank. The function
 // keeps a handle to the group.
 std::function<void(at::Tensor&)> sum_across_ranks(const Group& group);

@@ -6,8 +6,8 @@
 
 namespace shoal::dist {
 
-// Returns the first line of the error's message, without C++ backtrace, leading source position,
-// list of keys (one per rank) and final period: "Connection closed by peer".
+// Returns the first line of the error's message, such as "Connection closed by peer". Leaves out
+// the C++ backtrace, a leading source position, a list of store keys and the final period.
 std::string transport_message(const std::exception& error);
 
 }  // namespace shoal::dist

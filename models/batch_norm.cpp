@@ -31,7 +31,7 @@ struct Settings {
 struct Saved {
   ops::Activation activation;
   bool has_residual;
-  double count;  // rows over all ranks; -1 if the statistics were constants (evaluation)
+  double count;  // rows over all ranks; -1 if the statistics were constants
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 

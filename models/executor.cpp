@@ -168,8 +168,8 @@ struct Executor::Step {
   }
 };
 
-// Whether FusedStep can compute this forward. It supports training only with gradients, and
-// evaluation only without them.
+// Whether FusedStep can compute this forward. FusedStep supports training only while autograd is
+// enabled, and evaluation only while it is disabled.
 bool Executor::fuses(const at::Tensor& images, const StepContext& context) const {
   const bool type = images.scalar_type() == at::kFloat || images.scalar_type() == at::kBFloat16;
   return fused_ && training_ == at::GradMode::is_enabled() && !context.sum_across_ranks &&
@@ -195,7 +195,7 @@ at::Tensor Executor::forward(const at::Tensor& images, const StepContext& contex
     const Node& node = network_.nodes[i];
     const at::Tensor& residual = node.inputs.size() > 1 ? output(node.inputs[1]) : none;
     outputs[i] = std::visit(Step{*this, context, output(node.inputs[0]), residual}, node.operation);
-    for (int input : node.inputs) {  // frees what no later node reads
+    for (int input : node.inputs) {  // frees outputs that no later node reads
       if (input != kImages && last_use_[static_cast<size_t>(input)] == static_cast<int>(i))
         outputs[static_cast<size_t>(input)].reset();
     }

@@ -1,7 +1,7 @@
 #pragma once
 // Runs a network with autograd, one node after another, in float32, float64, bfloat16 or float16.
-// This defines what a network computes. On the CPU, FusedStep can compute training steps and
-// evaluations in float32 and bfloat16 instead.
+// The executor defines what a network computes. On the CPU, FusedStep can compute training steps
+// and evaluations in float32 and bfloat16 instead.
 
 #include <ATen/core/Tensor.h>
 

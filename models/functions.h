@@ -1,9 +1,9 @@
 #pragma once
 // The autograd functions of shoal, which connect tensors with the operations of ops/. Activations
 // are N×C×H×W, channels-last, in float32, float64, bfloat16 or float16. Statistics and batch norm
-// parameters are float64 for float64 activations, otherwise float32. All functions are
-// differentiable once. They run on the CPU and, if the CUDA plug-in is open, on GPUs, where they
-// enqueue work on the current stream.
+// parameters are float64 for float64 activations, otherwise float32. There is no double backward.
+// The functions run on the CPU and, if the CUDA plug-in is open, on GPUs, where they enqueue work
+// on the current stream.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
@@ -71,9 +71,9 @@ struct SqueezeExciteWeights {
   const at::Tensor &weight2, &bias2;  // C×S×1×1, C
 };
 
-// Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))), or SqueezeExcite's `hard` form
-// (network.h). The two small layers compute in the dtype of their weights: float32, or float64 if x
-// has it.
+// Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). `hard`: see SqueezeExcite in
+// network.h. The two small layers compute in the dtype of their weights: float64 if x is float64,
+// otherwise float32.
 at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& weights,
                           bool hard = false);
 
@@ -86,12 +86,12 @@ struct Labels {
 struct LossResult {
   at::Tensor loss;      // scalar float64: scale * loss_sum; differentiable
   at::Tensor loss_sum;  // scalar float64: sum of the rows' losses
-  // Scalar int64: number of rows whose Labels::a has the highest score (ties: ops/places.h), and
-  // of rows whose Labels::a is among the five highest.
+  // Scalar int64: number of rows in which Labels::a has the highest score, or one of the five
+  // highest. ops/places.h defines the order of equal scores.
   at::Tensor top1;
   at::Tensor top5;
-  // 3 int64 that back loss_sum (as the bits of a double), top1 and top5, so that one copy reads
-  // all.
+  // The memory of loss_sum (as the bits of a double), top1 and top5: three int64, which one copy
+  // can read.
   at::Tensor sums;
 };
 

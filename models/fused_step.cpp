@@ -68,7 +68,7 @@ at::Tensor FusedStep::run(Program& program, const at::Tensor& images, at::Tensor
                           ProgramInputs& inputs) {
   const int64_t floats = program.floats() + kAlignment;
   if (!memory_.defined() || memory_.numel() < floats) {
-    memory_.reset();  // frees it before the larger one is allocated
+    memory_.reset();  // frees the old memory before the larger one is allocated
     memory_ = at::empty({floats}, at::kFloat);
   }
   program.use(aligned(memory_.mutable_data_ptr<float>()));

@@ -1,7 +1,7 @@
 #pragma once
-// Connects the fused step (program/program.h) with LibTorch. In training, it is one autograd
-// function from the weights to the logits. Backward returns the gradients of all trained weights,
-// so that autograd adds them to the existing ones and gradient reducers see them as usual. Not
+// Connects the fused step (program/program.h) with LibTorch. In training, the step is one autograd
+// function from the weights to the logits. Its backward returns the gradients of all trained
+// weights. So autograd accumulates them, and gradient reducers receive them as usual. Not
 // thread-safe.
 
 #include <ATen/core/Tensor.h>
@@ -25,8 +25,8 @@ class FusedStep {
   // evaluate(), which overwrites the activations: backward throws std::logic_error after that.
   at::Tensor forward(const at::Tensor& images, const std::vector<at::Tensor>& weights,
                      std::vector<ProgramStatistics> statistics, const StepContext& context);
-  // Computes the logits in evaluation: from the running statistics, without dropout. An image's
-  // logits are bit-identical in any batch.
+  // Computes the logits with the running statistics and without dropout. The logits of an image do
+  // not depend on the other images of the batch, bit for bit.
   at::Tensor evaluate(const at::Tensor& images, const std::vector<at::Tensor>& weights,
                       std::vector<ProgramStatistics> statistics);
 

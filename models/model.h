@@ -17,18 +17,18 @@
 namespace shoal::models {
 
 // One parameter: its dotted name and pointers to the tensors that its layer reads. `copy` points to
-// the tensor for a bf16/f16 copy, which the layer uses instead of `master` if it is defined. `copy`
-// is nullptr if the layer always uses `master`.
+// the tensor for a bf16/f16 copy. If that tensor is defined, the layer uses it instead of `master`.
+// `copy` is nullptr if the layer always uses `master`.
 struct ParameterSlot {
   std::string name;    // "features.0.0.weight"
-  at::Tensor* master;  // requires grad; set_data() may change its memory, but never assign to it
+  at::Tensor* master;  // requires grad; set_data() may change its memory, but do not assign to it
   at::Tensor* copy;
   Traits traits = {};
 };
 
 // The state of one batch norm layer. While *fixed is set, training uses the running statistics as
-// constants and leaves `pending` unchanged. Otherwise, it uses batch statistics. It does not change
-// the running buffers, but updates `pending`:
+// constants and leaves `pending` unchanged. Otherwise, training uses batch statistics. Forward then
+// updates `pending`, but not the running buffers:
 //
 //     pending = (1 - momentum) * pending + momentum * {mean, unbiased variance}
 //
@@ -55,14 +55,15 @@ class Classifier {
   virtual at::Tensor forward(const at::Tensor& images, const StepContext& context) = 0;
 
   virtual void train(bool on) = 0;
-  // In layer order, the same as torchvision's parameters().
+  // In layer order, which is the order of torchvision's parameters().
   virtual std::vector<ParameterSlot> parameters() = 0;
-  virtual std::vector<BatchNormSlot> batch_norms() = 0;  // layer order
+  virtual std::vector<BatchNormSlot> batch_norms() = 0;  // in layer order
   virtual const ModelInfo& info() const = 0;
 };
 
 // Builds the model on the CPU in float32. The initial weights have torchvision's distributions and
-// are drawn from `options.seed`. Throws like make_network() (catalogue.h).
+// are drawn from `options.seed`. Throws std::invalid_argument like make_network() (catalogue.h),
+// and if `options.kernels` is fused but the fused step cannot compute the network.
 std::unique_ptr<Classifier> create(const ModelOptions& options);
 
 }  // namespace shoal::models

@@ -10,9 +10,9 @@
 
 namespace shoal::models {
 
-// What computes training steps and evaluations. reference: LibTorch's operations, one by one.
-// fused: the CPU kernels of program/program.h, whose results differ in rounding. automatic: fused
-// if there are kernels for the network, otherwise reference.
+// What computes training steps and evaluations. reference: the executor (executor.h), one operation
+// after another. fused: the CPU kernels of program/program.h, whose results differ in rounding.
+// automatic: fused if there are kernels for the network, otherwise reference.
 enum class Kernels { automatic, reference, fused };
 
 struct ModelOptions {

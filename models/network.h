@@ -70,10 +70,10 @@ struct Convolution {  // without bias
 };
 
 // y = activation(batch_norm(x) [+ residual]), or activation(batch_norm(x)) + residual if
-// `adds_last`. The residual is the second input. In training, `drop` is the probability that an
-// image keeps only the residual (stochastic depth); mask_layer: see masks.h.
+// `adds_last`. The residual is the second input. `drop`: probability in training that an image
+// keeps only the residual (stochastic depth). mask_layer: see masks.h.
 struct Norm {
-  int weight;      // the bias follows it
+  int weight;      // the next parameter is the bias
   int statistics;  // index into Network::statistics
   ops::Activation activation;
   double eps, momentum;
@@ -85,7 +85,7 @@ struct Norm {
 // y = x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). `hard`: with relu instead of silu,
 // and relu6(z + 3) / 6 instead of sigmoid(z).
 struct SqueezeExcite {
-  int weight;  // fc1's weight; its bias, fc2's weight and bias follow
+  int weight;  // fc1's weight; the next parameters are fc1's bias, fc2's weight and fc2's bias
   bool hard = false;
 };
 
@@ -99,9 +99,9 @@ struct PooledFeatures {
   uint64_t mask_layer;
 };
 
-// With an activation, and dropout in training.
+// A fully connected layer with bias, followed by the activation and, in training, by dropout.
 struct Linear {
-  int weight;  // the bias follows it
+  int weight;  // the next parameter is the bias
   ops::Activation activation = ops::Activation::none;
   double dropout = 0;
   uint64_t mask_layer = 0;

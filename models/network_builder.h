@@ -32,10 +32,10 @@ int64_t multiple_of_8(double channels);
 
 class NetworkBuilder {
  public:
-  // `side`: height and width of the images, in pixels. `norm`: of all batch norm layers.
+  // `side`: height and width of the images, in pixels. `norm`: options of all batch norm layers.
   NetworkBuilder(int64_t channels, int64_t side, const NormOptions& norm);
 
-  // Begin a stage or block, to which the parameters and buffers of the next layers belong.
+  // Begin a stage or a block. The parameters and buffers of the layers added next belong to it.
   void begin_stage(const std::string& name);
   void begin_block();
 

@@ -23,11 +23,15 @@
 
 namespace shoal::ops {
 
-// Element types of activations. Statistics and normalization parameters are float for f32, bf16 and
-// f16, double for f64.
+// Element types of activations. Statistics and normalization parameters have the statistics type:
+// float for f32, bf16 and f16, double for f64.
 enum class Type : int { f32, f64, bf16, f16 };
 // relu6: min(max(x, 0), 6). hard_swish: x * relu6(x + 3) / 6.
 enum class Activation : int { none, relu, relu6, silu, hard_swish };
+
+// Larger CPU outputs are written with non-temporal stores, because the caches would evict them
+// before they are read again.
+constexpr int64_t kStreamBytes = 8 << 20;
 
 // A slice of the flat buffers (train/step/flat_parameters.h) with its own optimizer settings: one
 // parameter. Offsets are multiples of 16 elements.
@@ -97,7 +101,7 @@ struct BatchNormFinish {
   double eps, momentum;
   void* mean;     // channels
   void* inv_std;  // channels: 1 / sqrt(biased variance + eps)
-  // 2×channels; set to (1 - momentum) * pending + momentum * {mean, unbiased variance}.
+  // 2×channels; becomes (1 - momentum) * pending + momentum * {mean, unbiased variance}.
   void* pending;
 };
 
@@ -196,7 +200,7 @@ struct Table {
                               void* stream);
 
   // d_weight[c, row, column] = Σ over images and output positions of dy times the input value that
-  // this weight multiplies. If this pointer is nullptr, use LibTorch's implementation.
+  // this weight multiplies. If the table has nullptr here, use LibTorch's implementation.
   void (*depthwise_backward_weights)(const Depthwise&, const void* x, const void* dy,
                                      void* d_weight, void* stream);
 
@@ -208,11 +212,13 @@ struct Table {
   // Optimizers, with d = weight_decay, mu = momentum and PyTorch's order of operations.
   // SGD: g += d p; m = mu m + g; p -= lr (nesterov ? g + mu m : m). m starts at 0.
   void (*sgd)(const OptimizerStep&, void* stream);
-  // RMSprop as in TensorFlow (timm's RMSpropTF): eps is inside the root, the caller starts the mean
-  // square at 1, and the momentum accumulates changes that include lr.
+  // RMSprop as in TensorFlow (timm's RMSpropTF): eps is inside the square root, and the momentum
+  // accumulates updates that are already multiplied by lr. The caller initializes the mean square
+  // to 1.
   void (*rmsprop_tf)(const OptimizerStep&, void* stream);
   void (*adamw)(const OptimizerStep&, void* stream);
-  // average += (1 - decay) * (parameters - average), unless *non_finite is set.
+  // average += (1 - decay) * (parameters - average). Writes nothing if `non_finite` is not nullptr
+  // and *non_finite is not 0.
   void (*ema)(Type, void* average, const void* parameters, int64_t total, double decay,
               const int32_t* non_finite, void* stream);
 };

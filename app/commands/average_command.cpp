@@ -19,8 +19,8 @@ namespace {
 
 // One of the given checkpoints.
 struct Candidate {
-  Weights weights;              // only the first one keeps its model
-  train::NamedTensors tensors;  // of the model's parameters and buffers
+  Weights weights;              // only the first candidate keeps its model
+  train::NamedTensors tensors;  // the model's parameters and buffers
   std::optional<double> top1;   // percent, if it was evaluated
   bool used = true;
 };
@@ -32,7 +32,7 @@ Weights open_one(const Arguments& arguments, const std::string& path) {
   return open_weights(one);
 }
 
-// Throws UserError unless both are of the same model and the same classes.
+// Throws UserError unless both have the same model, classes and number of channels.
 void require_alike(const Weights& first, const Weights& other) {
   const auto refuse = [&](const std::string& ours, const std::string& theirs) {
     throw UserError("average: " + first.file + " has " + ours + ", " + other.file + " has " +
@@ -64,8 +64,9 @@ std::vector<Candidate> open_all(const Arguments& arguments) {
   return all;
 }
 
-// Measures the accuracy of each candidate. Then adds them to the average in order of accuracy, but
-// only those that do not lower the accuracy of the average.
+// Measures the accuracy of each candidate and sorts them by it, best first. Then adds each one to
+// the average unless that lowers the average's accuracy. Sets `top1` to the result's accuracy in
+// percent.
 train::NamedTensors greedy_soup(std::vector<Candidate>& all, const Arguments& arguments,
                                 double& top1) {
   models::Classifier& model = *all.front().weights.model;

@@ -35,7 +35,7 @@ Checks threads() {
   return {check};
 }
 
-// LibTorch and OpenBLAS both export sgemm_. The library that was loaded first serves both.
+// LibTorch and OpenBLAS both export sgemm_. All calls go to the library that was loaded first.
 Checks blas() {
   Dl_info info{};
   void* symbol = ::dlsym(RTLD_DEFAULT, "sgemm_");

@@ -18,7 +18,8 @@
 namespace shoal::app {
 namespace {
 
-// Evaluates, and writes --predictions while it does. Collective.
+// Evaluates the model. With --predictions, also writes the results of each batch to that file.
+// Collective.
 train::EvaluationReport run(const Arguments& arguments, models::Classifier& model,
                             Evaluation& evaluation) {
   if (arguments.eval.predictions.empty()) return evaluation.run(model);
@@ -63,8 +64,8 @@ std::optional<data::RealLabels> open_real_labels(const Arguments& arguments,
   }
 }
 
-// Counts, over all ranks, the images with and without labels in `labels`, and those whose top-1
-// prediction is one of their labels. Collective.
+// Counts, over all ranks, the images with and without labels in `labels`, and the images whose
+// top-1 prediction is one of their labels. Collective.
 RealAccuracy real_accuracy(const data::RealLabels& labels, const train::EvaluationReport& report,
                            const Evaluation& evaluation) {
   RealAccuracy mine;
@@ -82,8 +83,9 @@ RealAccuracy real_accuracy(const data::RealLabels& labels, const train::Evaluati
   return all;
 }
 
-// Opens and evaluates one set of weights. `losses`: of the sets before it; adds its own. `last`:
-// whether to list the suspects. Collective.
+// Opens and evaluates one set of weights. With --suspects, adds the losses of its images to
+// `losses`. `last`: whether this is the last set of weights, after which the images with the
+// highest mean losses are listed. Collective.
 EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation,
                               LossHistory& losses, bool last) {
   const bool leader = evaluation.group().rank() == 0;
@@ -116,8 +118,9 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
   return evaluated;
 }
 
-// Returns the arguments for each set of weights: one for each word, or those of --checkpoint and
-// --weights. Throws UserError for options that need a single one.
+// Returns a copy of the arguments for each set of weights. Each positional path is such a set;
+// without paths, --checkpoint or --weights is the only one. Throws UserError if both are given, or
+// if several sets are given with an option that needs a single one.
 std::vector<Arguments> one_by_one(const Arguments& arguments) {
   if (arguments.paths.empty()) return {arguments};
   const train::Job& job = arguments.job;
@@ -145,7 +148,7 @@ int eval_command(const Arguments& arguments) {
   begin(arguments.job, env);
   const std::vector<Arguments> each = one_by_one(arguments);
   const EvalOptions& eval = arguments.eval;
-  if (!eval.predictions.empty()) PredictionFile(arguments, {});  // checks the ending early
+  if (!eval.predictions.empty()) PredictionFile(arguments, {});  // rejects other endings
   if (arguments.logits && eval.predictions.empty())
     throw UserError("--logits has no effect without --predictions FILE");
   Evaluation evaluation(arguments, env);

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 using train::ClassCounts;
 using train::Confusion;
 
-constexpr size_t kConfusions = 10;  // number that --details prints
+constexpr size_t kConfusions = 10;  // number of confusions that --details prints
 
 long long whole(int64_t value) {
   return static_cast<long long>(value);
@@ -36,7 +36,7 @@ Json per_class(const EvaluatedWeights& evaluated) {
   return rows;
 }
 
-// `last`: whether no other set of weights follows; then the suspects of all sets are included.
+// Prints one line of JSON. `last`: whether this is the last set of weights, which has the suspects.
 void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated, bool last) {
   const train::Meter& sum = evaluated.report.sum;
   const train::Classification& figures = evaluated.report.figures;
@@ -71,7 +71,7 @@ void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated, b
   log::line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// Returns a figure in percent, in a column of 10 characters.
+// Formats a fraction as a percentage, in a column of 10 characters.
 std::string percent(const std::optional<double>& value) {
   return value ? strf("%10.2f", 100 * *value) : strf("%10s", "-");
 }

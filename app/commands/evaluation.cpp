@@ -34,7 +34,7 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // there is no --output folder
-  job.classes_file.clear();                // its names are those of the weights
+  job.classes_file.clear();                // folder_names() reads the file
   const DataPlaces places = find_data(job);
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);
   const auto train = arguments_.origins.find("train");
@@ -52,7 +52,7 @@ void Evaluation::open(const Weights& weights) {
 
 void Evaluation::open(const Weights& weights, std::shared_ptr<const data::Dataset> images) {
   train::Job job = weights.job;
-  constexpr int64_t kLargest = 32;  // a batch that is large enough for all speed
+  constexpr int64_t kLargest = 32;  // larger batches are not faster
   if (!job.batch_size)
     job.batch_size = std::clamp<int64_t>(images->size() / communicator_.size(), 1, kLargest);
   datasets_.val = std::move(images);
@@ -60,7 +60,7 @@ void Evaluation::open(const Weights& weights, std::shared_ptr<const data::Datase
 }
 
 void Evaluation::start(const train::Job& job) {
-  loader_.reset();  // frees its memory first
+  loader_.reset();  // frees its memory before the new loader allocates
   job_ = resolve_job(job, gpus_, datasets_, communicator_);
   const auto on_bad = [this](const std::string& sentence) {
     damage_.add(sentence);

@@ -32,18 +32,20 @@ class Evaluation {
   // Called on every rank after each batch; null: this rank has no more images.
   using BatchDone = std::function<void(const train::BatchResult*)>;
 
-  // Connects the ranks. `arguments` must outlive it. Collective.
+  // Connects the ranks. `arguments` must outlive the object. Collective.
   Evaluation(const Arguments& arguments, const dist::Env& env);
 
-  // Opens the images. `weights` gives the classes, the settings and, for a run with --val-split,
-  // the images that it held out. The names of the classes are those of --classes, of the weights or
-  // of the data. Throws UserError if the data has other classes. Call before run(). Collective.
+  // Opens labeled images, for run(), with the settings of `weights`. If the weights come from a run
+  // with --val-split and no option names validation images, opens the training images that the run
+  // held out. Class names come from --classes, else from the weights, else from the data. Throws
+  // UserError if the data does not have the classes of the weights. Collective.
   void open(const Weights& weights);
 
   // Opens images without labels, for classify(). Collective.
   void open(const Weights& weights, std::shared_ptr<const data::Dataset> images);
 
-  // Evaluates a model with the classes of the weights. Moves it to the device. Collective.
+  // Evaluates a model, which must have the classes of the weights given to open(), on all images.
+  // Moves the model to the device. Collective.
   train::EvaluationReport run(models::Classifier& model, const BatchDone& done = {});
 
   // Runs the model on all images. In each step, the ranks evaluate consecutive batches in rank
@@ -51,7 +53,7 @@ class Evaluation {
   // images. Collective.
   void classify(models::Classifier& model, const BatchDone& done);
 
-  // Returns the images at these positions of report.images, with their names. Collective.
+  // Returns the images at the positions `places` of report.images, with their names. Collective.
   std::vector<train::WorstImage> named(const train::EvaluationReport& report,
                                        const std::vector<size_t>& places) const {
     return train::named(communicator_.main, report.images, places, *loader_);
@@ -62,9 +64,9 @@ class Evaluation {
   const dist::Communicator& communicator() const { return communicator_; }
   const train::ResolvedJob& job() const { return job_; }
   const data::Source& images() const { return *datasets_.val; }
-  // Names by label.
+  // Class names by label.
   const std::vector<std::string>& classes() const { return datasets_.val->classes(); }
-  // The name of an image of this rank, by its position.
+  // The name of an image that this rank evaluated. `image`: ImageResult::image.
   std::string name(int64_t image) const { return loader_->image_name(image); }
   const DamageLog& damage() const { return damage_; }
 

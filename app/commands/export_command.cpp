@@ -20,7 +20,7 @@ using Format = train::ExportFileOptions::Format;
 
 struct FormatRow {
   Format format;
-  std::vector<std::string> endings;  // the first one is for new names
+  std::vector<std::string> endings;  // the first one is used for a default file name
 };
 
 const std::vector<FormatRow>& formats() {

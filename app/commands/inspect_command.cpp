@@ -30,7 +30,8 @@ struct File {
   std::vector<train::CheckpointEntry> run;  // the checkpoints in its folder, if a run was given
 };
 
-// Compares a checkpoint with the checksum in its marker. Returns "correct", "wrong" or "no marker".
+// Compares a checkpoint with the checksum in its marker, the .json file of the same name. Returns
+// "correct", "wrong" or "no marker".
 std::string checksum_state(const fs::path& path, const std::vector<char>& bytes) {
   const auto marker = train::read_marker(fs::path(path).replace_extension(".json"));
   if (!marker) return "no marker";
@@ -155,7 +156,7 @@ void print(const Arguments& arguments, const File& file, const FileContents& con
   if (!contents.used.empty()) show("used", contents.used + " (--weights-entry selects another)");
   show("classes", train::first_of(contents.classes, 12));
   auto values = contents.values;
-  if (!contents.value(train::kAverageOf).empty())  // it has no epoch of its own
+  if (!contents.value(train::kAverageOf).empty())  // an average has no epoch or step
     std::erase_if(values,
                   [](const auto& pair) { return pair.first == "epoch" || pair.first == "step"; });
   show("values",

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using train::OnnxSummary;
 
-constexpr const char* kClassNames = "class_names";  // metadata of shoal's files: a list in JSON
+constexpr const char* kClassNames = "class_names";  // metadata key of shoal's files: a JSON list
 
 std::string value_text(const OnnxSummary::Value& value) {
   return value.name + ": " + value.type + " " + joined(value.shape, "×");

@@ -12,16 +12,16 @@ namespace shoal::app {
 
 class LossHistory {
  public:
-  // `sharded`: whether each host has images of its own, so that their positions repeat.
+  // `sharded`: whether each host has its own images, so that hosts use the same image numbers.
   explicit LossHistory(bool sharded) : sharded_(sharded) {}
 
-  // Adds the results of one set of weights, in any order. Unreadable images do not count.
+  // Adds the results of one set of weights, in any order. Ignores unreadable images.
   void add(const std::vector<train::ImageResult>& images);
   int64_t sets() const { return sets_; }
 
-  // Returns the places in `images` of the `count` images with the highest mean loss, highest first,
-  // and sets their losses to these means. Leaves out images that no set of weights classified
-  // wrongly.
+  // Returns the positions in `images` of at most `count` images with the highest mean loss, highest
+  // first. Considers only images that at least one set of weights classified wrongly. Overwrites
+  // `loss` of every image: with its mean loss if it is considered, else with -1.
   std::vector<size_t> suspects(std::vector<train::ImageResult>& images, size_t count) const;
 
  private:

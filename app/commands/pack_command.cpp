@@ -117,7 +117,8 @@ int verify(const Arguments& arguments, int threads) {
   return bad == 0 ? 0 : 1;
 }
 
-// Throws UserError if the destination exists inside the source, because packing would overwrite it.
+// Throws UserError if the destination exists and is the source or inside it, because packing would
+// overwrite images.
 void require_apart(const std::string& source, const std::string& destination) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -1,5 +1,6 @@
 // shoal predict: classifies images.
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <iterator>
 
@@ -22,7 +23,7 @@ std::vector<std::string> lines_of_input(const dist::Group& group) {
   return split(dist::gather_text(group, text).front(), '\n');
 }
 
-// Opens the images that the words name. Collective.
+// Opens the images that the positional arguments name. Collective.
 std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
                                                   const dist::Communicator& communicator) {
   const std::vector<std::string>& sources = arguments.paths;
@@ -55,25 +56,38 @@ int predict_command(const Arguments& arguments) {
   const PredictionRows rows(arguments, weights.classes);
   const auto print = [&](std::string text) {
     if (env.rank != 0 || text.empty()) return;
-    text.pop_back();  // log::line() adds it
+    text.pop_back();  // log::line() adds the last line break
     log::line(text);
   };
   if (env.rank == 0) log_origin(weights);
   print(rows.header());
-  int64_t unreadable = 0;
+  int64_t unreadable = 0, not_finite = 0;
   evaluation.classify(*weights.model, [&](const train::BatchResult* batch) {
     const std::string mine =
         rows_of(*batch, [&](const train::ImageResult& image, std::span<const float> logits) {
           const std::string name = evaluation.name(image.image);
-          if (image.readable()) return rows.row(name, logits, "");
+          if (image.readable()) {
+            if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
+              ++not_finite;
+            return rows.row(name, logits, "");
+          }
           ++unreadable;
           return rows.row(name, {}, evaluation.damage().reason(name));
         });
     for (const std::string& text : dist::gather_text(evaluation.group(), mine)) print(text);
   });
-  int64_t all = 0;
-  for (const int64_t count : dist::gather_number(evaluation.group(), unreadable)) all += count;
+  const auto over_ranks = [&](int64_t mine) {
+    int64_t all = 0;
+    for (const int64_t count : dist::gather_number(evaluation.group(), mine)) all += count;
+    return all;
+  };
+  const int64_t all = over_ranks(unreadable), diverged = over_ranks(not_finite);
   evaluation.end();
+  if (env.rank == 0 && diverged > 0)
+    log::warning(
+        strf("the scores of %lld of %lld images are not finite: the weights have diverged, "
+             "or were trained for too few steps",
+             static_cast<long long>(diverged), static_cast<long long>(images->size())));
   if (env.rank != 0 || all == 0) return 0;
   const std::string sentence =
       strf("%lld of %lld images cannot be read; their rows say why", static_cast<long long>(all),

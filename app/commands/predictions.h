@@ -12,9 +12,9 @@
 
 namespace shoal::app {
 
-// Formats the output of predict. `logits`: of one image; empty if `error` says why it cannot be
-// read. --topk sets the number of classes. Each function returns whole lines. Both arguments of the
-// constructor must outlive the object.
+// Formats the output of predict: --topk classes per image. `logits`: those of one image. If the
+// image cannot be read, `logits` is empty and `error` is the reason; otherwise `error` is empty.
+// Each function returns whole lines. Both arguments of the constructor must outlive the object.
 class PredictionRows {
  public:
   PredictionRows(const Arguments& arguments, const std::vector<std::string>& classes);
@@ -29,7 +29,7 @@ class PredictionRows {
 };
 
 // The file of eval --predictions: CSV if its name ends with .csv, JSON lines if with .jsonl,
-// .ndjson or .json. `classes`: names by label.
+// .ndjson or .json. `classes`, the names by label, must outlive the object.
 class PredictionFile {
  public:
   // Throws UserError for other endings.
@@ -48,8 +48,8 @@ class PredictionFile {
   const std::vector<std::string>& classes_;
 };
 
-// Calls `make` with each image of the batch, in order: its result and its logits, which are empty
-// for an unreadable image. Returns the texts together.
+// Calls `make` for each image of the batch, in order, with its result and its logits. An unreadable
+// image has no logits. Returns the concatenated texts.
 std::string rows_of(const train::BatchResult& batch,
                     const std::function<std::string(const train::ImageResult&,
                                                     std::span<const float> logits)>& make);

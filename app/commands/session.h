@@ -17,12 +17,12 @@ void begin(const train::Job& job, const dist::Env& env);
 train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
                                const Datasets& datasets, const dist::Communicator& communicator);
 
-// --health-check: checks this host's resources, then all hosts and network links
+// Runs --health-check: checks this host's memory, then all hosts and network links
 // (dist/health/health.h). Throws std::runtime_error that names the failed check. Collective.
 void check_health(const train::Job& job, const dist::Communicator& communicator);
 
-// Connects all ranks with the job's backend and timeouts. `lost` is called from another thread,
-// with a sentence that names the rank or host that was lost. Collective.
+// Connects all ranks with the job's backend and timeouts. If a rank or host is lost later, another
+// thread calls `lost` with a sentence that names it. Collective.
 dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
                                  const dist::Env& env, std::shared_ptr<dist::Progress> progress,
                                  const dist::Notify& lost);

@@ -28,8 +28,9 @@ namespace shoal::app {
 
 namespace {
 
-// Warns about data from which nothing can be learned, and about SGD's default learning rate, with
-// which EfficientNet often diverges in the first epoch. `classes`: of the model.
+// Warns if the images have a single class, because the model then learns nothing. Warns if
+// EfficientNet is trained with the default SGD, because it then often diverges in the first epoch.
+// `classes`: number of classes of the model.
 void advise(const Arguments& arguments, int64_t classes) {
   const train::Job& job = arguments.job;
   if (classes == 1 && !job.eval_only)
@@ -45,15 +46,16 @@ void advise(const Arguments& arguments, int64_t classes) {
         "(`shoal train --recipe list`), or set --optimizer and --lr");
 }
 
-// Logs the notes, then the given settings with their origins.
+// Logs the notes about the options, then the given settings with their origins.
 void print_settings(const Arguments& arguments) {
   for (const std::string& note : arguments.notes) log::warning(note);
   log::info_lines("settings given\n" + asked_text(arguments));
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
-// Lowers a batch size that comes from a recipe if it is larger than the dataset. The programs with
-// these defaults also train on a partial batch. shoal drops it and would have no batch at all.
+// Lowers a batch size that comes from a recipe if the global batch is larger than the dataset. The
+// programs that the recipes imitate also train on a partial batch. shoal drops partial batches, so
+// it would have no batch at all.
 void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   train::Job& job = arguments.job;
   const auto origin = arguments.origins.find("batch-size");
@@ -85,7 +87,7 @@ std::string reason_of(const std::exception& error) {
   return is_lost_peer(text) ? "another process failed first, see its message: " + text : text;
 }
 
-// Reports why the watchdog ends this process, and ends it.
+// Reports why the watchdog ends this process, and ends the process. Called from another thread.
 [[noreturn]] void end_process(const train::Ending& ending, bool on_platform) {
   const Reporting how = reporting(dist::environment());
   if (ending.cause == train::Ending::Cause::not_saved) fail_now(how, kFailure, ending.text);
@@ -95,8 +97,8 @@ std::string reason_of(const std::exception& error) {
   ::_exit(on_platform ? 0 : 128 + ending.signal);
 }
 
-// Runs the training. Returns the signal that stopped it, or 0. If all ranks stop, rank 0 may save
-// and end while this rank still waits for it, which is not an error.
+// Runs the training. Returns the signal that stopped it, or 0. After a stop signal, rank 0 may save
+// and exit while this rank still waits for rank 0. This is not an error.
 int run_training(const train::ResolvedJob& job, train::Start start, const Datasets& datasets,
                  dist::Communicator& communicator,
                  const std::function<std::string(const std::exception&)>& describe,
@@ -116,7 +118,7 @@ int run_training(const train::ResolvedJob& job, train::Start start, const Datase
   }
 }
 
-// Writes OUTPUT/report.html. A failure is only a warning, because the run has its result.
+// Writes OUTPUT/report.html. Only warns if that fails, because the run itself is complete.
 void write_run_report(const std::string& output) noexcept {
   const std::filesystem::path file = std::filesystem::path(output) / kReportFile;
   try {
@@ -156,7 +158,7 @@ void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
     log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
 }
 
-// Logs the settings, and what the user may have overlooked in them.
+// Logs the settings, and warnings about settings that have no effect or are often wrong.
 void print_start(const Arguments& arguments, const train::ResolvedJob& job,
                  const train::Start& start) {
   if (job.train_streamed || job.train_whole_files)
@@ -170,8 +172,9 @@ void print_start(const Arguments& arguments, const train::ResolvedJob& job,
   advise(arguments, job.model.classes);
 }
 
-// Like run_training(). Then writes the report if `reports` is set, also after a failure, but not if
-// the run was refused, for example because another run uses the folder.
+// Calls run_training(). Then, if `reports` is set, writes the report, also if the run failed.
+// Writes no report if the run was refused before it started, for example because another run uses
+// the folder.
 int train_with_report(const train::ResolvedJob& job, train::Start start, const Datasets& datasets,
                       dist::Communicator& communicator, train::Watchdog& watchdog, bool reports) {
   bool started = false;
@@ -213,10 +216,10 @@ int train_command(const Arguments& given) {
        [on_platform](const train::Ending& ending) { end_process(ending, on_platform); }});
   dist::Communicator communicator =
       connect_ranks(arguments.job, gpus, env, progress, watchdog.loss_reporter());
-  // From here on, a stop must be agreed with the other ranks.
+  // From here on, a signal must not end this rank at once: all ranks stop at the same step.
   if (env.world_size > 1) training_begins();
   const DataPlaces places = find_data(arguments.job);
-  check_data_exists(arguments.job, places);  // after connecting, so that every host can report it
+  check_data_exists(arguments.job, places);  // after connecting: each host reports missing data
   check_health(arguments.job, communicator);
   train::Start start =
       train::find_start(arguments.job, communicator.main, weights_finder(arguments));
@@ -229,7 +232,7 @@ int train_command(const Arguments& given) {
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
   if (!dry)
-    train::require_own_folder(arguments.job, communicator.main);  // after errors in the data
+    train::require_own_folder(arguments.job, communicator.main);  // errors in the data come first
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job, places);

@@ -30,8 +30,9 @@ train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& grou
                                                    weights_finder(arguments));
 }
 
-// Returns the network's name in the file or, for another program's file, --model, else the network
-// that the tensors fit. Throws UserError if they differ or there is none.
+// Returns the network's name: the name in a file of shoal; for another program's file, --model,
+// else the network that the tensors fit. Throws UserError if --model contradicts a file of shoal,
+// or if the tensors fit no network.
 std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint& opened) {
   const std::string& wanted = arguments.weights_model;
   if (!opened.is_ours()) {
@@ -49,8 +50,8 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
   return own;
 }
 
-// Converts another program's weights to the model's. Then the classifier's weight gives the number
-// of classes.
+// Sets model.classes. Files of shoal contain this number. For other files, converts the tensors to
+// the model's names and shapes, and takes the number from the classifier's weight.
 void adapt(Weights& weights, train::OpenedCheckpoint& opened, models::ModelOptions& model) {
   train::CheckpointData& data = opened.data;
   if (opened.is_ours()) {

@@ -20,23 +20,24 @@ struct Weights {
   std::string origin;                 // description for the log (OpenedCheckpoint::origin())
   std::vector<std::string> warnings;  // about weights of other programs, for the log
   std::vector<std::string> classes;   // class names by label; empty if the file has none
-  bool ema = false;                   // whether the averaged weights are used
+  bool ema = false;                   // whether averaged weights (EMA) are used
   double val_split = 0;               // share of the training images that the run held out
-  // The given job, with the model and preprocessing of the weights. Given options take precedence.
-  // Another program's file gets the model's defaults.
+  // The job from the options, with model and preprocessing filled in from the file. Options that
+  // the user gave take precedence. For another program's file, the model's defaults are filled in.
   train::Job job;
   data::TransformOptions transform;  // for evaluation
   int64_t epoch = 0, step = 0;       // training progress; 0 if unknown
-  std::string average_of;            // as train::kAverageOf; empty: not an average of checkpoints
+  std::string average_of;            // number of averaged checkpoints; empty: not an average
 };
 
 // Returns the function that turns --weights into a path and downloads the file if needed
-// (app/weights/fetch.h). It refers to `arguments`.
+// (app/weights/fetch.h). `arguments` must outlive the function.
 train::LocalPath weights_finder(const Arguments& arguments);
 
-// Reads --checkpoint or --weights. The file, --model or the name of the weights names the network;
-// otherwise it is recognized by the names and shapes of the tensors. Throws UserError or
-// std::runtime_error. Collective: rank 0 reads the file.
+// Reads --checkpoint or --weights. The network is the one that a file of shoal names. For another
+// program's file, it is --model, which a known name of weights sets, too, or the network that fits
+// the names and shapes of the tensors. Throws UserError; std::runtime_error if the file is damaged.
+// Collective: rank 0 reads the file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
 
 // Logs the origin and the warnings. Call on rank 0.
@@ -46,8 +47,9 @@ void log_origin(const Weights& weights);
 // `whose`: subject and verb for the message, such as "the data has".
 void check_class_count(const Weights& weights, size_t names, const std::string& whose);
 
-// Takes the class names from --classes, or ImageNet's for weights that are known by name. Throws
-// UserError if their number does not fit the model.
+// Replaces the class names of `weights` by those of --classes. Without --classes, weights of a
+// known name (app/weights/known_weights.h) with 1000 outputs get ImageNet's names, and others keep
+// theirs. Throws UserError if the number of names in --classes does not fit the model.
 void take_class_names(const Arguments& arguments, Weights& weights);
 
 }  // namespace shoal::app

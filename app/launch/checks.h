@@ -18,31 +18,32 @@ struct Check {
   std::string advice;  // what to do; may be empty
 };
 
-// Returns one line: "ok    memory: 24.0 GiB, 20.1 GiB free" or "warn  /dev/shm: 64 MiB — start the
-// container with --shm-size=1g".
+// Returns one line: "ok    memory: 24.0 GiB, 20.1 GiB free"; advice follows the value after a dash.
 std::string to_line(const Check& check);
 
 // Runs groups of checks and prints one line per check on stdout. A group that throws counts as one
 // bad check. Returns kFailure if any check is bad, else kOk.
 int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups);
 
-// Returns the checks of this host: processor, memory, /dev/shm, open files, network, folders, GPUs
-// and their driver, EFA, the worker program.
+// Returns functions that check this host, for print_checks(): processor, memory, /dev/shm, limits
+// (limit_checks()), network, folders, GPUs and their driver, EFA, the worker program. `job` and
+// `environment` must outlive the functions.
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
                                                              const dist::Variables& environment);
 
-// Runs the checks that a training run makes after its processes have connected: memory, /dev/shm.
+// Checks memory and /dev/shm. Training runs call this after the ranks have connected.
 std::vector<Check> memory_checks();
 
-// Runs the checks that `shoal` makes before it starts workers: the limits (ulimit) of open files,
-// address space and file sizes, and whether this process can start `threads` more threads.
+// Checks the limits (ulimit) of open files, address space and file sizes, and whether this process
+// can start `threads` more threads. `shoal` calls this before it starts workers.
 std::vector<Check> limit_checks(int threads);
 
-// Number of threads of a worker, besides those that compute and load images. Most belong to Gloo.
+// Number of threads of a worker besides its compute threads and loader threads. Most of them are
+// Gloo's.
 inline constexpr int kThreadsPerWorker = 12;
 
-// For --launcher: reports how a command with these options would start its workers: the launcher,
-// the variables that identify it, and each worker.
+// For `shoal doctor --launcher`: reports how a command with these options would start its workers:
+// the launcher, the variables that identify it, each worker, and EFA.
 std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment);
 
 }  // namespace shoal::app

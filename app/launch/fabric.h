@@ -27,7 +27,7 @@ Fabric find_fabric(const std::filesystem::path& root, const dist::Variables& env
 // variables unchanged.
 dist::Variables with_fabric(dist::Variables environment, const Fabric& fabric);
 
-// The check of `shoal doctor`.
+// Returns the EFA check of `shoal doctor`.
 Check fabric_check(const Fabric& fabric);
 
 }  // namespace shoal::app

@@ -87,7 +87,8 @@ Checks memory() {
   return {ram, shm};
 }
 
-// Checks a limit of this process: below `least` a run would fail, below `enough` it may fail.
+// Checks a limit of this process. A run would fail with a limit below `least` and may fail below
+// `enough`. Both are multiples of `unit`.
 Check limit(const std::string& name, __rlimit_resource resource, double unit, const char* unit_name,
             double least, double enough, const char* remedy) {
   rlimit found{};
@@ -103,8 +104,9 @@ Check limit(const std::string& name, __rlimit_resource resource, double unit, co
   return check;
 }
 
-// Returns the number of threads, at most `wanted`, that can be started now. Counting is not enough:
-// the limit applies to all processes of the user, not to root, and a container may have its own.
+// Starts up to `wanted` threads, ends them, and returns how many could be started. Comparing with
+// the ulimit is not enough: it covers all processes of the user, does not apply to root, and a
+// container may have its own limit.
 int startable_threads(int wanted) {
   std::latch end(1);
   std::vector<std::thread> threads;
@@ -137,7 +139,8 @@ Checks network() {
   return {check};
 }
 
-// Checks the folder or, if it does not exist yet, its nearest existing ancestor.
+// Checks that the folder is writable, or its nearest existing ancestor if it does not exist yet.
+// `option`: the option that chooses the folder.
 Check writable(const std::string& name, const fs::path& folder, const char* option) {
   std::error_code error;
   fs::path place = fs::absolute(folder, error);

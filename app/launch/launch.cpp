@@ -5,7 +5,7 @@
 // Finding the worker that failed first: if a worker dies, its peers fail within milliseconds
 // ("connection closed") and may be reaped before it. So the launcher waits a short time after the
 // first failure and then picks a worker by its exit: preferably one killed by a signal, otherwise
-// one whose exit code is not kPeerLost. kPeerLost means that it only lost a connection.
+// one whose exit code is not kPeerLost, which means that the worker only lost a connection.
 #include "app/launch/launch.h"
 
 #include <signal.h>
@@ -49,7 +49,7 @@ class Watch {
  public:
   Watch(const Launch& plan, const BlockedSignals& signals) : plan_(plan), signals_(signals) {}
 
-  ~Watch() {  // workers run here only after an exception
+  ~Watch() {  // after an exception, workers may still run
     send(SIGKILL);
     for (Worker& worker : workers_) {
       if (worker.running) ::waitpid(worker.pid, nullptr, 0);
@@ -83,8 +83,8 @@ class Watch {
     return WIFSIGNALED(worker.status) ? 128 + WTERMSIG(worker.status) : WEXITSTATUS(worker.status);
   }
 
-  // Whether the worker stopped on request: it returned the exit code of a stop, or the forwarded
-  // signal killed it before it installed a handler.
+  // Whether the worker stopped on request: its exit code is that of a stop, or the forwarded signal
+  // killed the worker before it had installed a handler.
   bool stopped(const Worker& worker) const {
     if (WIFSIGNALED(worker.status))
       return stop_signal_ != 0 && WTERMSIG(worker.status) == stop_signal_;
@@ -98,7 +98,7 @@ class Watch {
   }
 
   void forward(int signal) {
-    if (signal == SIGTSTP) {  // the terminal sends it only to this process's group
+    if (signal == SIGTSTP) {  // the terminal sends Ctrl-Z only to this process's group
       send(SIGSTOP);
       signals_.stop_here();
       return send(SIGCONT);
@@ -187,7 +187,7 @@ class Watch {
     phase_start_ = Clock::now();
   }
 
-  // Returns "rank 0, rank 3".
+  // Returns the names of the workers still running: "rank 0, rank 3".
   std::string running_names() const {
     std::string names;
     for (const Worker& worker : workers_)
@@ -213,8 +213,8 @@ class Watch {
                                : "failed with exit code " + std::to_string(code_of(worker)) +
                                      "; see its message above");
     print_error(text + (workers_.size() > 1 ? "; stopping the other processes of this host" : ""));
-    // A worker killed by a signal writes no failure file. Replaces that of a peer, which only
-    // reports a consequence.
+    // A worker killed by a signal writes no failure file. A peer's failure file then describes only
+    // a consequence, so it is replaced.
     write_failure_file(plan_.failure_file, text, silent);
   }
 
@@ -239,7 +239,7 @@ class Watch {
   Phase phase_ = Phase::running;
   Clock::time_point phase_start_;
   bool failed_ = false;
-  bool given_up_ = false;  // workers are left that SIGKILL does not end
+  bool given_up_ = false;  // some workers still run after SIGKILL
   int stop_signal_ = 0;
 };
 

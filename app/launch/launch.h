@@ -18,7 +18,7 @@ struct Launch {
   // Seconds to wait after the first observed failure before naming the worker that failed first,
   // because that worker may exit after its peers.
   double culprit_seconds = 0.3;
-  // Used instead of culprit_seconds while all failed workers only lost a connection (kPeerLost).
+  // Replaces culprit_seconds while every failed worker has only lost a connection (kPeerLost).
   double lost_peer_seconds = 3;
   // Seconds from SIGTERM to SIGKILL for the workers still running.
   double grace_seconds = 7;
@@ -33,21 +33,23 @@ struct Launch {
 //
 // * Workers inherit stdout and stderr.
 // * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
-//   own process group, so a terminal's Ctrl-C reaches it only through this process. The first three
-//   also continue stopped workers (SIGCONT). Workers that have not ended stop_seconds later are
-//   named and get SIGKILL.
+//   own process group, so a terminal's Ctrl-C reaches it only through this process. SIGTERM, SIGINT
+//   and SIGHUP also continue stopped workers (SIGCONT). If workers still run stop_seconds after the
+//   first of these three signals, one line names them and they get SIGKILL.
 // * SIGTSTP (Ctrl-Z) stops the workers and this process. SIGCONT (fg) continues all.
 // * Workers may write to a terminal with `stty tostop`.
 // * If a worker fails, the others get SIGTERM after culprit_seconds (or lost_peer_seconds), and
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
-//   the reason. The failure file gets the same text unless that rank has written it.
+//   the reason, except for a user error (kUsage), which a worker has reported. The failure file
+//   gets the same text if a signal killed that rank or if no worker has written the file.
 // * Other child processes are reaped too, because PID 1 inherits orphans.
-// * Workers that do not end grace_seconds after SIGKILL, because storage hangs, are left behind.
+// * Workers that still run grace_seconds after SIGKILL (hanging storage) are left behind.
 // * If this process is killed, the kernel kills the workers.
 //
 // Returns the exit code: 0; the code of the worker that failed first (128 + N if signal N killed
-// it); 130 or 143 if the workers stopped because of a signal. Throws std::runtime_error if a
-// process cannot be started. Call from the main thread of a single-threaded process.
+// it); 130 or 143 if the workers stopped because of a signal; 137 if they needed SIGKILL. Throws
+// std::runtime_error if a process cannot be started. Call from the main thread of a single-threaded
+// process.
 int launch(const Launch& plan);
 
 // Replaces this process by the program (execve). Throws std::runtime_error if that fails.

@@ -37,7 +37,7 @@ uint64_t available_memory_bytes();  // the part that is free or quickly reclaima
 // Returns the path of another program of shoal: next to the running executable, or in ../libexec.
 // Throws SetupMissing that names the folders searched or a missing shared library.
 std::filesystem::path installed_program(const std::string& name);
-std::filesystem::path worker_program();  // of shoal-worker
+std::filesystem::path worker_program();  // the path of shoal-worker
 
 // Returns the names of shared libraries of `program` that the dynamic loader does not find.
 std::vector<std::string> missing_libraries(const std::filesystem::path& program);

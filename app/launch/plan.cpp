@@ -20,8 +20,8 @@ using dist::Variables;
 constexpr int kMaxPerProcessor = 4, kFewWorkers = 8;
 constexpr int64_t kMaxHosts = 4096;
 
-// Number of workers that `text` requests: the value of --nproc or PET_NPROC_PER_NODE. 0 if it is
-// empty.
+// Returns the number of workers that `text` requests, the value of --nproc or PET_NPROC_PER_NODE;
+// 0 if `text` is empty.
 int requested_workers(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
@@ -59,7 +59,8 @@ void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) 
       {"rank " + std::to_string(env.rank), with(environment, dist::to_variables(env))});
 }
 
-// Keeps the hosts of the requested instance groups. Returns false if this host is not among them.
+// Removes hosts outside the requested instance groups. If this host is removed, adds a note and
+// returns false.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
   auto groups = split(arguments.instance_group, ',');
@@ -86,8 +87,8 @@ void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& env
                        ", but resourceconfig.json names " + joined(listed) + "; using SM_HOSTS");
 }
 
-// Plans one worker per GPU of each host. A job of several hosts uses the launcher even for one
-// worker per host, so that a host whose worker dies reports it and exits cleanly.
+// Plans this host's workers: --nproc (`asked`) or one per GPU. With several hosts, this process
+// stays the parent even of a single worker, so that it can report the worker's death and exit.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + counted(hosts.hosts.size(), "host");
@@ -106,7 +107,7 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
     plan.variables.push_back("SM_NUM_GPUS");
   }
   // SageMaker's local mode may name an interface that does not exist. Without a name, workers use
-  // the route to the first host.
+  // the interface of the route to the first host.
   if (!hosts.interface.empty() && !facts.interface_exists(hosts.interface)) hosts.interface.clear();
   if (!hosts.interface.empty()) plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
   Variables base = environment;
@@ -123,8 +124,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
 }
 
-// Checks that rank 0 runs on the master host. Checks only a derived address, because a given one
-// may be a gateway's.
+// Throws UserError if rank 0 does not run on the master host. Checks only a derived address: a
+// MASTER_ADDR that the user gave may belong to a gateway.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
   if (!launched.derived_master || env.rank != 0 || facts.may_be_this_host(env.master_addr)) return;
@@ -241,7 +242,7 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // makes matrix products deterministic
   environment.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING",
                       "3");  // a lost peer aborts the process instead of hanging it
-  environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // no line per connection
+  environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;
 }
 

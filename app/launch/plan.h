@@ -3,9 +3,9 @@
 // plan_workers() does no I/O except through HostFacts.
 //
 // The first row that applies decides:
-//   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc starts the workers
-//                                      of its host
-//   SageMaker's variables SM_*         one worker per GPU on each host of the job
+//   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc (or torchrun's
+//                                      PET_NPROC_PER_NODE) starts the workers of its host
+//   SageMaker's variables SM_*         one worker per GPU, or --nproc workers, on each host
 //   --nnodes                           this host's workers of a job on several hosts, which connect
 //                                      to --master-addr
 //   --nproc                            workers on this host only, which connect over loopback
@@ -32,7 +32,7 @@ struct HostFacts {
   std::function<bool(const std::string&)> may_be_this_host = [](const std::string&) {
     return true;
   };
-  bool bound = false;  // bound_by_parent(): other workers do not share these processors
+  bool bound = false;  // bound_by_parent(): no other worker shares this worker's processors
   Fabric fabric = {};
 };
 
@@ -49,18 +49,19 @@ struct Plan {
   std::string launched_by;                   // for `shoal doctor --launcher`
   std::vector<std::string> variables;        // names of the variables that decided the plan
   std::vector<std::string> notes;            // warnings to print before the start
-  bool in_place = false;                     // the only worker replaces this process by execve
+  bool in_place = false;                     // this process may become the only worker (execve)
   std::vector<std::string> extra_arguments;  // appended to the workers' command line
   std::string host;  // SageMaker's name of this host; empty: use host_name()
 };
 
-// Throws UserError for contradictions (--nproc under torchrun, an invalid N, a master address that
-// is not rank 0's host) and std::invalid_argument for incomplete variables (dist/env/env.h).
+// Throws UserError for an invalid --nproc and for contradictions (--nproc under torchrun, a master
+// address that is not rank 0's host), std::invalid_argument for incomplete variables
+// (dist/env/env.h).
 Plan plan_workers(const Arguments& arguments, const dist::Variables& environment,
                   const HostFacts& facts);
 
-// Adds variables that libraries read while they are loaded, which is why they must be set before a
-// worker starts. Replaces OpenMP's thread count; the others keep the user's value: OpenMP's
+// Adds variables that libraries read while they are loaded; they must be set before a worker
+// starts. Always sets OMP_NUM_THREADS to `threads`. Keeps the user's value of the others: OpenMP's
 // spinning, NCCL's error handling, cuBLAS's workspace, Gloo's log level.
 dist::Variables tuned(dist::Variables environment, int threads);
 

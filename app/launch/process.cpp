@@ -54,7 +54,7 @@ BlockedSignals::BlockedSignals() {
   ::sigaddset(&set_, SIGCHLD);
   for (int signal : kHandled) {
     struct sigaction action {};
-    // nohup makes SIGHUP ignored. Workers must ignore it too.
+    // An ignored signal stays ignored, also in the workers: nohup ignores SIGHUP.
     const bool may_be_ignored = signal == SIGHUP || signal == SIGTSTP;
     if (may_be_ignored && ::sigaction(signal, nullptr, &action) == 0 &&
         action.sa_handler == SIG_IGN)

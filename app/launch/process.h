@@ -1,5 +1,6 @@
 #pragma once
-// Starting a worker process, and what it shares with the launcher. For launch.cpp.
+// Internals of launch.cpp: blocks signals, starts a worker process, and creates the pipe that the
+// workers share.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -20,32 +21,33 @@ class BlockedSignals {
   // Returns the next signal, or 0 after `seconds` without one.
   int wait(double seconds) const;
 
-  // Stops this process, as Ctrl-Z does, until SIGCONT. Returns at once if no shell could continue
-  // it, because the system then ignores the signal.
+  // Stops this process until SIGCONT, as Ctrl-Z does. Returns at once if there is no shell that
+  // could continue this process: the kernel then ignores SIGTSTP.
   void stop_here() const;
 
  private:
   sigset_t set_{}, before_{};
 };
 
-// A pipe with one byte. A user error occurs in all workers; only the worker that reads the byte
-// reports it (platform/failure.h). Non-blocking, so that the others do not wait for a byte. The
-// constructor throws std::runtime_error if there are too many open files.
+// A pipe with one byte, which all workers inherit. A user error occurs in every worker; only the
+// worker that reads the byte reports the error (platform/failure.h). Reads do not block, so the
+// other workers do not wait. The constructor throws std::runtime_error if the pipe cannot be
+// created.
 class ReportToken {
  public:
   ReportToken();
   ~ReportToken();
   ReportToken(const ReportToken&) = delete;
 
-  void add_to(dist::Variables& environment) const;
-  void keep_in_child() const;
+  void add_to(dist::Variables& environment) const;  // sets kReportVariable
+  void keep_in_child() const;                       // keeps the pipe open across execve
 
  private:
   int ends_[2];
 };
 
-// Starts one worker in a process group of its own and returns its process ID. The kernel kills it
-// if this process ends. Throws std::runtime_error that names program and worker.
+// Starts one worker in its own process group and returns its process ID. The kernel kills the
+// worker if this process ends. Throws std::runtime_error that names the worker.
 pid_t start_process(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
                     const ReportToken& token);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where the settings of a run come from. Does not use LibTorch.
+// Records how a run was started. Does not use LibTorch.
 
 #include "app/options/options.h"
 #include "dist/env/env.h"

@@ -16,9 +16,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Returns the options and values in the order of `words`, and stores the positional words.
+// Returns the options and values in the order of `words`, and stores the positional words in
+// `positional`.
 Pairs tokenize(Command command, const Words& words, Words& positional) {
-  if (words.empty()) return {};  // quickly, for the fuzzer
+  if (words.empty()) return {};  // skips building `known`, for the speed of the fuzzer
   cxxopts::Options known("shoal");
   known.allow_unrecognised_options();  // without this, cxxopts rejects positional words
   for (const Option& option : options()) {
@@ -41,14 +42,15 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
   }
 }
 
-// `given`: names of the options that are set outside the recipe.
+// Applies the values of the recipe `name`. `given`: names of the options that are set outside the
+// recipe. Throws UserError for an unknown recipe.
 void apply_recipe(Arguments& arguments, const std::string& name,
                   const std::set<std::string>& given) {
   arguments.recipe = name;
   if (name == "list" || name == "none") return;
   if (const Recipe* recipe = find_recipe(name)) {
     for (const auto& [option, value] : recipe->values) {
-      // The given option determines this one.
+      // A given --global-batch-size determines the batch size, and --size the evaluation size.
       if (option == "batch-size" && given.contains("global-batch-size")) continue;
       if (option == "val-size" && given.contains("size")) continue;
       apply(arguments, option, value, "recipe " + name);

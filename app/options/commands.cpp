@@ -9,7 +9,7 @@ namespace shoal::app {
 
 namespace {
 
-// Returns the word on the command line.
+// Returns the command's word on the command line: its enumerator without a '_' at the end.
 std::string word_of(std::string name) {
   if (name.ends_with('_')) name.pop_back();
   return name;

@@ -29,7 +29,7 @@ enum class Command : unsigned {
 struct CommandRow {
   Command command;
   std::string name, arguments, summary;
-  bool takes_paths;  // whether positional words are paths
+  bool takes_paths;  // whether the command accepts positional words (commands.def)
 };
 
 // In the order of `shoal help`.
@@ -39,6 +39,6 @@ const CommandRow& row_of(Command command);
 std::string command_name(Command command);
 
 std::optional<Command> command_named(std::string_view name);
-Command require_command(std::string_view name);  // throws UserError naming the nearest
+Command require_command(std::string_view name);  // throws UserError that suggests a name
 
 }  // namespace shoal::app

@@ -1,6 +1,6 @@
 #pragma once
 // Helpers that build the Option of one field and convert the field's value to text and back. For
-// the option tables only.
+// the option tables and the tables in foreign/.
 
 #include <algorithm>
 #include <charconv>
@@ -93,7 +93,7 @@ std::string text_of(const std::optional<T>& field) {
   return field ? text_of(*field) : "";
 }
 
-// Names a field of Arguments, for row() and choice().
+// Selects a field of Arguments, for row() and choice().
 template <class Select>
 struct ArgumentField {
   Select select;
@@ -102,7 +102,7 @@ struct ArgumentField {
 };
 template <class Select>
 ArgumentField(Select) -> ArgumentField<Select>;
-// Names a field of train::Job and, if there is one, the field of the same name in ResolvedJob.
+// Selects a field of train::Job and, if there is one, the field of the same name in ResolvedJob.
 template <class Select>
 struct JobField {
   Select select;
@@ -163,8 +163,8 @@ Option row(std::string name, unsigned commands, std::string placeholder, std::st
   return option;
 }
 
-// Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024). Throws
-// std::invalid_argument for any other text.
+// Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024), which a B may
+// follow; case does not matter. Throws std::invalid_argument for any other text.
 int64_t parse_bytes(const std::string& text);
 
 // Returns the row for a number of bytes.

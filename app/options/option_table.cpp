@@ -19,7 +19,7 @@ Option help_row() {
   return std::move(option).short_form('h');
 }
 
-// Other programs write model names with hyphens (efficientnet-b4) instead of underscores.
+// Row of --model. Accepts hyphens for underscores, because other programs write efficientnet-b4.
 template <class Field>
 Option model_row(unsigned commands, std::string help, Field field) {
   Option option = row("model", commands, "NAME", std::move(help), field);
@@ -50,7 +50,8 @@ void add_model(std::vector<Option>& table) {
            .unset_is("random (train)"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
-           .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
+           .unset_is("weights/ in SHOAL_CACHE, in the SageMaker warm pool's folder, in "
+                     "XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
            "state_dict_ema, …",
@@ -89,7 +90,9 @@ void add_length(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("max-steps", kTrain, "N",
-           "Stop after N steps; the learning rate schedule still spans --epochs", JOB(max_steps))
+           "Stop after N steps; the learning rate schedule still spans --epochs (or N steps, if "
+           "the images come through a pipe and the length of an epoch is not given)",
+           JOB(max_steps))
            .unset_is("no limit")
            .at_least(1)
            .of_training()
@@ -113,8 +116,8 @@ void add_length(std::vector<Option>& table) {
        duration_row(
            "time-budget", kTrain,
            "Time to train for, evaluations included: seconds (1800), or with units (30m, 1h30m); "
-           "the learning rate schedule spans it, and N epochs in other options mean the fraction "
-           "N / --epochs of it; 0: no limit",
+           "the learning rate schedule spans this time, and N epochs in other options mean the "
+           "fraction N / --epochs of it; 0: no limit",
            JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")

@@ -67,7 +67,8 @@ void add_hosts(std::vector<Option>& table, const char* group) {
       {row("instance-group", kRanks | kDoctor, "NAME",
            "SageMaker instance groups (comma-separated) whose hosts run the job",
            FIELD(instance_group))
-           .unset_is("all hosts; required if the SageMaker job has several groups")
+           .unset_is("the SageMaker toolkit's selection, else all hosts; required if the job has "
+                     "several groups and none is selected")
            .spells_lists(","),
        row("nnodes", kRanks, "N", "Number of hosts, for starting shoal by hand on each host",
            FIELD(nodes.count)),
@@ -128,7 +129,8 @@ void add_machine(std::vector<Option>& table) {
            {"off", "quick", "full"}, JOB(health_check))
            .off_is("off"),
        row("collective-timeout", kRanks, "SECONDS",
-           "Time limit for one collective operation between processes; the run then stops",
+           "Time limit for one collective operation between processes, and for a pipe to deliver "
+           "more data; the run then stops",
            JOB(collective_timeout))
            .within(1, kMaxSeconds),
        row("stall-warning", kRanks, "SECONDS",
@@ -316,8 +318,8 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.max_side))
            .within(0, data::kMaxJpegSide),
        row("quality", kPack | kPrepare | kCommon, "N",
-           "Re-encode JPEGs at this quality if that saves at least 10 %; 0: re-encode only images "
-           "that --max-side shrinks, at quality 90",
+           "Re-encode images as JPEG with this quality if that saves at least 10 %; 0: re-encode "
+           "only images that --max-side shrinks, with quality 90",
            FIELD(pack.quality))
            .within(0, 100),
        row("raw-share", kPack | kPrepare, "FRACTION",

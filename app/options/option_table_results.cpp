@@ -24,8 +24,8 @@ void add_results(std::vector<Option>& table) {
            "calibration",
            FIELD(eval.details)),
        row("suspects", kEval | kCommon, "N",
-           "Print the N wrongly classified images with the highest losses (of several checkpoints: "
-           "mean losses): their labels may be wrong",
+           "Print the N wrongly classified images with the highest losses (with several "
+           "checkpoints: the highest mean losses), because their labels may be wrong",
            FIELD(eval.suspects))
            .at_least(0),
        row("real-labels", kEval, "FILE",
@@ -56,7 +56,8 @@ void add_export(std::vector<Option>& table) {
             {"safetensors", Format::safetensors},
             {"torchvision", Format::torchvision}},
            FIELD(export_file.format))
-           .unset_is("by the extension of --output: .onnx, .safetensors, .pth or .pt; else onnx"),
+           .unset_is("by the extension of --output (.onnx, .safetensors, .pth or .pt); without "
+                     "an extension onnx"),
        row("output", kExport | kCommon, "FILE", "File to write; replaces an existing one",
            FIELD(export_to))
            .unset_is("NETWORK.onnx, .safetensors or .pth in the current folder")

@@ -37,10 +37,10 @@ struct Nodes {
 
 // Options of `bench loader`.
 struct BenchOptions {
-  bool train = false, eval = false;  // which crops to measure, at most one; neither: train
+  bool train = false, eval = false;  // crops to measure, at most one is set; neither: train
   data::Resize mode = data::Resize::exact;
   double seconds = 5;  // duration of each measurement
-  double wanted = 0;   // images/s for which to find the number of threads; 0: none
+  double wanted = 0;   // finds the number of threads that load this many images/s; 0: off
 };
 
 // Options of `eval`.
@@ -77,14 +77,15 @@ struct Arguments {
   // SageMaker instance groups that run the job, comma-separated; empty: those that a toolkit
   // requests, else all.
   std::string instance_group;
-  std::string weights_model;  // eval, predict: network of --weights; empty: named by the file
+  std::string weights_model;  // network of --weights; empty: determined from the weights
   std::string layers;         // models: network whose layers to list; empty: list networks
-  // Folder for downloaded weights. Empty: the default one, or none if HOME is not set.
+  // Folder for downloaded weights. gather() sets the default (app/weights/cache_folder.h). Empty:
+  // no folder, because no environment variable gives a default.
   std::string weights_cache;
   std::string recipe;              // the applied recipe; "list": print all recipes
   std::string config;              // file of settings; empty: none
   std::string sort = "name";       // runs: column by which to sort
-  bool json = false, csv = false;  // output format of the commands that have it
+  bool json = false, csv = false;  // print the result as JSON or as CSV
   int64_t topk = 5;                // predict: number of classes to print per image
   bool logits = false;             // predict, eval --predictions: also write logits
   bool strict = false;             // predict: unreadable images are a failure
@@ -95,7 +96,7 @@ struct Arguments {
   bool launcher = false;                 // doctor: show how ranks would be determined
   train::ExportFileOptions export_file;  // export: what to write
   std::string export_to;                 // export: the file; empty: NETWORK.onnx, …
-  bool use_ema = true;                   // average, export: averaged weights if there are any
+  bool use_ema = true;                   // average, export: use the averaged weights, if any
   data::PackOptions pack;
   BenchOptions bench;
   ReportOptions report;
@@ -106,10 +107,11 @@ struct Arguments {
   std::string help;  // value of --help: kCommonHelp, "all" or a word; empty: not given
   bool strict_hyperparameters = false;  // unknown hyperparameters are an error
   std::vector<std::string> words;       // the command line, beginning with the command
-  // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
+  // Option → origin of its value ("command line", "recipe demo", "hyperparameters.json"). Options
+  // with their default value are absent.
   std::map<std::string, std::string> origins;
   // Messages about given options that the parser found to have no effect: "--gpu has no effect: …".
-  // no_effect() adds those without effect in this run.
+  // no_effect() adds messages about options without effect in this run.
   std::vector<std::string> ineffective;
   std::vector<std::string> notes;  // other messages to log at the start of a run
 };
@@ -158,7 +160,7 @@ struct Option {
   std::optional<Range> range;
   std::string unset;          // description of the default, if the field has no fixed one
   std::string bare = "true";  // optional_value: the value that --x alone means
-  std::string off;            // the value that false and --no-x mean; empty: it cannot be off
+  std::string off;            // the value that false and --no-x mean; empty: only flags can be off
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // not set: the option does not change results
   bool training_only = false;    // has no effect with --eval-only
@@ -209,8 +211,8 @@ UserError unknown_options(Command command, const std::vector<std::string>& writt
 // Like find_option(), but throws unknown_options() if there is no such option.
 const Option& require_option(Command command, std::string_view name, const std::string& origin);
 
-// Returns the option of the command whose name, or whose name in another program, is nearest to
-// `name`; empty if none is near.
+// Returns the name of the command's option that is nearest to `name`, also by its names in other
+// programs. The result may be "no-NAME". Empty if no option is near.
 std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text as users, SDKs and YAML write it (encodings.h); null and None change
@@ -226,8 +228,8 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
 // also accepts other programs' options (foreign_options.h), their one-letter forms, and a data
 // folder without --data.
 //
-// Applies the recipe first, then `settings` (hyperparameters) in their order, then the command
-// line. Throws UserError; one error names all unknown options.
+// Applies the recipe first, then `settings` (--config, hyperparameters) in their order, then the
+// command line. Throws UserError; one error names all unknown options.
 Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
 

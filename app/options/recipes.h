@@ -13,7 +13,7 @@ struct Recipe {
   std::string name;
   std::string summary;  // one line: model, published accuracy, differences from the source
   std::string source;   // where the values come from
-  // Pairs of option and value. The command line overrides them.
+  // Pairs of option and value. The command line, hyperparameters and --config override them.
   std::vector<std::pair<std::string, std::string>> values;
 };
 

@@ -26,7 +26,8 @@ const Option* find_letter(Command command, char letter) {
   return nullptr;
 }
 
-// Whether `next` is the value of an option that was written without "=". Null: no word follows.
+// Whether `next` is the value of an option that was written without "=". `next` is null if no word
+// follows.
 bool takes(Command command, const std::string& written, Kind kind, const Words& choices,
            const std::string* next) {
   const std::optional<std::string> plain = next ? decoded(*next) : std::nullopt;
@@ -65,7 +66,7 @@ bool takes_numbers(Command command, const std::string& word) {
   return other && other->numbers;
 }
 
-// Joins numbers that are separate words, as in timm's `--mean 0.485 0.456 0.406`, by commas.
+// Joins numbers that are separate words, as in timm's `--mean 0.485 0.456 0.406`, with commas.
 Words with_joined_numbers(Command command, const Words& words) {
   Words result;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -105,7 +106,7 @@ class Rewriter {
   }
 
  private:
-  // Both return whether the next word is the option's value.
+  // Handles an option that begins with --. Returns whether `next` is its value.
   bool long_option(const std::string& word, const std::string* next) {
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(2, equals - 2);
@@ -137,13 +138,14 @@ class Rewriter {
     const bool path_follows = option->kind == Kind::optional_value && option->range && next &&
                               row_of(command_).takes_paths && !is_number(*next);
     const bool took = !path_follows && takes(command_, written, option->kind, values, next);
-    // Toolkits write --flag ''.
+    // Toolkits write --flag '' to turn a flag on.
     const bool bare = !took || (option->kind != Kind::value && next->empty());
     add(written, written + (bare ? "" : "=" + *next));
     return took;
   }
 
-  // Handles one-letter options, ours and other programs': -x VALUE, -xVALUE and -x=VALUE.
+  // Handles one-letter options, ours and other programs': -x VALUE, -xVALUE and -x=VALUE. Returns
+  // whether `next` is the option's value.
   bool short_option(const std::string& word, const std::string* next) {
     const std::string name = word.substr(1, 1);
     if (const Option* option = find_letter(command_, word[1])) {
@@ -158,8 +160,8 @@ class Rewriter {
     return false;
   }
 
-  // Records an unknown option and continues, so that one error names all of them. Skips `next` if
-  // it looks like the option's value.
+  // Records an unknown option, so that one error can name all unknown options. Returns whether
+  // `next` looks like the option's value.
   bool unknown(const std::string& written, const std::string* next) {
     unknown_.push_back(written);
     const auto is_digit = [&](size_t i) { return next->find_first_of("0123456789.") == i; };

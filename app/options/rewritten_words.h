@@ -12,15 +12,16 @@ struct RewrittenWords {
   // The positional arguments and the options, with other programs' options already translated to
   // shoal's; each option is --name or --name=VALUE.
   std::vector<std::string> words;
-  // The user's spelling of each option in `words`, in the same order. Empty if one option of
-  // another program became several.
+  // The name by which the user gave each option in `words`, in the same order, with dashes. An
+  // entry is empty if one option of another program became several.
   std::vector<std::string> written;
-  // The recipe with the defaults of the program whose options were given; may be empty.
+  // The recipe with the defaults of the program whose options were given. Empty: the options
+  // identify no program.
   std::string recipe;
 };
 
-// Replaces '_' by '-', resolves --no-NAME, joins an optional value with its option, and translates
-// other programs' options; those without effect add a message to `ineffective`. Throws UserError;
+// Replaces '_' by '-', resolves --no-NAME, joins each option and its value with '=', and translates
+// other programs' options. Options without effect add a message to `ineffective`. Throws UserError;
 // one error names all unknown options.
 RewrittenWords rewrite(Command command, const std::vector<std::string>& words,
                        std::vector<std::string>& ineffective);

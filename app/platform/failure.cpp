@@ -35,7 +35,7 @@ constexpr std::pair<int, const char*> kAdvice[] = {
     {EMFILE, "raise the limit of open files: ulimit -n 4096"},
     {EAGAIN, "raise the limit of processes and threads: ulimit -u 4096"}};
 
-constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows at most this many
+constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows at most this many bytes
 
 // Returns the part of a LibTorch message before the source positions and back-trace, as one line.
 std::string first_sentence(std::string text) {
@@ -49,7 +49,8 @@ std::string first_sentence(std::string text) {
   return text.empty() ? "failed without a message" : text;
 }
 
-// The message of std::filesystem names its function instead of what it could not do.
+// Returns the message of `error`. Replaces those of std::filesystem, which name a library function
+// instead of the problem.
 std::string message_of(const std::exception& error) {
   const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
   if (!file || file->path1().empty()) return error.what();
@@ -57,15 +58,16 @@ std::string message_of(const std::exception& error) {
   return "cannot use " + file->path1().string() + other + ": " + file->code().message();
 }
 
-// Returns true in the first of our launcher's workers that calls it, or if our launcher is not
-// used.
+// Takes the byte of kReportVariable's pipe. Returns true in the first worker that calls this
+// function, and in every process that our launcher did not start.
 bool first_to_report(const Reporting& reporting) {
   if (reporting.token_file < 0) return true;
   char token;
   return ::read(reporting.token_file, &token, 1) != -1 || errno != EAGAIN;
 }
 
-// Reports a user error. Every rank has the same one, so only one rank reports it, without its rank.
+// Reports a user error. Every rank has the same error, so only one rank prints it, without a rank
+// number.
 int fail_usage(const Reporting& reporting, const std::string& text) {
   write_error_file(reporting.error_file, text);
   if (first_to_report(reporting)) {
@@ -79,7 +81,8 @@ int fail(const Reporting& reporting, int code, const std::string& text) {
   const std::string line = (text.starts_with("rank ") ? "" : reporting.who) + text;
   print_error(line);
   write_error_file(reporting.error_file, line);
-  // A lost peer is not the cause. The launcher writes the file if no worker does.
+  // A lost connection is a consequence of another process's failure. If no worker writes the file,
+  // the launcher does.
   if (code != kPeerLost || reporting.token_file < 0)
     write_failure_file(reporting.failure_file, line);
   return code;
@@ -171,7 +174,7 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 
 void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept {
   log::status("");
-  write_failure_file(reporting.failure_file, text);  // before the launcher, which knows less
+  write_failure_file(reporting.failure_file, text);  // even for kPeerLost: the launcher knows less
   fail(reporting, code, text);
   ::_exit(code);
 }
@@ -202,7 +205,7 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
     cut.pop_back();
   write_all(file.number(), cut.data(), cut.size());
 } catch (const std::exception&) {
-  return;  // the message is on stderr already
+  return;  // the callers also print the message on stderr
 }
 
 void write_error_file(const std::string& path, const std::string& text) noexcept try {

@@ -18,8 +18,9 @@ inline constexpr int kPeerLost = 4;       // lost the connection to a process th
 inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving; resumable
 inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving; resumable
 
-// Environment variable with the file descriptor of a pipe from the launcher that contains one byte.
-// If several workers exit with kUsage, only the one that reads the byte prints the message.
+// Environment variable with a file descriptor: the read end of a pipe that the launcher created and
+// that contains one byte. If several workers exit with kUsage, only the worker that reads the byte
+// prints the message.
 inline constexpr const char* kReportVariable = "SHOAL_REPORT_FD";
 
 // Thrown if a program, library or device must be installed first. Leads to kSetupMissing.
@@ -33,31 +34,29 @@ struct Reporting {
   // the failure reason of the job.
   std::string failure_file = "/opt/ml/output/failure";
   std::string who;      // prefix of messages: "rank 3: " if there are several workers, else empty
-  int token_file = -1;  // the pipe of kReportVariable; -1: not started by our launcher
+  int token_file = -1;  // descriptor in kReportVariable; -1: not started by our launcher
   std::string error_file;  // TORCHELASTIC_ERROR_FILE, for torchrun; may be empty
 };
 // Reads the settings from the environment.
 Reporting reporting(const dist::Variables& environment);
 
-// Runs `body` and returns its exit code. Reports an exception as one line on stderr ("shoal: error:
-// …") and in the failure file, and returns its exit code. If `body` returns kOk or kFailure but a
-// line could not be written to stdout, reports that as an error. For kPeerLost under our launcher,
-// leaves the failure file to the launcher, which knows the cause. Exit codes:
+// Runs `body` and returns the exit code, which main must return. If `body` throws, prints one line
+// on stderr ("shoal: error: ..."), writes the failure file, and returns the code below. If `body`
+// returns kOk or kFailure but a line could not be written to stdout, reports that as an error. For
+// kPeerLost under our launcher, the launcher writes the failure file, because it knows the cause.
 //
 //   kUsage          UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary
 //   kPeerLost       a lost connection (is_lost_peer)
 //   kFailure        anything else
-//
-// The caller returns the code from main.
 int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept;
 
-// Reports `text`, also in the failure file, and ends the process at once with `code`. Runs no
-// destructors, because other threads may hang.
+// Prints `text` on stderr, writes it to the failure file, and ends the process at once with `code`.
+// Runs no destructors, because other threads may hang. Any thread may call this.
 [[noreturn]] void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept;
 
-// Returns the error message as one line, without LibTorch's back-trace. Adds advice for lack of
-// memory, a full disk and limits of files and processes.
+// Returns the error message as one line, without LibTorch's back-trace. Adds advice if memory ran
+// out, the disk is full, permission was denied, or a limit of files or processes was reached.
 std::string describe(const std::exception& error);
 
 // Replaces a LibTorch message with a sentence for users. Recognizes lost peers, out of memory, GPU
@@ -69,12 +68,12 @@ std::string torch_sentence(const std::string& text);
 bool is_lost_peer(const std::string& text);
 
 // Prints "shoal: error: TEXT" as one line on stderr, in one write. Masks secrets and escapes
-// control characters, like the two functions below.
+// control characters, as write_failure_file() and write_error_file() do.
 void print_error(const std::string& text) noexcept;
 
 // Writes at most 1024 bytes to the failure file, if its folder exists or this is a training
-// container. Keeps an existing file, so that the first failure stays; `replace` overwrites it (for
-// the launcher, if a signal killed a worker). Never throws.
+// container. Keeps an existing file, because the first failure matters, unless `replace` is set.
+// The launcher sets `replace` if a signal killed a worker. Never throws.
 void write_failure_file(const std::string& path, const std::string& text,
                         bool replace = false) noexcept;
 
@@ -82,8 +81,8 @@ void write_failure_file(const std::string& path, const std::string& text,
 // `path` is empty. Never throws.
 void write_error_file(const std::string& path, const std::string& text) noexcept;
 
-// Removes the failure file of an earlier run. Call only in the first process of a host, before it
-// starts others.
+// Removes the failure file of an earlier run. Call only in the first process of a host, before that
+// process starts others.
 void clear_failure_file(const std::string& path) noexcept;
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// File system access for reading settings, as a value that tests can replace by a fake tree.
+// Access to files with settings. Tests replace it with a fake folder tree.
 
 #include <functional>
 #include <optional>

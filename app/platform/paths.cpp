@@ -184,8 +184,8 @@ std::string other_channel(const Channels& channels, const std::string& val) {
                   " could contain the training images; name one of them train, or use --train DIR");
 }
 
-// Returns the source of one split: the channel, or one of `folders` in it if it contains both
-// splits.
+// Returns the source of one split: one of `folders` in the channel `name` if the channel contains
+// both splits, else the channel itself.
 PathWithOrigin half_of(const Channels& channels, const std::string& name,
                        const std::vector<std::string>& folders, const char* option) {
   if (name.ends_with("_0") && !holds_both(channels, name))
@@ -223,7 +223,7 @@ std::optional<PathWithOrigin> configured(const std::string& base, const char* na
                                          const Files& files) {
   const std::string path = base + "/input/config/" + name;
   const auto text = files.read(path);
-  if (!text) return std::nullopt;  // not part of the job
+  if (!text) return std::nullopt;  // the job does not use this feature
   const auto json = parse_platform_json(path, *text);
   const auto local = json.find("LocalPath");
   if (local == json.end()) return std::nullopt;
@@ -260,7 +260,7 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   paths.model = or_base(from(environment, "SM_MODEL_DIR"), "model");
   paths.cache = from(environment, "SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY");
   if (paths.cache) paths.cache->path += "/shoal";
-  // Outside the output folder, because SageMaker uploads that folder.
+  // The cache must be outside the output folder, because SageMaker uploads that folder.
   if (!paths.cache && platform) {
     const std::string temporary = value_of(environment, "TMPDIR");
     paths.cache =

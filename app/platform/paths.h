@@ -1,12 +1,12 @@
 #pragma once
-// Default paths in a SageMaker container or under SSM, from the environment and configuration
-// files. Reads files only through `Files`. Does not use LibTorch.
+// Default paths in a SageMaker container or under simple-sagemaker (variables SSM_*), from the
+// environment and configuration files. Reads files only through `Files`. Does not use LibTorch.
 //
 // A channel is a folder of input data. Channel names come from SM_CHANNELS, the variables
 // SM_CHANNEL_NAME and SSM_CHANNEL_NAME, the keys of inputdataconfig.json, and the folders in
 // BASE/input/data. A channel's path is the value of its variable, else BASE/input/data/NAME. The
-// channels code, model, sm_drivers and pretrained contain no images. Each kind of path is the first
-// that exists in its list:
+// channels code, model, sm_drivers and pretrained contain no images. For each kind of path, the
+// first entry of its list that exists is used:
 //
 //   training     train, training, train_0 or training_0; else a channel that contains train/ and
 //                val/ (first imagenet, then data, then others); else the only other channel. A
@@ -19,9 +19,11 @@
 //                BASE/output/tensorboard
 //   output       SM_OUTPUT_DATA_DIR, SSM_OUTPUT, BASE/output/data
 //   model        SM_MODEL_DIR, BASE/model
-//   cache        the warm pool's folder, TMPDIR/shoal-cache (default of TMPDIR: /tmp)
+//   cache        shoal/ in SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY, TMPDIR/shoal-cache (default
+//                of TMPDIR: /tmp)
 //
-// BASE is used only in a training container (platform.h).
+// BASE is SAGEMAKER_BASE_DIR, else /opt/ml (platform.h). Outside a training container, BASE and
+// TMPDIR are not used, except for the folders of channels that only SM_CHANNELS names.
 
 #include <optional>
 #include <string>
@@ -44,12 +46,12 @@ struct Paths {
   std::optional<PathWithOrigin> pretrained;  // the channel with initial weights
   std::vector<std::string> channels;  // channels that may contain images, sorted; for messages
   bool train_sharded = false, val_sharded = false;  // S3DistributionType is ShardedByS3Key
-  bool fast_files = false;                          // a channel with images has input mode FastFile
+  bool fast_files = false;                          // `train` or `val` has input mode FastFile
 };
 
-// Returns the default paths. `with_data`: also finds train and val. Throws UserError if a
-// configuration file is not a JSON object, if several channels could be the training data, or if
-// channels NAME_0, NAME_1, … are not pipes.
+// Returns the default paths. `with_data`: also finds train and val. Throws UserError if SM_CHANNELS
+// or a configuration file is malformed, if several channels could be the training data, or if
+// several channels NAME_0, NAME_1, ... are not pipes.
 Paths find_paths(const dist::Variables& environment, const Files& files, bool with_data);
 
 }  // namespace shoal::app

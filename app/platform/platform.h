@@ -14,10 +14,10 @@ std::filesystem::path platform_base(const dist::Variables& environment);
 // Whether this is a SageMaker training container: BASE/input/config exists.
 bool on_platform(const dist::Variables& environment, const Files& files = real_files());
 
-// Adds variables that a toolkit has not set: SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME
-// and SM_RESOURCE_CONFIG from resourceconfig.json, and SM_NUM_GPUS = `gpus`. Returns the variables
-// unchanged if there is no such file. Throws UserError if the file is invalid; otherwise a job of
-// several hosts would silently run as several jobs.
+// Adds variables that are not set (SageMaker's training toolkit may set them): SM_HOSTS,
+// SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME and SM_RESOURCE_CONFIG from resourceconfig.json, and
+// SM_NUM_GPUS = `gpus`. Returns the variables unchanged if that file does not exist. Throws
+// UserError if it is invalid, because a job of several hosts would silently run as several jobs.
 dist::Variables with_platform_hosts(dist::Variables environment, int gpus);
 
 }  // namespace shoal::app

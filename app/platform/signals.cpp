@@ -16,7 +16,7 @@ bool platform = false;
 
 template <size_t N>
 [[noreturn]] void leave(const char (&text)[N], int code) {
-  // Move to a new line after the progress bar of a terminal.
+  // Ends the line of a terminal's progress bar.
   if (::isatty(STDERR_FILENO) == 1 && ::write(STDERR_FILENO, "\n", 1) < 0) _exit(code);
   if (::write(STDERR_FILENO, text, N - 1) < 0) _exit(code);
   _exit(code);

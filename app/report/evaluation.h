@@ -1,5 +1,5 @@
 #pragma once
-// The part of a report that comes from OUTPUT/evaluation.json.
+// Reads the part of a report that comes from OUTPUT/evaluation.json.
 
 #include <filesystem>
 #include <string>
@@ -9,10 +9,12 @@
 
 namespace shoal::app {
 
-// Returns an object with the file's members, of which some are packed:
+// Returns an object with the members of the file that the page shows. These members have another
+// form than in the file:
 //   confusion   [true, predicted, count, true, …], largest counts first
-//   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}
-//   worst       each with "image", a JPEG as a data URL, or "missing", the reason why there is none
+//   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}, by label
+//   calibration {"ece": …, "bins": [[confidence, accuracy, images], …]}
+//   worst       each image also has "image", a JPEG as a data URL, or "missing", why it has no JPEG
 // Returns null and appends a note if the file does not exist or cannot be used.
 nlohmann::ordered_json read_evaluation(const std::filesystem::path& folder,
                                        std::vector<std::string>& notes);

@@ -24,7 +24,7 @@ class History {
  public:
   void add(const Row& row);
   void add_event(const Row& row);
-  // Whether events.jsonl exists. Then add() skips the copies of its events in history.jsonl.
+  // Whether events.jsonl contains events. Then add() skips their copies in history.jsonl.
   bool has_event_file = false;
   bool empty() const { return rows_ == 0; }
   Json json() const;
@@ -49,13 +49,14 @@ class History {
   Series train_, valid_, valid_ema_, utilization_;
   std::map<int64_t, Epoch> epochs_;
   std::vector<Json> events_;
-  std::map<double, double> sessions_;  // start of each process of the run → its last row
+  std::map<double, double> sessions_;  // time of a start or resume, time of its last row
   double start_ = kMissing;            // time of the first row
   double last_step_ = 0;
   int64_t rows_ = 0;
 };
 
-// Also extends the session that the row belongs to.
+// Returns the seconds from the first row to this row; NaN if the row has no time. Also extends the
+// session that the row belongs to.
 double History::since_start(const Row& row) {
   const double time = time_of(row);
   if (std::isnan(time)) return kMissing;

@@ -1,5 +1,5 @@
 #pragma once
-// The part of a report that comes from OUTPUT/history.jsonl and OUTPUT/events.jsonl.
+// Reads the part of a report that comes from OUTPUT/history.jsonl and OUTPUT/events.jsonl.
 
 #include <filesystem>
 #include <string>
@@ -11,15 +11,15 @@ namespace shoal::app {
 
 // Returns an object:
 //   train, valid, valid_ema   charts (series.h)
-//   utilization               charts, one column per number, "gpu.0.memory"; absent if none;
-//                             from "utilization" of a row or of its "timing"
-//   epochs                    list of one object per epoch: its last values
-//   steps_per_epoch           for positions in epochs
+//   utilization               chart with one column per number, such as "gpu.0.memory", from
+//                             "utilization" of a row or of its "timing"; absent if no row has it
+//   epochs                    list with one object per epoch: the last values of the epoch
+//   steps_per_epoch           converts steps to epochs for the x axis
 //   phases                    seconds of computing, waiting, evaluating and the rest
 //   events                    list of {at, time, step, name, values}, oldest first
 //   events_left_out           number of older events that the list omits
 // "time" is in seconds since the first row. Appends notes for the reader of the report. Throws
-// UserError if the folder has no history.
+// UserError if the folder has no history.jsonl, std::system_error if a file cannot be read.
 nlohmann::ordered_json read_history(const std::filesystem::path& folder,
                                     std::vector<std::string>& notes);
 

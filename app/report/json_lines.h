@@ -13,8 +13,8 @@
 namespace shoal::app {
 
 // Calls `take` with each object. Skips an incomplete last line (the run is still writing it, or was
-// killed) and lines that are not JSON objects. Returns one note for each kind of skipped line, to
-// show in the report. A file that does not exist has no lines. Throws std::system_error if the file
+// killed) and lines that are not JSON objects. Returns notes for the report: one for each kind of
+// skipped line. A file that does not exist counts as empty. Throws std::system_error if the file
 // cannot be read.
 std::vector<std::string> read_json_lines(const std::filesystem::path& path,
                                          const std::function<void(const nlohmann::json&)>& take);
@@ -26,7 +26,8 @@ double number_in(const nlohmann::json& row, const char* name);
 // Returns the string `name` of `row`, or an empty string if there is none.
 std::string text_in(const nlohmann::json& row, const char* name);
 
-// Appends the numbers of nested objects and lists as NAME.NAME and NAME.0.
+// Appends all numbers in nested objects and lists to `to`, named by their path after `prefix`:
+// "gpu.0.memory".
 void flatten(const std::string& prefix, const nlohmann::json& value,
              std::vector<std::pair<std::string, double>>& to);
 

@@ -10,7 +10,7 @@
 namespace shoal::app {
 namespace {
 
-// Returns JSON text for a <script> element: nothing in it can end the element.
+// Escapes JSON text for a <script> element, so that nothing in the text can end the element.
 std::string inert(const std::string& json) {
   std::string text;
   text.reserve(json.size());
@@ -23,7 +23,7 @@ std::string inert(const std::string& json) {
   return text;
 }
 
-// Returns a source of the policy that allows the script with this text.
+// Returns the source expression of a Content-Security-Policy that allows exactly this script.
 std::string allowed(std::string_view script) {
   uint8_t digest[SHA256_DIGEST_LENGTH];
   ::SHA256(reinterpret_cast<const uint8_t*>(script.data()), script.size(), digest);

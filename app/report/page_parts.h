@@ -5,10 +5,10 @@
 
 namespace shoal::app {
 
-extern const std::string_view kPageTemplate;  // with {{style}}, {{charts}}, {{data}}, {{script}}
+extern const std::string_view kPageTemplate;  // with placeholders such as {{style}} and {{data}}
 extern const std::string_view kPageStyle;
-extern const std::string_view kPageCharts;  // dygraphs
+extern const std::string_view kPageCharts;  // the chart library dygraphs
 extern const std::string_view kPageScript;
-extern const std::string_view kPageLicense;  // of dygraphs
+extern const std::string_view kPageLicense;  // the license of dygraphs
 
 }  // namespace shoal::app

@@ -10,21 +10,23 @@ namespace shoal::app {
 
 inline constexpr const char* kReportFile = "report.html";
 
-// Returns the numbers of a report as JSON text. `runs`: --output folders of runs. `live`: the page
-// asks its server for newer numbers. Throws UserError that names a folder without a history.
+// Returns the contents of a report as JSON text: numbers, settings, events, thumbnails. `runs`:
+// --output folders of runs. `live`: the page asks its server for newer contents. Throws UserError
+// that names a folder without a history.
 std::string report_data(const std::vector<std::string>& runs, bool live);
 
-// Returns the page that shows `data`, a JSON text. `live`: as for report_policy().
+// Returns the page that shows `data`, the result of report_data(). `live`: as for report_data().
 std::string report_page(const std::string& data, bool live);
 
-// Returns the value of the HTTP header Content-Security-Policy for the page: its own scripts and
-// styles, images in data URLs, and with `live` requests to its own server. Nothing else.
+// Returns the value of the HTTP header Content-Security-Policy for the page. It allows only the
+// page's own scripts and styles, images in data URLs, and with `live` requests to its own server.
 std::string report_policy(bool live);
 
 // Writes the report of `runs` to a file. Throws like report_data(), or std::system_error.
 void write_report(const std::vector<std::string>& runs, const std::filesystem::path& file);
 
-// Returns a fingerprint of the files that the report of `runs` is made from: sizes and times.
+// Returns a text that changes when the report of `runs` changes. It consists of the sizes and
+// modification times of the report's input files, without the images.
 std::string report_stamp(const std::vector<std::string>& runs);
 
 }  // namespace shoal::app

@@ -43,7 +43,7 @@ nlohmann::ordered_json Series::json() const {
         ++count;
       }
       const bool axis = name == "step" || name == "time";
-      // Positions keep all digits; a run may have more than a million steps.
+      // chart_number() would round steps above a million.
       if (axis && count > 0)
         points.push_back(std::round(last * 10) / 10);
       else

@@ -1,5 +1,6 @@
 #pragma once
-// Columns of numbers for the charts of a report, in a bounded number of points.
+// Columns of numbers for the charts of a report. Long columns are reduced to a limited number of
+// points.
 
 #include <string>
 #include <utility>
@@ -17,14 +18,14 @@ class Series {
   static constexpr size_t kMaxPoints = 1500;
   static constexpr size_t kMaxColumns = 96;  // later names are ignored
 
-  // Adds one row of named values. NaN: missing. A new name makes a new column.
+  // Adds one row of named values. NaN: no value. A new name creates a column.
   void add(const std::vector<std::pair<std::string, double>>& row);
 
   size_t rows() const { return rows_; }
 
-  // Returns {"rows_per_point": K, NAME: [numbers]}. With more than kMaxPoints rows, each point
-  // combines K consecutive ones: "step" and "time" are those of the last row, the other columns are
-  // means of the values that are not missing.
+  // Returns {"rows_per_point": K, NAME: [numbers], ...}. With more than kMaxPoints rows, each point
+  // combines K consecutive rows: it takes the last "step" and "time" of these rows, and the mean of
+  // each other column without missing values.
   nlohmann::ordered_json json() const;
 
  private:

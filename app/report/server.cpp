@@ -18,9 +18,9 @@
 namespace shoal::app {
 namespace {
 
-constexpr int kThreads = 32;        // each open page holds one
+constexpr int kThreads = 32;        // each open page occupies one thread
 constexpr int kMaxStreams = 24;     // the other threads answer short requests
-constexpr int kStreamSeconds = 60;  // then the browser connects again
+constexpr int kStreamSeconds = 60;  // life of one event stream; then the browser reconnects
 constexpr auto kPollInterval = std::chrono::milliseconds(250);
 
 bool is_loopback(const std::string& address) {
@@ -36,7 +36,7 @@ std::string random_token() {
   return hex(words[0]) + hex(words[1]);
 }
 
-// Compares in a time that does not depend on where the texts differ.
+// Compares in constant time, so that the time does not reveal where a wrong token differs.
 bool equal(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -45,7 +45,7 @@ bool equal(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-// Does not set SO_REUSEPORT, as the library does: it would share the port with another server.
+// Replaces the library's options: these set SO_REUSEPORT, so two servers could share a port.
 void set_socket_options(socket_t socket) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -61,8 +61,8 @@ int next_free(const std::string& address, int port) {
   return 0;
 }
 
-// Ends the server when `stopping` becomes true, even before it has begun to listen, where the
-// library's stop() has no effect.
+// Ends the server when `stopping` becomes true. Works even if `stopping` becomes true before the
+// server listens, when the library's stop() has no effect.
 class Threads final : public httplib::ThreadPool {
  public:
   Threads(httplib::Server& server, const std::atomic<bool>& stopping)
@@ -87,7 +87,7 @@ struct ReportServer::State {
   std::atomic<bool> stopping = false;
 
   std::mutex mutex;
-  std::string stamp, data;  // the numbers, and the stamp of the files that they come from
+  std::string stamp, data;  // results of report_stamp() and report_data(); guarded by `mutex`
 
   bool admits(const httplib::Request& request) const;
   std::string newest_data();
@@ -105,7 +105,7 @@ bool ReportServer::State::admits(const httplib::Request& request) const {
   return host == "localhost" || host == "[::1]" || is_loopback(host);
 }
 
-// Reads the files only if they have changed since the last request.
+// Returns report_data(). Reads the files only if they have changed since the last call.
 std::string ReportServer::State::newest_data() {
   const std::lock_guard lock(mutex);
   if (std::string now = report_stamp(runs); now != stamp) {
@@ -129,8 +129,8 @@ void ReportServer::State::answer(httplib::Response& response, const char* type,
   }
 }
 
-// Sends the next part of a stream: an event if the files have changed, else a comment, which shows
-// whether the browser is still there. Returns false if it is not.
+// Sends the next part of a stream: an event if the files have changed, else a comment, which only
+// tests the connection. Returns false if the browser has closed it.
 bool ReportServer::State::send_events(std::string& seen, httplib::DataSink& sink) const {
   std::string now = report_stamp(runs);
   const std::string text = now == seen ? ":\n\n" : "data: changed\n\n";

@@ -8,14 +8,15 @@
 
 namespace shoal::app {
 
-// GET / is the page, /data its numbers, /events a stream of server-sent events, one whenever the
-// numbers change. On a loopback address, answers only requests whose Host header is localhost
-// or a loopback address, which prevents DNS rebinding. On another address, answers only requests
-// with ?token=TOKEN.
+// GET / returns the page and /data the result of report_data(). /events is a stream of server-sent
+// events, one whenever the data changes. On a loopback address, answers only requests whose Host
+// header is localhost or a loopback address, which prevents DNS rebinding. On another address,
+// answers only requests with ?token=TOKEN.
 class ReportServer {
  public:
-  // Listens at once. Throws UserError if `address` is not an IP address of this machine, or if the
-  // port is in use; the message names the next free port. Port 0: a free one.
+  // Listens at once, on a free port if `port` is 0. Throws UserError if a run's folder has no
+  // history, if `address` is not an IP address of this machine, or if the port is in use; that
+  // message names the next free port.
   ReportServer(std::vector<std::string> runs, const std::string& address, int port);
   ~ReportServer();
 

@@ -14,8 +14,8 @@ class Thumbnails {
  public:
   static constexpr int64_t kSide = 96;  // pixels of the longer side; smaller images keep their size
 
-  // Returns the image in a file as a JPEG. Throws std::runtime_error with the reason if there is no
-  // such file or it cannot be decoded.
+  // Returns a small copy of the image in a file, encoded as a JPEG. Throws std::runtime_error with
+  // the reason if the file does not exist or cannot be decoded.
   std::vector<uint8_t> of_file(const std::string& path);
 
  private:

@@ -49,7 +49,7 @@ class ProgressLine {
   const FetchOptions& options_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
-  int64_t first_ = -1;  // bytes that an earlier process had received
+  int64_t first_ = -1;  // bytes that are not counted for the speed: earlier downloads left them
 };
 
 class Fetch {
@@ -65,7 +65,7 @@ class Fetch {
     const fs::path first = path_of(remote_.files.front());
     create_folders(first.parent_path());
     const FileLock lock = wait_for_lock(first);
-    std::optional<std::string> path = find();  // by the process that had the lock
+    std::optional<std::string> path = find();  // the process that had the lock may have it
     if (!path) path = download_first();
     lock.remove_file();
     return *path;
@@ -74,7 +74,8 @@ class Fetch {
  private:
   fs::path path_of(const RemoteFile& file) const { return options_.cache / file.cached; }
 
-  // Returns the path of a file in the cache that has the expected SHA-256.
+  // Returns the path of the first file in the cache with the expected SHA-256, or with any SHA-256
+  // if none is known. nullopt: there is no such file.
   std::optional<std::string> find() const {
     for (const RemoteFile& file : remote_.files) {
       const fs::path path = path_of(file);

@@ -5,7 +5,7 @@
 namespace shoal::app {
 namespace {
 
-// Source: torchvision 0.26 (models/_meta.py). In the order of the labels, 0 to 999.
+// Class names in label order, 0 to 999. Source: torchvision 0.26 (models/_meta.py).
 constexpr const char* kNames = R"(
 tench, goldfish, great white shark, tiger shark, hammerhead, electric ray, stingray, cock, hen,
 ostrich, brambling, goldfinch, house finch, junco, indigo bunting, robin, bulbul, jay, magpie,
@@ -136,7 +136,7 @@ earthstar, hen-of-the-woods, bolete, ear, toilet tissue)";
 const std::vector<std::string>& imagenet_classes() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> parts = split(kNames, ',');
-    for (std::string& name : parts) name.erase(0, 1);  // a space or the end of a line
+    for (std::string& name : parts) name.erase(0, 1);  // a space or a line break
     return parts;
   }();
   return names;

@@ -13,7 +13,7 @@ inline constexpr int kImageNetClasses = 1000;
 // ImageNet-1k class names in label order (sorted WordNet IDs), as in torchvision and timm.
 const std::vector<std::string>& imagenet_classes();
 
-// The names of their class folders, in the same order: "n01440764", …
+// Names of ImageNet's class folders in label order: "n01440764", ... These are WordNet IDs.
 const std::vector<std::string>& imagenet_synsets();
 
 }  // namespace shoal::app

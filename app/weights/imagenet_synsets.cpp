@@ -4,7 +4,7 @@
 namespace shoal::app {
 namespace {
 
-// WordNet's numbers of the classes of ILSVRC 2012, in the order of the labels, 0 to 999.
+// WordNet IDs of ImageNet's 1000 classes (ILSVRC 2012), without "n", in label order.
 // clang-format off
 constexpr int kNumbers[] = {
 1440764, 1443537, 1484850, 1491361, 1494475, 1496331, 1498041, 1514668, 1514859, 1518878, 1530575,

@@ -1,8 +1,9 @@
-// Facts about torchvision's weights (0.26: torchvision/models) and timm's (1.0.31: default
-// configurations; results/results-imagenet.csv).
+// Tables of known weights. Sources: torchvision 0.26 (torchvision/models) and timm 1.0.31 (default
+// configurations and results/results-imagenet.csv).
 //
-// The table contains only those of timm's weights that shoal's networks compute exactly, so not
-// tf_efficientnet_b* (other padding). It leaves out timm's copies of torchvision's weights.
+// timm's table contains only weights that shoal's networks compute exactly. So it lacks
+// tf_efficientnet_b*, which need another padding. It also omits timm's copies of torchvision's
+// weights.
 #include "app/weights/known_weights.h"
 
 namespace shoal::app {

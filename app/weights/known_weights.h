@@ -13,13 +13,13 @@ struct KnownWeights {
   std::string model;  // for --model
   std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
   double top1, top5;  // published accuracy on ImageNet's validation images, in percent
-  // The preprocessing with which it was measured: image size, short side before the center crop
-  // (both in pixels), filter, and mean and standard deviation of all channels (0: ImageNet's).
+  // The preprocessing for this accuracy: image size and short side before the center crop, both in
+  // pixels; resize filter; a value that is both mean and standard deviation (0: ImageNet's).
   int64_t size, resize;
   bool bicubic;
   double mean_and_std;
   double megabytes;     // size of the file; 0: unknown
-  std::string license;  // SPDX, of the package that publishes the weights
+  std::string license;  // SPDX identifier of the publishing package's license
 
   bool is_torchvision() const { return name.starts_with("torchvision:"); }
 };

@@ -12,16 +12,16 @@ namespace shoal::app {
 namespace {
 
 constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
-constexpr size_t kLeastDigits = 8;  // of a digest
-constexpr size_t kMaxName = 200;    // leaves room for ".NAME.part" within 255 bytes
+constexpr size_t kLeastDigits = 8;  // shortest accepted SHA-256 prefix
+constexpr size_t kMaxName = 200;    // bytes; leaves room for ".NAME.part" within 255 bytes
 
 bool is_digest(const std::string& text) {
   return text.size() >= kLeastDigits && text.size() <= 64 &&
          text.find_first_not_of(kHexDigits) == text.npos;
 }
 
-// Returns the digest in a file name as torchvision writes it, "resnet50-11ad3fa6.pth", or an empty
-// text. Eight decimal digits are a date, not a digest.
+// Returns the SHA-256 prefix in a file name in torchvision's style, "11ad3fa6" in
+// "resnet50-11ad3fa6.pth", or an empty text. Eight decimal digits are a date, not a SHA-256.
 std::string digest_in_name(const std::string& file) {
   const size_t dash = file.rfind('-');
   if (dash == file.npos) return "";
@@ -34,7 +34,8 @@ std::string name_in(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Checks the parts of a path: none may be empty, "." or "..", or too long for a file name.
+// Whether all parts of a path are safe file names: not empty, "." or "..", not too long, and
+// without control characters, blanks and backslashes.
 bool is_clean(const std::vector<std::string>& parts) {
   return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
     return !part.empty() && part != "." && part != ".." && part.size() <= kMaxName &&
@@ -54,7 +55,7 @@ RemoteFile remote_file(const std::string& url) {
   std::string address = plain.substr(host, slash - host);
   address.erase(0, address.rfind('@') + 1);
   std::vector<std::string> parts = split(plain.substr(slash, end - slash), '/');
-  if (!parts.empty()) parts.erase(parts.begin());  // before the first slash
+  if (!parts.empty()) parts.erase(parts.begin());  // the empty part before the first slash
   if (parts.empty() || plain[end - 1] == '/') bad("the URL names no file");
   parts.insert(parts.begin(), {lower(plain.substr(0, host - 3)), lower(address)});
   if (!is_clean(parts)) bad("the URL is not well-formed");
@@ -123,7 +124,7 @@ RemoteWeights timm(const std::string& what, const WeightsServers& servers) {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const KnownWeights& row) {
     return row.name == what || row.name.starts_with(what + ".");
   });
-  // Other weights of timm need no row: their repositories have their names.
+  // timm's other weights need no row, because each repository is named after its weights.
   if (found == rows.end() && (name.find('.') == name.npos || name.find('/') != name.npos))
     unknown(what);
   return hugging_face(what, found == rows.end() ? "timm/" + name : found->file, servers);

@@ -3,13 +3,13 @@
 //
 //   torchvision:NAME[/VERSION]        NAME of a network; V1, V2, IMAGENET1K_V1 …; default: newest
 //   timm:NAME[.TAG]                   default: the first of the model's rows in known_weights()
-//   hf:OWNER/NAME[@REVISION][/FILE]   a repository on Hugging Face; default: model.safetensors, or
-//                                     pytorch_model.bin, of main
+//   hf:OWNER/NAME[@REVISION][/FILE]   a repository on Hugging Face; default: revision main, file
+//                                     model.safetensors or, if it is missing, pytorch_model.bin
 //   http://…, https://…[#sha256=HEX]  a file
 //
-// A file's place in the cache folder is its URL without login, query and "//":
-// https/download.pytorch.org/models/resnet50-11ad3fa6.pth. If there is a query, a hash of it comes
-// before the file's name.
+// A file's path in the cache folder is its URL without login, query and "//":
+// https/download.pytorch.org/models/resnet50-11ad3fa6.pth. If the URL has a query, the file's name
+// begins with a hash of the query.
 
 #include <optional>
 #include <string>
@@ -26,27 +26,28 @@ struct RemoteFile {
 };
 
 struct RemoteWeights {
-  std::vector<RemoteFile> files;        // the first that exists is used
+  std::vector<RemoteFile> files;        // the first one that the server has is used
   const KnownWeights* known = nullptr;  // row of these weights in known_weights(); null: none
   bool from_hugging_face = false;
 };
 
-// Servers by publisher. Tests and mirrors use other ones.
+// Base URLs of the publishers' servers. Tests and mirrors replace them.
 struct WeightsServers {
   std::string torchvision = "https://download.pytorch.org/models";
   std::string hugging_face = "https://huggingface.co";
 };
 
-// Returns nullopt for a path. Throws UserError for names that are unknown or not well-formed, and
-// suggests a known one.
+// Resolves `what`, a value of --weights. Returns nullopt if it is a path. Throws UserError, which
+// suggests a similar known name, if a name is unknown or not well-formed.
 std::optional<RemoteWeights> remote_weights(const std::string& what,
                                             const WeightsServers& servers = {});
 
 // Returns the known name that the user probably meant by `what`; empty if none is similar.
 std::string nearest_weights(const std::string& what);
 
-// Returns the row of the weights that `what` names, also by the file name of torchvision's weights
-// in a path or URL; null if these weights have no row. Throws UserError like remote_weights().
+// Returns the row of the weights that `what` names; null if these weights have no row. A path or
+// URL that ends with the name of one of torchvision's files also names its row. Throws UserError
+// like remote_weights().
 const KnownWeights* find_known_weights(const std::string& what);
 
 }  // namespace shoal::app

@@ -38,8 +38,8 @@ Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
 void open_standard_files() noexcept;
 
 // Writes all bytes at the descriptor's current position. Continues after short writes and signals,
-// and waits if the descriptor does not block. Returns 0, or the errno of the write that failed.
-// Allocates no memory.
+// and waits while a non-blocking descriptor is not ready. Returns 0, or the errno of the write that
+// failed. Allocates no memory.
 int write_all(int descriptor, const void* bytes, size_t size) noexcept;
 
 }  // namespace shoal

@@ -1,5 +1,6 @@
 #pragma once
-// Reads files with one JSON object per line, such as history.jsonl, which a run may be writing.
+// Reads files with one JSON object per line, such as history.jsonl, to which a run may still be
+// writing.
 
 #include <cstdint>
 #include <functional>

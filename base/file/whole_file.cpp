@@ -51,8 +51,8 @@ void rename_to(const fs::path& part, const fs::path& path) {
   if (::rename(part.c_str(), path.c_str()) != 0) fail(path);
 }
 
-// Calls fsync(2) or syncfs(2) for a folder. Warns, once, where that is impossible: on some network
-// mounts, or without the right to read the folder.
+// Calls fsync(2) or syncfs(2) for a folder. Logs one warning per process if the file system does
+// not support that (some network mounts) or if this user may not read the folder.
 void flush_by(int (*call)(int descriptor), const fs::path& folder) {
   static std::atomic<bool> warned{false};
   const Descriptor file = open_file(folder.c_str(), O_RDONLY | O_DIRECTORY);

@@ -26,7 +26,7 @@ struct WholeFileOptions {
   // Flushes the file and its directory to disk. Set to false to write many small files, then flush
   // all of them with flush_file_system(). Until then a power loss can leave a file short or empty.
   bool flush = true;
-  // Called when all bytes are written (and flushed, if `flush`), before the file gets its name.
+  // Called after all bytes are written (and flushed, if `flush`), before the rename.
   std::function<void()> before_rename = {};
 };
 
@@ -46,9 +46,9 @@ void write_whole(const std::filesystem::path& path, const std::string& text,
 // std::system_error.
 void move_into_place(const std::filesystem::path& part, const std::filesystem::path& path);
 
-// Returns whether a file can be renamed from one folder into the other; finds out by trying.
-// Renaming fails between two mounts, even of the same file system. Only one process at a time may
-// call this for a folder.
+// Returns whether a file can be renamed from folder `from` into folder `to`. Creates and renames an
+// empty file to find out. Renaming fails between two mounts, even of the same file system. Only one
+// process at a time may call this for a folder.
 bool can_rename(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // Removes temporary files that killed writers left in `folder`, if `is_ours` accepts the name
@@ -64,10 +64,12 @@ void create_folders(const std::filesystem::path& folder);
 // the file system cannot flush folders.
 void flush_folder(const std::filesystem::path& folder);
 
-// The same for all data written to the file system that contains `folder`.
+// Flushes all data written to the file system that contains `folder`. Errors and warnings: as
+// flush_folder().
 void flush_file_system(const std::filesystem::path& folder);
 
-// Returns all bytes of a file. Throws std::system_error with the path and the system's reason.
+// Returns all bytes of a regular file. Throws std::system_error with the path and the system's
+// reason.
 std::vector<char> read_whole_file(const std::filesystem::path& path);
 // Returns all bytes of a file or pipe, or nothing if it cannot be read.
 std::optional<std::string> read_if_readable(const std::filesystem::path& path);

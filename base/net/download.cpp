@@ -97,7 +97,7 @@ class Download {
     return judge(result);
   }
 
-  // Returns or throws as connect_once() does.
+  // Interprets the result of one connection. Returns or throws as connect_once() does.
   std::string judge(const HttpResult& result) {
     using End = HttpResult::End;
     const int status = result.response.status;

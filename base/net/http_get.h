@@ -29,7 +29,7 @@ struct HttpResult {
     complete,  // the whole response was received; its status is below 400
     refused,   // the status is 400 or more
     broken,    // the connection failed or ended early, or `take` or `keep_going` ended it
-    forbidden  // a redirect leads to another protocol, or there are too many
+    forbidden  // the URL or a redirect has a protocol that is not allowed, or too many redirects
   };
   End end = End::broken;
   HttpResponse response;  // the last one, after all redirects

@@ -18,8 +18,8 @@ struct HttpResponse {
   // resets all fields except linked_sha256, which Hugging Face sends with the redirect.
   void read_line(const std::string& line);
 
-  // The value for If-Range that means "the same bytes as in this response": a strong ETag, or the
-  // date if there is no ETag; empty: none.
+  // Returns the value for If-Range that means "the same bytes as in this response": a strong ETag,
+  // or the date if there is no ETag; empty: none.
   std::string validator() const;
 };
 

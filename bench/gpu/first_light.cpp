@@ -61,7 +61,7 @@ StepOptions gpu_options(const Place& where, const std::string& model, const std:
   StepOptions options;
   options.model = model;
   options.device = where.device;
-  options.masks = false;  // a graph would repeat them, because they come from host memory
+  options.masks = false;  // a graph would repeat one set of masks: they come from host memory
   if (type == "bf16") options.copy_type = at::kBFloat16;
   if (type == "f16") options.copy_type = at::kHalf;
   if (type != "f32" && !options.copy_type)

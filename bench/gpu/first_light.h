@@ -24,7 +24,7 @@ struct NoGpu : std::runtime_error {
 class Report {
  public:
   explicit Report(const std::string& name) { text("check", name); }
-  ~Report() {  // without print(), after an exception: prints the values so far
+  ~Report() {  // prints the values so far if an exception prevented print()
     if (!printed_) good_ = false, print();
   }
   Report(const Report&) = delete;
@@ -67,17 +67,17 @@ struct Place {
   }
 };
 
-// The CPU, or GPU 0 with the plug-in opened. Throws NoGpu.
+// Returns the CPU, or GPU 0 after opening the plug-in. Throws NoGpu if there is no usable GPU.
 Place place(bool on_cpu);
 
 // Turns on deterministic cuDNN and turns off TF32, so that equal steps give equal results.
 void compute_exactly();
 
-// ‖got − want‖ / ‖want‖.
+// Returns ||got - want|| / ||want|| (Euclidean norms over all elements).
 double relative_difference(const at::Tensor& got, const at::Tensor& want);
 
-// Options of a step on the device of `where`, without dropout and stochastic depth. `type`: f32,
-// bf16 or f16.
+// Returns options of a step on the device of `where`, without dropout and stochastic depth. `type`:
+// f32, bf16 or f16.
 StepOptions gpu_options(const Place& where, const std::string& model, const std::string& type);
 
 using Recorded = std::unique_ptr<cuda::Graph, void (*)(cuda::Graph*)>;

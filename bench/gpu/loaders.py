@@ -8,7 +8,7 @@ Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] 
   timm           timm's create_loader with fast collate; its prefetcher copies to the GPU and normalizes
   nvjpeg/crop    threads read files, decode_jpeg decodes a batch on the GPU, then each image is cropped and
                  resized there
-  nvjpeg/decode  the same without cropping
+  nvjpeg/decode  like nvjpeg/crop, but without cropping and resizing
 
 The number after a name: worker processes, or reading threads. Files are in the page cache. processor_us: CPU
 time per image in microseconds, workers included. left_out: images that nvJPEG cannot decode.
@@ -24,7 +24,7 @@ import torch
 import common
 
 TITLE = "Other loaders: batches of 128 crops of 224 pixels from ImageNet's JPEGs"
-EPOCH = 200_000  # least number of images, so that no epoch ends during a measurement
+EPOCH = 200_000  # minimum number of images, so that no epoch ends during a measurement
 
 
 def names(options):

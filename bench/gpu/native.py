@@ -104,7 +104,7 @@ def answer(program, name, options):
 def answer_of(program, name, words, options):
     """Returns the JSON object that the program printed.
 
-    With several processes: that of a failed one, if any failed.
+    With several processes, returns the object of a failed one, if any failed.
     """
     children = [Child([program, *words], variables) for variables in environments(name)]
     until = time.monotonic() + options.timeout

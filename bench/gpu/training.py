@@ -2,9 +2,9 @@
 
     training.py PROGRAM [--json FILE] [--deadline SECONDS] [--device cpu]
 
-Always does all runs, because each is compared with another: --only and --retry have no effect. Exit status 1
-if a run failed, was skipped, or has an unexpected result. With --device cpu all runs use the CPU, to test this
-program.
+Always makes all runs, because they are compared with each other: --only and --retry have no effect.
+Exit status 1 if a run failed, was skipped, or has an unexpected result. With --device cpu, all runs
+use the CPU, to test this program.
 """
 
 import json

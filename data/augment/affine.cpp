@@ -23,7 +23,7 @@ Matrix rotation(double degrees, const Size& size) {
   return {c, s, c * -x + s * -y + x, -s, c, -s * -x + c * -y + y};
 }
 
-// Columns [first, last) of one row whose sources are inside the image.
+// The columns [first, last) of one row. Their source positions are inside the image.
 struct Span {
   int64_t first = 0, last = 0;
 };
@@ -104,8 +104,8 @@ std::array<int16_t, 4> weights_of(double d, bool cubic) {
   return {first, static_cast<int16_t>(kOne - first - third - fourth), third, fourth};
 }
 
-// Computes a row whose pixels are all shifted by the same amount, along x or along y, as in a shear
-// or a translation.
+// Computes a row if all of its pixels are shifted by the same amount, along x or along y. This is
+// the case in shear_x and in translations.
 void shifted_row(const AffineRow& row, bool cubic, const PlanarKernels& kernels) {
   const double x =
       (static_cast<double>(row.first) + 0.5) * row.x_step + row.x_row + row.x_shift - 0.5;

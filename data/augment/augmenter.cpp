@@ -7,7 +7,7 @@
 namespace shoal::data::augment {
 namespace {
 
-constexpr int64_t kAutoBins = 10, kBins = 31;  // number of magnitudes: AutoAugment; others
+constexpr int64_t kAutoBins = 10, kBins = 31;  // number of magnitudes of AutoAugment; of others
 
 // The operations of torchvision's RandAugment and TrivialAugment.
 constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,     Effect::shear_y,
@@ -87,8 +87,8 @@ const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& ran
   return operations_;
 }
 
-// Adds a step of a timm policy to operations_: draws whether it applies, its magnitude and its
-// interpolation.
+// Draws whether a step of a timm policy applies. If so, draws its magnitude and interpolation, and
+// adds the operation to operations_.
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   if (step.probability < 1 && !happens(step.probability, random)) return;
   // RandAugment and AugMix have one magnitude for all steps, which strength_ scales. The magnitudes
@@ -157,7 +157,7 @@ void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random) {
   }
 }
 
-// Applies the four adjustments in a random order.
+// Jitters brightness, contrast, saturation and hue in a random order.
 void Augmenter::jitter(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   const std::array<std::pair<Effect, double>, 4> parts = {{{Effect::brightness, jitter_.brightness},
                                                            {Effect::contrast, jitter_.contrast},
@@ -204,7 +204,7 @@ void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   const double share = random.beta(policy_.alpha);
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
   image_.assign(pixels, pixels + bytes);
-  if (policy_.blended) {  // computes shares_ backwards: each later blend reduces the earlier ones
+  if (policy_.blended) {  // from last to first, because each blend scales the earlier ones down
     shares_.resize(weights_.size());
     double rest = 1;
     for (size_t i = weights_.size(); i-- > 0;) {

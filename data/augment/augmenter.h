@@ -25,11 +25,12 @@ class Augmenter {
   // Sets the factor for the magnitudes of RandAugment and AugMix, 0 or more. Initially 1.
   void set_strength(double strength) { strength_ = strength; }
 
-  // Augments height×width×3 RGB pixels in place. A pure function of the pixels and of `key`.
+  // Augments height×width×3 RGB pixels in place. For given options and strength, the result depends
+  // only on the pixels and on `key`.
   void apply(uint64_t key, uint8_t* pixels, const Size& size);
 
-  // Returns the operations that the policy draws from `random`, in order (not for AugMix). Valid
-  // until the next call.
+  // Returns the operations that the policy draws from `random`, in order; none for AugMix. The
+  // result is valid until the next call of draw() or apply().
   const std::vector<Operation>& draw(const Size& size, KeyedRandom& random);
 
  private:

@@ -8,17 +8,17 @@
 
 namespace shoal::data::augment {
 
-enum : int64_t { kBorder = 3 };  // width in pixels of the border of a Bordered image
+enum : int64_t { kBorder = 3 };  // pixels: border of the source image (bordered.h)
 
-// One row of an affine transform: computes the pixels [first, first + count), whose sources must be
-// inside the image.
+// One row of an affine transform. Computes the pixels [first, first + count). Their source
+// positions must be inside the image.
 struct AffineRow {
   const uint8_t* in;  // pixel (0, 0) of a Bordered image; 16 bytes after its end are readable
   int64_t stride;     // bytes
   // Source position of a pixel: x = x_step * (column + 0.5) + x_row + x_shift, y likewise.
   double x_step, x_row, x_shift, y_step, y_row, y_shift;
   int64_t first, count;
-  uint8_t* out;  // pixel `first`; overwrites 8 bytes after the last pixel
+  uint8_t* out;  // pixel `first`; overwrites up to 8 bytes after the last pixel
 };
 
 // One row of a box filter of fractional width. The 2 * radius + 1 bytes around each byte, `step`

@@ -59,7 +59,8 @@ inline int32_t pair(int32_t first, int32_t second) {
                                                                           << 16);
 }
 
-// Converts two pixels with three 32-bit channels to levels.
+// Converts two pixels with three 32-bit channels to bytes and stores them. Overwrites one byte
+// after them.
 inline void store(__m256 value, uint8_t* out) {
   const __m256i whole =
       _mm256_cvttps_epi32(_mm256_mul_ps(value, _mm256_set1_ps(1.0F / static_cast<float>(kOne))));

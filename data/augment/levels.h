@@ -38,10 +38,10 @@ enum class Level : uint8_t {
   translate_y,
   desaturate,
   gaussian_blur,
-  gaussian_blur_random,  // a random deviation from 0.1 to 0.2 * magnitude pixels
+  gaussian_blur_random,  // random standard deviation, 0.1 to 0.2 * magnitude pixels
 };
 
-// What timm's rules depend on besides the magnitude.
+// Inputs of timm's rules besides the magnitude.
 struct TimmScene {
   Size size;
   double translate = 0.45;  // shift at magnitude 10, as a fraction of the side
@@ -49,8 +49,8 @@ struct TimmScene {
   std::array<uint8_t, 3> fill{};
 };
 
-// Returns the operation for a magnitude. Draws from `random` the sign of an amount that can be
-// positive or negative, and the deviation of gaussian_blur_random.
+// Returns the operation for a magnitude. Draws from `random` the direction of an amount that can be
+// positive or negative, or above or below 1, and the standard deviation of gaussian_blur_random.
 Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
                          KeyedRandom& random);
 
@@ -58,9 +58,9 @@ Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
 // TrivialAugment.
 enum class Range : uint8_t { usual, wide };
 
-// Returns the operation for the magnitude number `bin`, 0 … bins-1. Draws from `random` the sign of
-// an amount that can be positive or negative. The operation uses nearest-neighbor sampling and
-// fills with black.
+// Returns the operation for the magnitude number `bin`, 0 … bins-1. Draws from `random` the
+// direction of an amount that can be positive or negative, or above or below 1. The operation uses
+// nearest-neighbor sampling and fills with black.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, KeyedRandom& random);
 

@@ -7,7 +7,7 @@
 
 namespace shoal::data::augment {
 
-// Each does what the function of this name does in Pillow, torchvision or timm. The comments give
+// Each effect is the function of the same name in Pillow, torchvision or timm. The comments give
 // the meaning of Operation::amount.
 enum class Effect : uint8_t {
   identity,

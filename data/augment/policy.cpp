@@ -164,7 +164,7 @@ std::string policy_names() {
 
 Policy parse_policy(const std::string& text) {
   std::string name;
-  const bool three = text.starts_with("three-augment");
+  const bool three = text == "three-augment" || text.starts_with("three-augment-");
   const std::vector<Setting> settings = settings_of(three ? "3a" + text.substr(13) : text, name);
   if (name == "rand") return rand_augment(settings);
   if (name == "augmix") return augmix(settings);

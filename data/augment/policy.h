@@ -22,19 +22,19 @@ struct Policy {
     one_sequence,      // all steps of one of `sequences` (AutoAugment, three-augment)
     independent,       // one of `sequences`, drawn `count` times (RandAugment)
     mixed,             // AugMix
-    torchvision_auto,  // `sequences` with torchvision's 10 magnitudes
+    torchvision_auto,  // one of `sequences`, with torchvision's 10 magnitudes
     torchvision_rand,  // `count` of torchvision's operations at one of 31 magnitudes
     trivial,           // one of torchvision's operations at a random wide magnitude
   };
   Kind kind = Kind::none;
   std::vector<std::vector<Step>> sequences;
-  // Weights of the sequences, each of which is then drawn at most once. Empty: drawn uniformly,
-  // with repetition.
+  // Weights of the sequences. If there are weights, each sequence is drawn at most once. If empty,
+  // sequences are drawn uniformly and can repeat.
   std::vector<double> weights;
   int64_t count = 2;
   int64_t magnitude = 9;  // for torchvision_rand
-  // Standard deviation of the normal distribution of magnitudes. Infinite: magnitudes are uniform
-  // between 0 and the given one.
+  // Standard deviation of the normal distribution of magnitudes. Infinite: a magnitude is uniform
+  // between 0 and that of the step.
   double magnitude_deviation = 0;
   double magnitude_limit = 10;
   double translate = 0.45;  // see TimmScene
@@ -61,8 +61,8 @@ namespace tables {
 std::vector<std::vector<Step>> auto_augment(const std::string& name);  // original … v0r, 3a
 std::vector<std::vector<Step>> rand_augment(bool increasing, double probability, double magnitude);
 std::vector<std::vector<Step>> augmix(double magnitude);
-// Returns the operation set that RandAugment's setting t names (weights, 3a or 3aw). Empty if no
-// set has this name. `weights` stays empty for uniform sets.
+// Returns the operation set that RandAugment's setting t names (weights, 3a or 3aw); empty for
+// other names. Sets `weights` to the weights of the operations; empty for sets without weights.
 std::vector<std::vector<Step>> rand_set(const std::string& name, double probability,
                                         double magnitude, std::vector<double>& weights);
 }  // namespace tables

@@ -1,5 +1,5 @@
 #pragma once
-// Parses and checks the text fields of AugmentOptions, independently of the rest of data/.
+// Parses the color jitter and checks AugmentOptions.
 
 #include <string>
 
@@ -13,10 +13,10 @@ struct Jitter {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
 };
 // Parses "X" (brightness, contrast and saturation), "B,C,S" or "B,C,S,H". Throws
-// std::invalid_argument with the expected form.
+// std::invalid_argument whose message is the expected form, without the name of the option.
 Jitter parse_jitter(const std::string& text);
 
-// Throws std::invalid_argument with a sentence for invalid settings.
+// Throws std::invalid_argument for invalid settings.
 void check_augment(const AugmentOptions& options);
 
 }  // namespace shoal::data::augment

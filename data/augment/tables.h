@@ -16,8 +16,8 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count);
 Tables equalize_tables(const Histogram& histogram);
 Tables auto_contrast_tables(const Histogram& histogram);
 
-// Replaces each value of `count` RGB pixels by its entry in its channel's table. Does nothing if no
-// table changes a value.
+// Maps the channels of `count` RGB pixels through their tables. Does nothing if no table changes a
+// level.
 void look_up(const Tables& tables, uint8_t* pixels, int64_t count);
 
 }  // namespace shoal::data::augment

@@ -37,7 +37,7 @@ class CacheWriter {
 };
 
 // Reads what CacheWriter wrote. `bytes` must outlive the reader. good() becomes false permanently
-// if bytes are missing, damaged or of another kind.
+// if bytes are missing, damaged or of another kind. All functions then return zeros or empty texts.
 class CacheReader {
  public:
   CacheReader(std::string_view bytes, std::string_view kind);
@@ -48,8 +48,8 @@ class CacheReader {
     return v;
   }
   std::string text() { return take(value<uint64_t>()) ? std::string(taken_) : std::string(); }
-  // Reads the number of items that follow. Returns 0, and good() becomes false, if that many items
-  // of at least `bytes_each` bytes do not fit into the rest.
+  // Reads the number of items that follow. An item has at least `bytes_each` bytes. If so many
+  // items do not fit into the remaining bytes, returns 0, and good() becomes false.
   uint64_t count(uint64_t bytes_each) {
     const auto n = value<uint64_t>();
     if (n > in_.size() / bytes_each) good_ = false;

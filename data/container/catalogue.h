@@ -19,8 +19,8 @@ struct Image {
   uint64_t offset = 0, bytes = 0;  // place in its file
   uint32_t file = 0;               // index of the file
   int32_t label = 0;               // index into the classes
-  // Number of bytes of its record before and after the image. For RecordIO records in several parts
-  // the fields have other meanings, see records/record_io.cpp.
+  // Number of bytes of the image's record before and after the image. For RecordIO records in
+  // several parts, the fields have other meanings: see records/record_io.cpp.
   uint32_t before = 0, behind = 0;
 };
 
@@ -46,8 +46,9 @@ Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Place
 // Returns a catalogue of all images, in the order of files and records, with the labels of the
 // scans. `known`: classes of the training set; a label is one of these names or an index into them.
 // If `known` is empty, the classes are the names that occur, sorted, or the numbers from 0 to the
-// largest label, padded with zeros to the same length. Throws std::invalid_argument naming an image
-// that has no label or a label that is not in the classes.
+// largest label, padded with zeros to the same length. Throws std::invalid_argument that names an
+// image without a label, with a label that is not in the classes, or with a label of another kind
+// (name or number) than the other images.
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
 

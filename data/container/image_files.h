@@ -26,11 +26,11 @@ bool is_sample_extension(std::string_view extension);
 // or all of a shorter file.
 bool is_image(std::string_view name, std::span<const uint8_t> head);
 
-// The same for a file on disk. Opens the file only if its name does not decide. A file that cannot
-// be opened counts as an image: reading it will report the reason.
+// Like is_image(), for a file on disk. Opens the file only if its name does not decide. A file that
+// cannot be opened counts as an image: reading it will report the reason.
 bool is_image_file(const std::string& path);
 
-// Files of a source that are left out.
+// The files that a source leaves out: files that are not images, hidden files and broken links.
 struct LeftOut {
   int64_t files = 0;                  // number of files that are not images by name or content
   std::vector<std::string> examples;  // names of the first three of these files
@@ -42,7 +42,7 @@ struct LeftOut {
   void add_broken(std::string_view link);
   void add(const LeftOut& more);
   bool empty() const { return files == 0 && hidden == 0 && broken == 0; }
-  // Returns a warning that names the source, the counts and the examples. Call unless empty().
+  // Returns a warning that names the source, the counts and the examples. Call only if not empty().
   std::string sentence(const std::string& source) const;
 };
 

@@ -19,7 +19,7 @@ std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes);
 
 // Decompresses the whole file, including all of its gzip members, into a file in memory with the
 // same path(). Throws std::invalid_argument if the file is damaged, cut short, or larger than 4 GiB
-// decompressed.
+// decompressed, FileFailure if reading the file or writing to memory fails.
 std::shared_ptr<const File> inflate_file(const File& file);
 
 }  // namespace shoal::data

@@ -17,11 +17,11 @@ struct LabelText {
 };
 
 // Parses a number or a one-line name; ignores blanks around it. Returns nothing for other texts: an
-// empty text, several lines, more than 200 bytes, a negative number.
+// empty text, several lines, more than 200 bytes, a number that is negative or above 2^31 - 1.
 std::optional<LabelText> parse_label(std::string_view text);
 
-// The same for JSON: a number, a string, or an object that contains one of them. In an object, uses
-// the first member that exists of `label`, `cls`, `class`, `target` and `class_name`.
+// Like parse_label(), for JSON: a number, a string, or an object that contains one of them. In an
+// object, uses the first member that exists of `label`, `cls`, `class`, `target` and `class_name`.
 std::optional<LabelText> parse_json_label(std::string_view json);
 
 // Stores the label in `entry`. If the label is a name, stores the name in `scan`.

@@ -47,7 +47,8 @@ class OpenFiles {
 // Returns how many files may be kept open: a quarter of the process limit, at most 1024.
 size_t open_files_limit();
 
-// Returns the paths with their stamps. Throws std::invalid_argument for a path that is not a file.
+// Returns the paths with their stamps. Throws std::invalid_argument for a path that is not a
+// regular file, FileFailure if it cannot be opened.
 std::vector<SourceFile> stamped(const std::vector<std::string>& paths);
 
 }  // namespace shoal::data

@@ -20,7 +20,7 @@ class RecordStream {
   virtual ~RecordStream() = default;
   // Reads the next image; returns false at the end. Throws std::invalid_argument naming position
   // and reason if the bytes are damaged, cut short or of another format, or if an image has no
-  // label. Throws what the source throws.
+  // label. Also throws what reading the bytes throws (ByteSource::read()).
   virtual bool next(StreamImage& image) = 0;
 };
 

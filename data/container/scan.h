@@ -19,7 +19,7 @@ struct ScanEntry {
   uint64_t offset = 0, bytes = 0;   // of the image in the file
   uint32_t before = 0, behind = 0;  // bytes of its record before and after the image, see Image
   int32_t text = -1;                // index of its label in Scan::texts; -1: none
-  uint32_t unused = 0;              // instead of padding, because entries are stored as bytes
+  uint32_t unused = 0;              // instead of padding, because the cache stores raw bytes
   int64_t number = kNoNumber;       // its label as a number; kNoNumber: none
 };
 
@@ -54,7 +54,7 @@ class ScanCache {
   ScanCache(const std::string& cache_dir, std::string kind, const std::vector<SourceFile>& files);
 
   // Sets scans[i] to the scan of file i, or to an empty one if the file has changed or is not in
-  // the cache. Returns the indices of these files.
+  // the cache. Returns the indices of the files that must be scanned.
   std::vector<size_t> load(std::vector<Scan>& scans) const;
 
   // Saves the scans of all files. Does nothing without a cache folder, or if a file changed so

@@ -18,8 +18,8 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
                              const OpenOptions& options,
                              const std::function<Scan(const File&)>& scan);
 
-// Throws std::invalid_argument with the message that OpenOptions::labels cannot be used with
-// `path`.
+// Throws std::invalid_argument: OpenOptions::labels cannot be used, because `path` contains its own
+// classes.
 [[noreturn]] void refuse_labels(const std::string& path);
 
 }  // namespace shoal::data

@@ -22,8 +22,9 @@ class StreamLabels {
   // Throws std::invalid_argument if there is no such class; the caller puts the image's name before
   // the message.
   int32_t label_of(const LabelText& label) const;
-  // Returns the class that the name of an image contains: the innermost folder that is a class,
-  // else the part of the file name before the first '_'. Throws like label_of().
+  // Returns the index of the class in an image's name: the innermost folder that is named like a
+  // class (or like CLASS.tar), else the part of the file name before the first '_'. Throws like
+  // label_of().
   int32_t label_of_name(std::string_view name) const;
 
  private:

@@ -28,7 +28,7 @@ std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
 // if it is too large for an image. Throws std::runtime_error if the error would affect other files
 // too (the folder was removed, no memory).
 void read_image_file(const std::string& path, std::vector<uint8_t>& bytes);
-// Hints to the system that the file will be read soon.
+// Hints to the system that the file will be read soon. Ignores errors.
 void will_read_image_file(const std::string& path);
 
 }  // namespace shoal::data

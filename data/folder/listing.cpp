@@ -71,6 +71,7 @@ Entries read_directory(const std::string& path) {
   if (errno != 0) fail("read the folder", path);
   std::sort(entries.folders.begin(), entries.folders.end());
   std::sort(entries.files.begin(), entries.files.end());
+  std::sort(entries.broken_links.begin(), entries.broken_links.end());
   return entries;
 }
 

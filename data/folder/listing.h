@@ -30,7 +30,7 @@ struct Listing {
   };
   DirectoryStamp root;
   std::vector<std::string> classes;    // names of the class folders, sorted bytewise
-  std::vector<Directory> directories;  // every directory below the root, by class and path
+  std::vector<Directory> directories;  // every directory below the root, sorted by class and path
   std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
   // Files that are not images by name or content (container/image_files.h). Paths are relative to

@@ -20,7 +20,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern);
 // Whether any file matches the pattern. Supports wildcards only, no braces.
 bool matches_files(const std::string& pattern);
 
-// Returns the sorted paths of the regular files in a folder whose names do not start with a dot.
+// Returns the paths of the regular files in a folder, sorted. Skips names that start with a dot.
 // Throws std::runtime_error.
 std::vector<std::string> files_in(const std::string& folder);
 

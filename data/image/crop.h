@@ -16,7 +16,7 @@ Box random_resized_crop(const Size& image, const TransformOptions& options, Keye
 // Geometry of Resize(eval_resize) followed by a crop of eval_size.
 struct CenterView {
   Size resized;  // short side = eval_resize, long side rounded down
-  Box crop;      // of the resized image, inside it
+  Box crop;      // part of the resized image, in its pixels
   // Position of the crop in the output. Above 0 only if the output is larger than the resized
   // image; the rest of the output is filled with zeros.
   int64_t left = 0, top = 0;

@@ -43,7 +43,7 @@ std::string imgcodecs_path() {
 Decode open_decoder() {
   const std::string path = imgcodecs_path();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)  // a package of shoal contains the core library, but not this one
+  if (library == nullptr)  // shoal's packages contain the core library, but not imgcodecs
     library = dlopen(path.substr(path.rfind('/') + 1).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fail_missing(dlerror());
   void* symbol = dlsym(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi");

@@ -15,14 +15,14 @@ enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pix
 // Recognizes the format by the first bytes.
 Format recognize(std::span<const uint8_t> bytes);
 
-// Returns the size that the header of a PNG, WebP, BMP or TIFF states, so that the caller can
-// refuse a decompression bomb before decoding it. Throws DamagedImage.
+// Returns the size in the header of a PNG, WebP, BMP or TIFF. The caller can then refuse a
+// decompression bomb before decoding it. Throws DamagedImage.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
 // Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, repeats
 // gray in all channels, keeps the high byte of 16-bit samples. `pixels` only grows, and gets at
 // least `padding` bytes after the last row. The first call loads libopencv_imgcodecs. Throws
-// MissingLibrary if that is not installed, DamagedImage if the bytes cannot be decoded.
+// MissingLibrary if the library is not installed, DamagedImage if the bytes cannot be decoded.
 Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,
                   std::vector<uint8_t>& pixels);
 

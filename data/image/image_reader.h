@@ -20,7 +20,7 @@ class ImageReader {
       : jpeg_(decoder == Decoder::shoal, isa) {}
 
   // Reads the header and returns the size. Throws DamagedImage (an empty file, an unknown format, a
-  // broken header).
+  // broken header, a size above kMaxPixels).
   Size open(std::span<const uint8_t> bytes);
   // As JpegDecoder::start(). Also throws MissingLibrary (formats.h).
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);

@@ -8,10 +8,10 @@
 
 namespace shoal::data {
 
-enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight; 1/2
+enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight; 0.5
 
-// Computes rows that are weighted sums of input rows. Rows with weight zero must be readable too.
-// Reads and writes each row up to the next multiple of 32 bytes.
+// Computes rows that are weighted sums of input rows. Input rows with weight zero must be readable
+// too. Reads and writes each row up to the next multiple of 32 bytes. Strides are in bytes.
 struct RowSums {
   const uint8_t* in;  // input row 0
   int64_t in_stride;
@@ -26,7 +26,7 @@ struct RowSums {
 
 struct PlanarKernels {
   void (*sum_rows)(const RowSums& sums);
-  // Transposes rows × columns bytes. Reads and writes whole tiles of 16 × 16 bytes.
+  // Transposes rows × columns bytes. May read and write whole tiles of 16 × 16 bytes.
   void (*transpose)(const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
                     int64_t rows, int64_t columns);
 };

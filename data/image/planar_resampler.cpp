@@ -20,10 +20,11 @@ void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
 
 }  // namespace
 
-// Builds the weights of one plane from `axis`, whose weights apply to full-size samples. The first
-// of these is sample number `offset` + axis.source_first. `halved`: the plane has one sample for
-// every two full-size ones, `samples` in all. Smooth upsampling computes a full-size sample as 3/4
-// of the nearest plane sample plus 1/4 of the second nearest.
+// Builds the weights of one plane. The weights of `axis` apply to full-size samples, from sample
+// `offset` + axis.source_first of the image on. `halved`: the plane has one sample for every two
+// full-size samples. `samples`: number of samples of the plane along this direction. Smooth
+// upsampling computes a full-size sample as 3/4 of the nearest plane sample plus 1/4 of the second
+// nearest.
 void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool halved,
                                        int64_t samples) {
   const auto outputs = static_cast<int64_t>(axis.starts.size());
@@ -42,8 +43,8 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
     const int32_t* const exact = axis.weights.data() + i * axis.taps;
     const int64_t at = origin + axis.starts[static_cast<size_t>(i)];
     const int64_t earliest = halved ? std::max<int64_t>(0, (at + 1) / 2 - 1) : at;
-    // Starts earlier if necessary (with taps of weight zero), so that no tap is after the last
-    // sample.
+    // Starts earlier if a tap would otherwise be after the last sample. The additional taps have
+    // weight zero.
     const int64_t start = std::max(begin, std::min(earliest, begin + count - taps));
     std::fill(sums_.begin(), sums_.end(), 0);
     for (int32_t k = 0; k < axis.taps; ++k) {

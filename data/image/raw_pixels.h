@@ -1,6 +1,6 @@
 #pragma once
-// Uncompressed images, which packed sets can contain. Recognized by content like other formats:
-// 16 bytes (magic, width, height), then RGB rows without gaps.
+// Uncompressed images, which packed sets can contain. The format: kRawMagic, width and height as
+// 32-bit little-endian integers, then RGB rows without gaps.
 
 #include <cstdint>
 #include <span>
@@ -11,13 +11,13 @@
 namespace shoal::data {
 
 constexpr char kRawMagic[8] = {'s', 'h', 'o', 'a', 'l', 'r', 'g', 'b'};
-constexpr int64_t kRawHead = 16;
+constexpr int64_t kRawHead = 16;  // bytes before the first row
 
-// Returns the image file for height×width×3 RGB pixels.
+// Returns the file of an image of height×width×3 RGB pixels.
 std::vector<uint8_t> raw_image(const uint8_t* pixels, const Size& size);
 
-// Returns the size in the header. Throws DamagedImage if the number of bytes does not match it, or
-// if it exceeds the limits (limits.h).
+// Returns the size in the header. Throws DamagedImage if the number of bytes does not match the
+// size, or if the size exceeds the limits (limits.h).
 Size raw_size(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data

@@ -113,7 +113,7 @@ void Resizer::begin(const AxisRequest& x, const AxisRequest& y, Interpolation in
   middle_stride_ = (x.count * 3 + 16 + 31) / 32 * 32;
   rows_ = kept_from_ = finished_ = 0;
   vertical_first_ = data::vertical_first(x, y);
-  // Padding taps of the vertical pass read up to `taps` rows after the last one.
+  // Padding taps of the vertical pass read up to `taps` rows after the last row.
   if (!vertical_first_) return grow(middle_, (y_.source_count + packed_y_.taps) * middle_stride_);
   kept_stride_ = (x_.source_count * 3 + 31) / 32 * 32;
   kept_most_ = 2 * y_.taps;

@@ -1,9 +1,12 @@
 #pragma once
-// Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor. Two passes,
-// horizontal and vertical; the result of the first pass is rounded to 8 bits. Center-aligned; the
-// filter's support is multiplied by the shrink factor; its window is clipped to the image and the
-// weights are renormalized. Older versions of Pillow give the same bits if they run the same pass
-// first (vertical_first()). Otherwise pixel values differ, by one level with the bilinear filter.
+// Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor. There are two passes,
+// horizontal and vertical; the result of the first pass is rounded to 8 bits. Input and output are
+// aligned at their edges, not at the centers of their corner pixels. The filter's support grows by
+// the shrink factor. Its window is clipped to the image, and the weights in it are scaled to sum
+// to 1.
+//
+// Older versions of Pillow give the same bits if they run the same pass first (vertical_first()).
+// Otherwise pixel values differ, by one level with the bilinear filter.
 
 #include <cstdint>
 #include <vector>
@@ -17,24 +20,24 @@ namespace shoal::data {
 struct HorizontalPass;
 struct VerticalPass;
 
-// One direction of a resize from `in` to `out` pixels, of which only the output pixels
-// [first, first + count) are computed.
+// One direction of a resize from `in` to `out` pixels. Only the output pixels [first, first +
+// count) are computed.
 struct AxisRequest {
   int64_t in = 0, out = 0;
   int64_t first = 0, count = 0;
   bool mirror = false;  // write these pixels in reverse order
 };
 
-// Whether the vertical pass comes first. Pillow 13: if the height is reduced, and by more than
-// twice as many pixels as the width. (Pillow 12.2 and 12.3: if the height is reduced and is more
-// than 100 times the width. Earlier versions: never.)
+// Whether the vertical pass comes first. In Pillow 13, it does if the height is reduced by more
+// pixels than twice the reduction of the width. (Pillow 12.2 and 12.3: if the height is reduced and
+// is more than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
 // Filter weights of one direction. build() reuses the memory of the previous image. Here and in
 // Resizer::begin(), `interpolation` must be bilinear or bicubic, not random.
 struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are read
-  int32_t taps = 0;              // weights per output pixel; those outside its window are 0
+  int32_t taps = 0;              // weights per output pixel; 0 outside the filter's window
   std::vector<int32_t> starts;   // `count` values: first source pixel, relative to source_first
   std::vector<int32_t> weights;  // count × taps, with kWeightBits fractional bits
 
@@ -50,7 +53,7 @@ class Resizer {
  public:
   explicit Resizer(Isa isa = best_isa());
 
-  // `y` must not be mirrored.
+  // Starts an image. `y` must not be mirrored.
   void begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation);
 
   // Returns the box of source pixels that is needed. The caller must push every row of this box.
@@ -75,7 +78,8 @@ class Resizer {
   };
   void pack(const Axis& axis, Packed& packed) const;
   HorizontalPass horizontal_pass() const;
-  // Returns the vertical pass of one output row. `buffer`: source rows from number `from` on.
+  // Returns the arguments of the vertical pass of one output row, without `out` and `bytes`.
+  // `buffer`: source rows from number `from` on, `stride` bytes apart.
   VerticalPass vertical_pass(int64_t row, const uint8_t* buffer, int64_t from,
                              int64_t stride) const;
   void push_vertical_first(const RowBlock& rows);
@@ -94,7 +98,7 @@ class Resizer {
   bool vertical_first_ = false;
   std::vector<uint8_t> kept_, reduced_, done_;
   int64_t kept_stride_ = 0, kept_most_ = 0, kept_from_ = 0, reduced_stride_ = 0;
-  int64_t finished_ = 0;  // number of rows after the vertical pass
+  int64_t finished_ = 0;  // number of rows that the vertical pass has computed
 };
 
 }  // namespace shoal::data

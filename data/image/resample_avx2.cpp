@@ -11,8 +11,8 @@ namespace {
 
 enum : int32_t { kLowBits = 11, kGroup = 2, kWords = 2 };
 
-// Packs pairs of weights as two words: the high parts, then the low parts of both, where
-// weight = high * 2048 + low and 0 <= low < 2048.
+// Packs each pair of weights into two words: the high parts of both, then the low parts of both. A
+// weight is high * 2048 + low, with 0 <= low < 2048.
 void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   const auto pair = [](int32_t first, int32_t second) {
     return static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |

@@ -11,7 +11,8 @@ namespace {
 
 enum : int32_t { kGroup = 4, kWords = 3 };
 
-// Splits four weights into digits and packs the digits of equal rank into one word, highest first.
+// Splits each of four weights into three digits. Packs the four highest digits into the first word,
+// the middle digits into the second, the lowest into the third.
 inline void pack_group(__m128i weights, int32_t* words) {
   const __m128i low = _mm_srai_epi32(_mm_slli_epi32(weights, 24), 24);
   const __m128i rest = _mm_srai_epi32(_mm_sub_epi32(weights, low), 8);
@@ -57,7 +58,8 @@ inline __m256i load_rows(const uint8_t* first, const uint8_t* second) {
   return _mm256_mask_broadcast_i32x4(_mm256_castsi128_si256(a), 0xf0, b);
 }
 
-// Stores four pixels of two rows. Each pixel occupies four bytes, of which three are used.
+// Stores four pixels of each of two rows. An input register contains one pixel of both rows, with
+// an unused fourth channel.
 inline void store_pixels(__m256i pixel0, __m256i pixel1, __m256i pixel2, __m256i pixel3,
                          uint8_t* first, uint8_t* second) {
   const __m256i close_up = _mm256_broadcastsi128_si256(

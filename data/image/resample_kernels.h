@@ -18,8 +18,8 @@ enum : int32_t { kWeightBits = 22 };
 // Resizes four source rows to `count` pixels each. 3 * taps + 16 bytes after the end of each source
 // row must be readable.
 struct HorizontalPass {
-  const uint8_t* in[4];    // RGB; may repeat
-  uint8_t* out[4];         // RGB; overwrites 16 bytes after the last pixel; may repeat
+  const uint8_t* in[4];    // RGB rows; a row may occur repeatedly
+  uint8_t* out[4];         // RGB rows, likewise; overwrites up to 16 bytes after the last pixel
   const int32_t* starts;   // `count` values: first source pixel
   const int32_t* weights;  // count × taps / group × words
   int64_t count;

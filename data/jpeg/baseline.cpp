@@ -16,7 +16,7 @@ uint64_t consumed(const Stream& stream, const uint8_t* begin) {
 }
 
 // Maps positions in the bytes without stuffing to positions in the file, where each ff is followed
-// by a stuffed 00. Call it with ascending positions.
+// by a stuffed 00. Call point() with ascending positions.
 class FilePlaces {
  public:
   FilePlaces(const uint8_t* clean, size_t file) : begin_(clean), at_(clean), file_(file) {}
@@ -101,7 +101,7 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
   const int64_t last = (mcus_.row_end - 1) * segments.per_row + segment_end_ - 1;
   if (static_cast<int64_t>(known.size()) > last) {
     if (decode_known(known)) return planes_.finish(), true;
-    known.clear();  // the index belongs to another file
+    known.clear();  // the index belongs to another file, or the image is damaged
   }
   if (!decode_serial(known, /*keep=*/index != nullptr)) {
     known.clear();
@@ -137,13 +137,13 @@ bool BaselineDecoder::decode_known(const SeekIndex& index) {
   }
 }
 
-// Starts decoding the row's segments that contain the MCUs in mcus_.
+// Starts decoding those segments of the row that overlap mcus_.
 bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index) {
   const Segments segments(header_);
   const int64_t at = row * segments.per_row + first_segment_;
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
   const SeekPoint& point = index[static_cast<size_t>(at)];
-  // The last byte can be shared with the next segment, and a stuffed byte can follow it.
+  // The next segment can start in the last byte, and a stuffed 00 can follow this byte.
   const size_t to = end < index.size()
                         ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
                         : bytes_.size();
@@ -193,8 +193,8 @@ void BaselineDecoder::end_part(Lane& lane) {
   lap(Stage::transform);
 }
 
-// Checks that the row ended where the next segment starts; otherwise the index belongs to another
-// file.
+// Returns false if decoding ended elsewhere than at the next segment in the index: then the index
+// belongs to another file. Returns true if this cannot be checked.
 bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   const Segments segments(header_);
   if (ran_over(lane.stream, lane.clean.data())) return false;
@@ -207,8 +207,9 @@ bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   return places.point(lane.stream) == index[end];
 }
 
-// Decodes segment after segment from the last position that the index contains. Walks over segments
-// that the box does not need without storing their coefficients.
+// Decodes segment after segment, from the last indexed position that is not after the first needed
+// segment. Skips segments that the box does not need without storing their coefficients. `keep`:
+// adds the segments to the index.
 bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
   const Segments segments(header_);
   const int64_t columns = header_.mcu_columns(), blocks = header_.blocks_per_mcu();

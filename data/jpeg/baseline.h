@@ -1,11 +1,10 @@
 #pragma once
 // shoal's own decoder for the common kind of JPEG (header.h). Decodes the requested part of an
-// image; with a seek index it skips nearly everything else.
+// image. With a seek index (seek_index.h), it skips nearly everything else.
 //
 // Pixels equal those of libjpeg-turbo bit for bit (accurate integer IDCT, smooth upsampling). The
-// input is not trusted: the decoder never reads outside the given bytes. If a function returns
-// false, the image is of another kind or may be damaged; libjpeg-turbo must then decode it or
-// report the damage.
+// input is not trusted: the decoder never reads outside the given bytes. If open() or start()
+// returns false, the caller must decode the image with libjpeg-turbo, which reports any damage.
 
 #include <cstdint>
 #include <optional>
@@ -28,26 +27,27 @@ class BaselineDecoder {
   BaselineDecoder(const BaselineDecoder&) = delete;  // has pointers to its own members
   BaselineDecoder& operator=(const BaselineDecoder&) = delete;
 
-  // Reads the header. `bytes` must stay valid while this image is decoded. Returns false for
-  // another kind of JPEG, and if the file has no end-of-image marker.
+  // Reads the header. `bytes` must stay valid while this image is decoded. Returns false if
+  // read_header() rejects the file, or if the file has no end-of-image marker or exceeds 4 GiB.
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 
-  // Decodes the part that `box` (inside the image, not empty) needs. If `index` is not null, uses
-  // its entries, and adds an entry for each seek point that decoding reaches. Clears the index if
-  // it belongs to another image. Returns false if the image is damaged or too large to be decoded
-  // at once, and possibly if the index belonged to another image.
+  // Decodes the MCUs that `box` needs. `box`: in pixels, inside the image, not empty. If `index` is
+  // not null, uses its entries, and adds an entry for each segment that decoding reaches. Returns
+  // false if the image is damaged or `box` is too large to be decoded at once. An index that
+  // belongs to another image can also cause false. Clears the index if it does not fit the image or
+  // if the image is damaged.
   bool start(const Box& box, SeekIndex* index);
 
-  // After start(): returns the next rows of the box, from the top; a count of 0 after the last one.
-  // They are valid until the next call. `padding` bytes after each row are readable.
+  // After start(): returns the next rows of the box, from the top; a count of 0 after the last row.
+  // The rows are valid until the next call. `padding` bytes after each row are readable.
   RowBlock next(int64_t padding);
 
   // After start(): the decoded planes.
   Planes& planes() { return planes_; }
 
-  // After open(): extends the index to the whole image. This may replace the box of start(), so do
-  // not call next() or planes() afterwards. Returns false if the image is damaged.
+  // After open(): extends the index to the whole image. Afterwards, do not call next() or planes():
+  // complete() may have decoded another box. Returns false if the image is damaged.
   bool complete(SeekIndex& index);
 
  private:
@@ -62,13 +62,13 @@ class BaselineDecoder {
   bool end_in_sight() const;
   void make_kinds();
 
-  // Decodes one row of MCUs; two lanes run side by side.
+  // State of decoding one row of MCUs. Kernels::decode_two() decodes two lanes in one loop.
   struct Lane {
     Stream stream{};
-    std::vector<uint8_t> clean;  // the row's bytes without stuffing
+    std::vector<uint8_t> clean;  // the entropy-coded bytes without stuffing
     std::vector<int16_t> coefficients;
     int64_t row = -1;                    // row of MCUs; -1: none
-    int64_t column = 0, column_end = 0;  // MCUs of the current part
+    int64_t column = 0, column_end = 0;  // MCUs of the part that is being decoded
   };
 
   const Kernels& kernels_;
@@ -78,7 +78,7 @@ class BaselineDecoder {
   BlockKind kinds_[6] = {};
   Planes planes_;
   McuBox mcus_;
-  int64_t first_segment_ = 0, segment_end_ = 0;  // segments of each row that contain mcus_
+  int64_t first_segment_ = 0, segment_end_ = 0;  // segments of each row that overlap mcus_
   Lane lanes_[2];
   SeekIndex forgotten_;  // used if the caller passes no index
 

@@ -20,8 +20,8 @@ const CodeTable& CodeTableBuilder::build(const HuffmanSpec& spec) {
   return table_;
 }
 
-// Fills the entries whose look-up bits start with `code`. An entry includes the value if the
-// look-up covers all of its bits.
+// Fills the entries whose look-up bits start with `code`. An entry contains the coefficient's value
+// if the look-up bits include all bits of the value.
 void CodeTableBuilder::add(int length, uint32_t code, uint8_t symbol) {
   if (length > kLookBits) return;
   const uint32_t size = dc_ ? symbol : symbol & 15u, run = dc_ ? 0 : symbol >> 4;

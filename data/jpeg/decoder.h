@@ -26,15 +26,15 @@ class JpegDecoder {
   // null. Throws DamagedImage.
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
 
-  // Returns the next rows of the box, from the top; a count of 0 after the last one. They are valid
-  // until the next call. Throws DamagedImage.
+  // Returns the next rows of the box, from the top; a count of 0 after the last row. The rows are
+  // valid until the next call. Throws DamagedImage.
   RowBlock next();
 
   // After start(): the decoded YCbCr planes if our own decoder is in use, else null.
   jpeg::Planes* planes() { return baseline_ ? &decoder_.planes() : nullptr; }
 
-  // After the last row: extends the index to the whole image. Returns false if the image cannot
-  // have one.
+  // After the last row: extends the index to the whole image. Returns false if the image is damaged
+  // or our own decoder cannot read it.
   bool complete_index(jpeg::SeekIndex& index) { return baseline_ && decoder_.complete(index); }
 
  private:

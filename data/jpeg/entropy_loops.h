@@ -13,8 +13,8 @@ namespace {
 
 #define SHOAL_INLINE inline __attribute__((always_inline))
 
-// Where to store each coefficient: in zigzag order; positions beyond the block's end go to the
-// element after the block.
+// Maps positions in coding order to elements of the block (kZigzag). Positions beyond the block's
+// end map to the element after the block.
 struct Places {
   uint8_t at[256];
 };
@@ -27,8 +27,8 @@ constexpr Places make_places() {
 
 constexpr Places kPlaces = make_places();
 
-// Decodes a symbol that one look-up does not cover completely. Returns an entry of the form of
-// CodeTable::entry. Needs at least 27 bits.
+// Decodes a symbol that one look-up does not cover completely. Returns an entry in the format of
+// CodeTable::entry. `bits` must contain at least 27 valid bits.
 __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
                                                const CodeTable& table, bool dc) {
   uint32_t length = entry >> 24, symbol = (entry >> 16) & 255;
@@ -73,7 +73,7 @@ struct Lane {
     s.at = at, s.bits = bits, s.count = count & 63, s.block = block;
     s.position = position;
   }
-  // Refills to at least 56 bits. Only the low six bits of `count` are significant.
+  // Refills `bits` to at least 56 valid bits. Only the low six bits of `count` are significant.
   SHOAL_INLINE void fill() {
     uint64_t next;
     __builtin_memcpy(&next, at, 8);
@@ -88,7 +88,7 @@ struct Lane {
   SHOAL_INLINE uint32_t entry_of(const CodeTable& codes) const {
     return codes.entry[bits >> (64 - kLookBits)];
   }
-  // Completes an incomplete look-up. Leaves at least 56 bits in `bits`.
+  // Decodes the symbol of an incomplete look-up (kIncomplete). Leaves at least 56 bits in `bits`.
   SHOAL_INLINE uint32_t complete(uint32_t entry, const CodeTable& codes, bool dc) {
     fill();
     entry = long_symbol(bits, entry, codes, dc);

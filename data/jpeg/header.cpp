@@ -28,8 +28,8 @@ size_t word(Bytes bytes, size_t at) {
   return static_cast<size_t>(bytes[at]) << 8 | bytes[at + 1];
 }
 
-// Reads the header's segments in order. Each function returns false if our decoder cannot read the
-// file.
+// Reads the header's marker segments in order. Each function returns false if our decoder cannot
+// read the file.
 class Parser {
  public:
   explicit Parser(Bytes bytes) : bytes_(bytes) {}
@@ -112,8 +112,8 @@ class Parser {
     while (!body.empty()) {
       if (body.size() < 17 || body[0] > 0x13 || (body[0] & 15) > 3) return false;
       HuffmanSpec spec;
-      // `places`: codes of this length that are still free. There are 2^n codes of n bits, minus
-      // those that begin with a shorter code. The code that consists of ones only is reserved.
+      // `places`: number of free codes of this length. There are 2^n codes of n bits, minus those
+      // that begin with a shorter code. The code that consists of ones only is reserved.
       int places = 1;
       for (int i = 0; i < 16; ++i) {
         spec.counts[i] = body[1 + static_cast<size_t>(i)];
@@ -154,7 +154,7 @@ class Parser {
       if (header.dc[component.dc].total == 0 || header.ac[component.ac].total == 0) return false;
     }
     Component* const all = header.components;
-    if (header.count == 1) {  // one block is an MCU, whatever its sampling factors
+    if (header.count == 1) {  // an MCU is one block, whatever the sampling factors
       all[0].horizontal = all[0].vertical = 1;
       return true;
     }
@@ -169,8 +169,8 @@ class Parser {
     return sampling && header.vertical >= 1 && single(all[1]) && single(all[2]) && is_ycc();
   }
 
-  // Whether three components are YCbCr: decided by the JFIF marker, the Adobe marker or the
-  // component ids, in this order.
+  // Whether the three components are YCbCr. The JFIF marker decides, else the Adobe marker, else
+  // the component ids.
   bool is_ycc() const {
     if (jfif_) return true;
     if (adobe_ >= 0) return adobe_ == 1;

@@ -24,7 +24,7 @@ struct HuffmanSpec {
 
 struct Component {
   int id = 0;
-  int horizontal = 1, vertical = 1;      // blocks in one MCU
+  int horizontal = 1, vertical = 1;      // blocks in one MCU (minimum coded unit)
   int quantization = 0, dc = 0, ac = 0;  // table numbers, 0 … 3
 };
 
@@ -44,7 +44,8 @@ struct Header {
   int blocks_per_mcu() const { return count == 1 ? 1 : horizontal * vertical + 2; }
 };
 
-// Returns nothing if the file is of another kind or looks damaged. Never reads outside `bytes`.
+// Returns nothing for another kind of JPEG, or if the file looks damaged. Never reads outside
+// `bytes`.
 std::optional<Header> read_header(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data::jpeg

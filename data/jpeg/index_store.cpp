@@ -1,6 +1,6 @@
-// File format. N.seek is a sequence of records: a Record, then the packed index. N.places contains
-// a Place for each record. The process that has locked N.places owns both files. Numbers are
-// little-endian.
+// File format. N.seek is a sequence of records. Each is a Record struct, then the packed index
+// (index_codec.h). N.places contains a Place for each record. The process that has locked N.places
+// owns both files. Numbers are little-endian.
 //
 // The files are not written by write_whole(), because they grow while other processes read them. A
 // checksum in each record detects records that a crash left incomplete.

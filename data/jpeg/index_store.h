@@ -1,11 +1,12 @@
 #pragma once
-// Stores the seek indexes of a dataset's JPEGs in the cache folder, so that from the second epoch
-// on only the needed parts of images are decoded.
+// Stores the seek indexes (seek_index.h) of a dataset's JPEGs in the cache folder. From the second
+// epoch on, only the needed parts of images are then decoded.
 //
 // Each process appends to its own pair of files (N.seek: records; N.places: their offsets) and
 // reads the files of all processes. A record identifies its image by sample number, length, and a
-// hash of the first and last bytes. Records that do not match or are damaged are ignored, and a new
-// record is written. An index that would take more than 4 % of its image's bytes is not stored.
+// hash of the first and last bytes. find() ignores a damaged record and a record of another image;
+// the caller can then add() a new one. An index that would take more than 4 % of its image's bytes
+// is not stored.
 
 #include <cstdint>
 #include <functional>
@@ -20,28 +21,31 @@ namespace shoal::data::jpeg {
 
 class IndexStore {
  public:
-  // Creates `folder` if it is missing. `samples`: number of images in the dataset. Calls `warning`
-  // once if nothing can be written; stored indexes are still read.
+  // Creates `folder` if it is missing. `samples`: number of images in the dataset. If writing
+  // fails, calls `warning` once, in the thread that writes, and stores no more indexes. Stored
+  // indexes are still read.
   IndexStore(std::string folder, int64_t samples,
              std::function<void(const std::string&)> warning = {});
   ~IndexStore();
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes buffered records, and finds the records that other processes have added. Thread-safe.
+  // Writes buffered records to disk, and reads the offsets of all new records. find() finds a
+  // record, even one of this process, only after refresh(). Thread-safe.
   void refresh();
 
-  // Hint: asks the file system to prefetch the indexes of `count` samples from `first` on. Returns
-  // how many of these samples have an index. Thread-safe.
+  // Hint: asks the file system to prefetch the indexes of `count` samples, from sample `first` on.
+  // Returns how many of these samples have an index. Thread-safe.
   int64_t will_read(int64_t first, int64_t count) const;
 
   enum class Answer { found, unknown, unwanted };  // unwanted: the index is too large to be stored
 
-  // Reads the index of the image whose encoded bytes are `bytes`. Clears `index` unless the result
-  // is Answer::found. Thread-safe.
+  // Reads the index of `sample`. `bytes`: its encoded image. Clears `index` unless the result is
+  // Answer::found. Thread-safe.
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
 
-  // Stores an index that covers its whole image, unless it is too large. Thread-safe.
+  // Stores `index`, unless it is too large. `index` must cover the whole image. `bytes`: the
+  // encoded image. Buffers the record; a full buffer or refresh() writes it to disk. Thread-safe.
   void add(int64_t sample, std::span<const uint8_t> bytes, const SeekIndex& index);
 
  private:

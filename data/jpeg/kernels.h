@@ -23,11 +23,11 @@ constexpr uint8_t kZigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25,
                                  35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
                                  58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-// An entry of the look-up table. Bits 0-5: length of code and value together. Bits 8-15: how far
-// the position in the block advances. Bits 16-31: the value. If bit 7 (kIncomplete) is set, the
-// look-up did not cover the whole value. Then the length is 0, the advance (kUnseen) leads beyond
-// any block's end, bits 16-23 contain the symbol and bits 24-31 the length of its code (0: the code
-// is longer than the look-up).
+// An entry of the look-up table. Bits 0-5: length of code and value together, in bits. Bits 8-15:
+// how far the position in the block advances (kNoCode: the code is invalid). Bits 16-31: the value.
+// If bit 7 (kIncomplete) is set, the look-up did not cover the whole value. Then the length is 0,
+// the advance (kUnseen) leads beyond any block's end, bits 16-23 contain the symbol and bits 24-31
+// the length of its code (0: the code is longer than the look-up).
 enum : uint32_t { kIncomplete = 0x80, kUnseen = 192, kNoCode = 64u << 8 };
 struct CodeTable {
   uint32_t entry[1 << kLookBits];
@@ -44,9 +44,9 @@ struct BlockKind {
   int32_t component;
 };
 
-// A run of consecutive blocks of the bit stream. [at, end): its bytes without stuffing; kReadAhead
-// more bytes must be readable. The caller zeroes the coefficients; one more coefficient after the
-// last must be writable.
+// A run of consecutive blocks of the bit stream. [at, end) are the unread bytes, without stuffing.
+// kReadAhead bytes after `end` must be readable. The caller zeroes the coefficients [block,
+// block_end). One more element after them must be writable.
 struct Stream {
   const uint8_t *at, *end;
   uint64_t bits, count;        // the top `count` bits of `bits` are not consumed yet
@@ -54,7 +54,7 @@ struct Stream {
   const BlockKind* kind;       // of the current block
   uint32_t position;           // of the last decoded coefficient in the current block
   int16_t *block, *block_end;  // the current block, and the end of the run
-  int32_t damaged;             // 1 after an invalid code or a block that is too long
+  int32_t damaged;             // 1 after an invalid code, an overlong block or missing bytes
 };
 
 // ---- pixels
@@ -65,7 +65,7 @@ struct BlockRow {
   int64_t mcu_step;             // number of coefficients from one MCU to the next
   int64_t mcus;
   int32_t horizontal, vertical;  // blocks of the component in one MCU, row by row
-  const int16_t* quantization;   // 64 values
+  const int16_t* quantization;   // 64 factors, row by row
   uint8_t* out;                  // rows of 8 * horizontal * mcus samples
   int64_t stride;                // bytes
 };
@@ -75,7 +75,8 @@ struct Kernels {
   void (*begin)(Stream& stream);
   // Decodes to the end of the run or to the first damage.
   void (*decode)(Stream& stream);
-  // Decodes two runs in one loop until one of them ends. Each hides the latency of the other.
+  // Decodes two runs in one loop until one of them ends or is damaged. Each run hides the latency
+  // of the other.
   void (*decode_two)(Stream& one, Stream& other);
   // Skips `blocks` blocks without storing coefficients. Needs no begin().
   void (*walk)(Stream& stream, int64_t blocks);
@@ -86,15 +87,16 @@ struct Kernels {
   // Dequantizes coefficients and applies the accurate integer IDCT of the Independent JPEG Group
   // ("islow").
   void (*transform)(const BlockRow& row);
-  // Upsamples `count` chroma samples to twice the width with the triangle filter. Also reads one
-  // sample before and one after them. `near` and `far`: the nearest and second nearest chroma rows
-  // to the luma row; `far` is null if chroma is not subsampled vertically. Overwrites up to 64
-  // bytes after the output.
+  // Upsamples `count` chroma samples to twice the width with the triangle filter, which also uses
+  // one sample before and one after them. `near` and `far`: the nearest and second nearest chroma
+  // rows to the luma row; `far` is null if chroma is not subsampled vertically. Reads up to 64
+  // bytes after the input and overwrites up to 64 bytes after the output.
   void (*upsample)(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t count);
   // Converts YCbCr (JFIF) to RGB. Reads up to 64 bytes after the input and overwrites up to 64
   // bytes after the output.
   void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out,
                  int64_t count);
+  // Copies gray to all three channels. Reads and overwrites as many bytes as to_rgb().
   void (*gray_to_rgb)(const uint8_t* y, uint8_t* out, int64_t count);
 };
 

@@ -1,4 +1,4 @@
-// Kernels for AVX2 and BMI2. The transform handles two blocks at once, one in each half of the
+// Kernels for AVX2 and BMI2. The IDCT handles two blocks at once, one in each half of the
 // registers. One multiply-add of 16-bit pairs computes the sum of two products.
 #include <immintrin.h>
 
@@ -55,7 +55,7 @@ inline __m256i pairs(__m256i a, __m256i b) {
   return high ? _mm256_unpackhi_epi16(a, b) : _mm256_unpacklo_epi16(a, b);
 }
 
-// Runs one pass of the transform over half of the columns. Writes eight registers of 32-bit sums,
+// Runs one pass of the IDCT over half of the columns. Writes eight registers of 32-bit sums,
 // shifted right by `shift`.
 template <bool high>
 inline void half_pass(const __m256i* v, int shift, __m256i* out) {
@@ -125,7 +125,7 @@ inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
   }
 }
 
-// Transforms two blocks. `first` and `second` may be the same.
+// Dequantizes and transforms two blocks (IDCT). `first` and `second` may be the same.
 void transform_two(const int16_t* first, const int16_t* second, const int16_t* quantization,
                    uint8_t* out_first, uint8_t* out_second, int64_t stride) {
   __m256i v[8];
@@ -165,7 +165,7 @@ inline int32_t clamp(int32_t x, int32_t low, int32_t high) {
   return x < low ? low : x > high ? high : x;
 }
 
-// Writes the transform of a block that has only a DC coefficient.
+// Writes the samples of a block that has only a DC coefficient.
 void fill_block(int32_t dc, uint8_t* out, int64_t stride) {
   const int32_t once = clamp(static_cast<int16_t>(dc) * 4, -32768, 32767);
   const int32_t twice = (once * kOne + (1 << (kSecondShift - 1))) >> kSecondShift;
@@ -205,8 +205,8 @@ inline __m256i times3(__m256i x) {
   return _mm256_add_epi16(x, _mm256_add_epi16(x, x));
 }
 
-// Upsamples 16 samples to 32. `middle` has three times the weight of the neighbor, `left` or
-// `right`.
+// Upsamples 16 samples to 32. Each output sample is `middle` with weight 3 plus its neighbor
+// (`left` or `right`) with weight 1.
 template <int shift>
 inline void store_upsampled(__m256i left, __m256i middle, __m256i right, int32_t even_round,
                             int32_t odd_round, uint8_t* out) {
@@ -270,8 +270,8 @@ inline void store_pixels(__m128i red, __m128i green, __m128i blue, uint8_t* out)
 
 void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out, int64_t count) {
   const __m256i middle = _mm256_set1_epi16(128);
-  // Each factor is split into an integer and a remainder that fits into 16 bits. For all 256
-  // values, 15 fractional bits give the same rounded product.
+  // Each factor is split into an integer and a remainder that fits into 16 bits. For red and blue,
+  // 15 fractional bits suffice: the rounded product is the same for all 256 chroma values.
   const __m256i from_cr = _mm256_set1_epi16((kRedFromCr - 65536 + 1) / 2);
   const __m256i from_cb = _mm256_set1_epi16((kBlueFromCb - 2 * 65536) / 2);
   const __m256i green = weights(kGreenFromCb, kGreenFromCr + 65536);

@@ -37,7 +37,7 @@ int32_t subtract(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
 
-// Runs one pass of the transform in place on eight values that are `step` apart.
+// Runs one pass of the IDCT in place on eight coefficients that are `step` elements apart.
 void pass(int32_t* x, int step, int shift) {
   const auto in = [&](int i) { return x[i * step]; };
   const auto out = [&](int i, int32_t sum) { x[i * step] = saturate16(sum >> shift); };

@@ -82,7 +82,8 @@ Planes::View Planes::view(int component) {
   return {plane.at(plane.left, plane.top), plane.stride, plane.left, plane.top};
 }
 
-// Returns chroma samples for the `count` luma pixels from (x, y) to the right; may use `wide`.
+// Returns chroma samples for the `count` luma pixels from (x, y) to the right. If it must upsample,
+// writes them to `wide`.
 const uint8_t* Planes::chroma_row(Plane& plane, int64_t x, int64_t y, int64_t count,
                                   std::vector<uint8_t>& wide) {
   if (header_->horizontal == 1) return plane.at(x, y);

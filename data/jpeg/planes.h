@@ -27,8 +27,8 @@ class Planes {
   // this image is in use.
   void begin(const Header& header, const McuBox& mcus);
 
-  // Transforms `count` MCUs of a row, starting at `column`. `coefficients`: 64 for each block, in
-  // coding order.
+  // Dequantizes and transforms (IDCT) `count` MCUs of row `mcu_row`, from MCU `column` on.
+  // `coefficients`: 64 for each block; the blocks in coding order.
   void add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients);
 
   // Call after the last row. Afterwards the pixels equal those from decoding the whole image.
@@ -53,7 +53,7 @@ class Planes {
  private:
   struct Plane {
     std::vector<uint8_t> samples;
-    int64_t stride = 0, left = 0, top = 0;  // coordinates of the plane's first sample
+    int64_t stride = 0, left = 0, top = 0;  // (left, top): the plane's first sample
     int16_t quantization[64] = {};
 
     uint8_t* at(int64_t x, int64_t y);

@@ -33,7 +33,7 @@ struct Segments {
   int64_t total() const { return per_row * rows; }
 };
 
-// Element i belongs to segment i. Covers the segments known so far; empty at first.
+// Element i is the start of segment i. The index covers the segments known so far; empty at first.
 using SeekIndex = std::vector<SeekPoint>;
 
 }  // namespace shoal::data::jpeg

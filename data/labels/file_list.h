@@ -34,9 +34,9 @@ class FileListDataset : public BasicDataset {
   std::vector<std::string> classes_;
 };
 
-// Opens a folder of images without class folders. The file options.labels contains their classes.
-// Samples are sorted by class and name. Throws std::invalid_argument for user errors,
-// std::runtime_error for system errors.
+// Opens a folder of images without class folders. The file options.labels contains the classes of
+// the images (labels.h). Samples are sorted by class and path. Throws std::invalid_argument for
+// user errors, std::runtime_error for system errors.
 std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
                                                 const OpenOptions& options);
 

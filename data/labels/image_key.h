@@ -1,5 +1,5 @@
 #pragma once
-// Extracts the parts of image names by which label files identify images.
+// Extracts the part of an image's name that files of labels use to identify the image.
 
 #include <cstdint>
 #include <optional>

@@ -13,16 +13,17 @@ namespace shoal::data {
 class LabelFile {
  public:
   // `known`: classes of the training set; empty if not known. `path` contains one of
-  //   * lines `NAME CLASS`, separated by blanks or a comma. NAME is the name of an image, with or
-  //     without folder and extension. CLASS is the name of a class. But if every CLASS is a number
-  //     and none is a name in `known`, CLASS is an index into `known`;
+  //   * lines `NAME CLASS`, separated by blanks or a comma; further words are ignored. NAME is the
+  //     name of an image, with or without folder and extension. CLASS is the name of a class. But
+  //     if every CLASS is a number and none is a name in `known`, CLASS is an index into `known`;
   //   * the header ImageId,PredictionString, then such lines: Kaggle's LOC_val_solution.csv;
-  //   * only numbers, where line N is for the image whose name ends in N: the devkit's
-  //     ILSVRC2012_validation_ground_truth.txt. The file `synsets` maps these numbers to classes:
-  //     the devkit's meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
+  //   * one number per line, as in ILSVRC2012_validation_ground_truth.txt of ImageNet's devkit.
+  //     Line N has the class number of the image whose name ends in N. The file `synsets` maps
+  //     class numbers to classes: the devkit's meta.mat, or lines `CLASS NUMBER`, as in
+  //     map_clsloc.txt;
   //   * the whole devkit as downloaded (devkit.h), which contains both files.
-  // Throws std::invalid_argument for anything else, if `synsets` is needed but empty, and if it is
-  // given although `path` contains class names.
+  // Throws std::invalid_argument for anything else, if `synsets` is needed but empty, and if
+  // `synsets` is given although `path` contains class names.
   LabelFile(const std::string& path, const std::string& synsets,
             const std::vector<std::string>& known);
 
@@ -33,7 +34,7 @@ class LabelFile {
   size_t class_of(const std::string& name) const;
 
  private:
-  // Read the file into by_number_ and by_name_, which map images to names of classes.
+  // read_numbers() fills by_number_, read_pairs() fills by_name_. Both map images to class names.
   void read_numbers(const std::vector<std::string>& lines,
                     const std::map<int64_t, std::string>& names);
   void read_pairs(const std::vector<std::string>& lines, const std::vector<std::string>& known);

@@ -90,7 +90,7 @@ Matrix matrix_of(const Element& element) {
   return matrix;
 }
 
-// Reads one number, stored in any of MATLAB's number types.
+// Reads one number. MATLAB stores whole numbers in the smallest integer type that fits.
 double number_of_matrix(const Matrix& matrix) {
   Bytes rest = matrix.content;
   const Element element = next_element(rest);

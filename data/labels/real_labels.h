@@ -11,11 +11,14 @@ namespace shoal::data {
 // Immutable after construction; thread-safe.
 class RealLabels {
  public:
-  // `path` contains JSON: a list whose entry i is the list of labels of the image whose name ends
-  // in the number i + 1 (real.json), or an object of such lists by image name, with or without
-  // folder and extension. Labels are numbers below `outputs` (the number of classes of the model),
-  // or names in `classes`. Throws std::invalid_argument that names the file and the entry, and
-  // std::system_error if the file cannot be read.
+  // `path` contains JSON in one of two forms:
+  //   * a list of lists of labels, as in real.json. List number N, counted from 1, has the labels
+  //     of the image whose name ends in N;
+  //   * an object from the name of an image, with or without folder and extension, to its list of
+  //     labels.
+  // Labels are numbers below `outputs` (the number of classes of the model), or names in `classes`.
+  // Throws std::invalid_argument that names the file and the entry, and std::system_error if the
+  // file cannot be read.
   RealLabels(const std::string& path, const std::vector<std::string>& classes, int64_t outputs);
 
   // Returns the labels of an image; empty if no class fits it. Throws std::invalid_argument if the

@@ -41,8 +41,8 @@ class ClassBalance {
 
  private:
   std::vector<int64_t> samples_;        // of the dataset, class by class, shuffled within a class
-  std::vector<int64_t> first_samples_;  // per class: its first place in samples_, then the end
-  std::vector<int64_t> first_slots_;    // per class: its first slot, then the length
+  std::vector<int64_t> first_samples_;  // per class: its first index in samples_; last: the end
+  std::vector<int64_t> first_slots_;    // per class: its first slot; last: the length
 };
 
 }  // namespace shoal::data

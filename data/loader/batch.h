@@ -8,8 +8,8 @@
 
 namespace shoal::data {
 
-// Label and parameters of one row of a batch. The device applies them to the decoded pixels
-// (ops::prepare_batch).
+// Label and augmentation parameters of one row of a batch. The device applies the parameters to the
+// decoded pixels (ops::prepare_batch).
 struct Row {
   int32_t label = 0;
   uint64_t key = 0;     // random key of the image
@@ -26,7 +26,7 @@ struct Row {
   bool unreadable = false;
 };
 
-// Memory for `capacity` rows, of which the first `count` are filled. Owned by the loader and valid
+// Memory for `capacity` rows; the first `count` rows are filled. Owned by the loader, and valid
 // until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB or gray.
 struct Batch {
   uint8_t* images = nullptr;  // capacity×views×height×width×channels
@@ -36,7 +36,7 @@ struct Batch {
   int64_t height = 0, width = 0;
   int64_t views = 1;            // images per row; above 1 in evaluation only
   int64_t channels = 3;         // 3 or 1
-  Normalization normalization;  // of the pixels, to be applied by the consumer
+  Normalization normalization;  // the consumer applies it to the pixels
   // Returns the number of bytes of one image.
   int64_t image_bytes() const { return height * width * channels; }
   int64_t first_position = 0;  // position of row 0 in the epoch's global order

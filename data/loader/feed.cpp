@@ -13,9 +13,9 @@ constexpr int64_t kRepeatBlock = 16;  // samples that are repeated in place; a p
 // If this many images in a row are damaged, something is wrong with the whole dataset.
 constexpr int64_t kMaxReplacements = 1000;
 
-// Returns which sample of a block is at place `i`. Mixup and cutmix combine the places 2k and
-// 2k + 1. In repetition r, the numbers of these two samples differ exactly in the bits of r + 1
-// (from r = 15 on, r modulo 15 counts). So a sample has a different partner in each of fifteen
+// Returns the index, within a block, of the sample at place `i` of a repetition. Mixup and cutmix
+// combine the places 2k and 2k + 1. In repetition r, the indexes of these two samples differ
+// exactly in the bits that are set in r % 15 + 1. So a sample has a different partner in each of 15
 // repetitions.
 int64_t paired(int64_t i, int64_t repetition) {
   const int64_t bits = repetition % (kRepeatBlock - 1) + 1, lowest = bits & -bits;

@@ -35,8 +35,8 @@ struct BatchPlan {
     const int64_t left = samples - first_position(batch);
     return left < 0 ? 0 : left < batch_size ? left : batch_size;
   }
-  // number(): how many positions of this rank come before `position`, which must be one of them.
-  // position() is its inverse.
+  // number(): how many of this rank's positions come before `position`, which must also be one of
+  // this rank's positions. position() is the inverse of number().
   int64_t number(int64_t position) const {
     return position / (batch_size * world_size) * batch_size + position % batch_size;
   }
@@ -54,7 +54,7 @@ struct Ticket {
   StreamEpoch::Drawn drawn;  // streams only: the image and its spares
 };
 
-// Immutable. Thread-safe.
+// Thread-safe.
 class Feed {
  public:
   Feed(uint64_t seed, int64_t epoch) : seed_(seed), epoch_(epoch) {}
@@ -67,28 +67,29 @@ class Feed {
   // Returns the random key of the image at `position`.
   virtual uint64_t key(int64_t position) const = 0;
   // Returns the image at `position`, which must be one of this rank's positions. Streams: call once
-  // for each position; blocks until the image has been read, returns nothing if the stream ends
-  // before it, and throws what the stream's reader threw.
+  // for each position. Blocks until the image has been read; returns nothing if the stream ends
+  // before this image; throws what StreamEpoch::draw() throws.
   virtual std::optional<Ticket> ticket(int64_t position) const = 0;
   // Returns the image to use instead of a damaged one: attempt 1 is the first to try, then 2, ….
-  // Returns nothing if there are no more. The replacement keeps the position and the key, so the
-  // result does not depend on damaged images of other rows.
+  // Returns nothing if there are no more. The replacement keeps the position and the key, so a
+  // damaged image does not change other rows.
   virtual std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const = 0;
   // Returns the encoded image, stored either in `buffer` or in memory that lives as long as the
   // ticket. Throws DamagedImage, and what Dataset::read() throws.
   virtual std::span<const uint8_t> read(const Ticket& ticket,
                                         std::vector<uint8_t>& buffer) const = 0;
   virtual std::string name(const Ticket& ticket) const = 0;  // for messages
-  // Reads the seek index that the source stores with the image; empty if this image has none. Call
-  // after read(). Returns false if the source stores no indexes at all.
+  // Reads the seek index that the source stores with the image; clears `index` if this image has
+  // none. Call after read(). Returns false if the source stores no indexes at all.
   virtual bool seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const = 0;
 
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
   // Tells the dataset and `will_read` which images will be read soon. Call for each position of
-  // this rank. Random order: announces this rank's image kAhead images later, which keeps the disk
-  // busy for any number of threads. The first position of an epoch also announces the images in
-  // between; an epoch that is resumed in its middle does not. Chunked order on one host: announces
-  // whole chunks of the next window; only one rank announces each chunk.
+  // this rank. Random order, or several hosts: announces the image that this rank reads kAhead
+  // images later, which keeps the disk busy for any number of threads. The first position of an
+  // epoch also announces the images in between; an epoch that is resumed in its middle does not.
+  // Chunked order on one host: announces whole chunks of the next window, each on one rank only,
+  // and in the first window also single images.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // images of this rank
 
@@ -113,7 +114,7 @@ class DatasetFeed final : public Feed {
   int64_t sample(int64_t position) const { return find(position).sample; }
   uint64_t key(int64_t position) const override;
   std::optional<Ticket> ticket(int64_t position) const override;
-  // Returns the next samples of the order.
+  // Tries the samples at the next positions of the order.
   std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
   std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
   std::string name(const Ticket& ticket) const override { return dataset_->name(ticket.sample); }
@@ -138,8 +139,8 @@ class DatasetFeed final : public Feed {
   BatchPlan plan_;
 };
 
-// The feed of one epoch of a Stream. The positions of this rank correspond to the numbers 0, 1, …
-// of the images that it reads. Keys depend on the position only.
+// The feed of one epoch of a Stream. The first position of this rank gets the first image that the
+// rank reads, and so on (BatchPlan::number()). Keys depend on seed, epoch and position only.
 class StreamFeed final : public Feed {
  public:
   StreamFeed(std::shared_ptr<StreamEpoch> stream, const BatchPlan& plan, uint64_t seed,

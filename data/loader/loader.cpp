@@ -188,7 +188,7 @@ struct Loader::Impl {
   }
 
   void start_stream(int64_t epoch, int64_t first_batch) {
-    if (stream_epoch) stream_epoch->end();  // ends it first, so that no worker waits for it
+    if (stream_epoch) stream_epoch->end();  // first, so that no worker waits for the old epoch
     const EpochRequest request{options.seed, epoch, options.train, first_batch * options.batch_size,
                                options.batches * options.batch_size};
     stream_epoch = stream->begin_epoch(request);

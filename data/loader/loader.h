@@ -2,7 +2,8 @@
 // The loader turns a source of images into batches, using its own threads.
 //
 // Contract
-// * One consumer: call start_epoch(), next() and stats() from one thread.
+// * One consumer: call start_epoch(), next(), stats(), has_batches() and count_rest() from one
+//   thread.
 // * The order is a pure function of (seed, epoch, size). Batch i of rank r consists of the
 //   positions [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, where B = batch_size and
 //   W = world_size. Thread count and timing change nothing. Every rank gets the same number of
@@ -12,8 +13,8 @@
 // * Pixels are a pure function of seed, epoch and sample. If an epoch uses a sample several times,
 //   or draws the image size for each step, they also depend on the position.
 // * A batch is valid until the next call of next() or start_epoch() or the end of the loader.
-//   Images are uint8 count×H×W×3 (RGB) or count×H×W×1 (gray), in memory from the given allocator
-//   (pinned for a GPU).
+//   Images are uint8, count×views×H×W×C, where C is 3 (RGB) or 1 (gray). Their memory comes from
+//   the given allocator (pinned for a GPU).
 // * Damaged images: in training, the next readable sample of the global order replaces the image.
 //   In evaluation, the row is marked unreadable. LoaderStats::bad counts both. With
 //   BadImages::error, next() throws an error that names the image instead. next() also re-throws
@@ -22,9 +23,9 @@
 //   images form a batch. Within a rank, order and pixels are pure functions of seed, epoch and the
 //   stream's order. A spare image of the stream (StreamEpoch::kSpares) replaces a damaged one.
 // * An empty dataset is allowed in evaluation: its epochs have no batches.
-// * The destructor may be called at any time. It waits for the workers. If one of them is stuck in
-//   storage for seconds, `on_bad` receives the name of its image, and the threads and the memory
-//   that they use are abandoned.
+// * The destructor may be called at any time. It waits at most 3 s for the workers. If a worker's
+//   read has not returned by then, `on_bad` receives the name of the image, and the threads and the
+//   memory that they use are abandoned.
 
 #include <cstdint>
 #include <functional>
@@ -57,10 +58,11 @@ struct LoaderStats {
 
 class Loader {
  public:
-  // Worker threads call `on_bad` with a sentence: at most once per damaged image, which the
-  // sentence names, and if the folder of seek indexes cannot be written. Throws
-  // std::invalid_argument for invalid options, and if there are fewer training images than one
-  // batch needs.
+  // `on_bad` receives a sentence about each damaged image (once, with its name), about seek indexes
+  // that cannot be written, and about a read that has not returned when the loader is destroyed.
+  // Workers, the constructor, start_epoch() and the destructor call it, so it must be thread-safe.
+  // Throws std::invalid_argument for invalid options, and if there are fewer training images than
+  // one batch of all ranks needs.
   Loader(const std::shared_ptr<const Source>& source, LoaderOptions options,
          std::function<void(const std::string&)> on_bad = {}, BufferAllocator allocator = {});
   ~Loader();
@@ -75,7 +77,8 @@ class Loader {
   // Then the ranks must communicate to find out which of them still have data.
   bool uneven() const;
   // Whether the epoch has at least `count` whole batches, counted from its start. Streams: blocks
-  // until that is known or `give_up` returns true; throws what the stream threw. Datasets: true.
+  // until that is known; returns false if `give_up` returns true first; throws what the stream
+  // threw. Datasets: always true.
   bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
   // Streams: call after the last batch of an epoch. Reads the rest of the stream, for at most
   // `patience` or until `give_up` returns true. Returns how many images were read in all, and
@@ -83,10 +86,10 @@ class Loader {
   StreamCounts count_rest(std::chrono::milliseconds patience,
                           const std::function<bool()>& give_up = {});
 
-  // Starts an epoch at batch `first_batch`. Keeps the prefetched batches if the previous epoch was
-  // read to its end and this is the start of the next one; discards them otherwise. With
+  // Starts an epoch at batch `first_batch`. Datasets: keeps the prefetched batches if the previous
+  // epoch was read to its end and this is the start of the next one; discards them otherwise. With
   // first_batch == batches_per_epoch(), nothing is left to read. Throws std::invalid_argument for a
-  // larger or negative one.
+  // larger or negative first_batch.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
 
   // Returns the next batch, or nullptr after the last one. Throws what a worker threw.
@@ -95,7 +98,7 @@ class Loader {
   LoaderStats stats() const;
 
   // Returns the name of the image at a position of an evaluation, for messages. A stream does not
-  // keep names: "image N", counted from 1. Any thread may call it.
+  // keep names: returns "image N" for the N-th image of this rank. Any thread may call it.
   std::string image_name(int64_t position) const;
 
   // Returns the name of the image that a worker has been reading longest; empty if none reads. Any

@@ -17,7 +17,7 @@ namespace {
 constexpr double kReadShare = 0.5, kComputing = 0.75;
 // The batches limit the rate if the threads wait for a free row for more than this share of time.
 constexpr double kWaitShare = 0.5;
-// If twice the threads give less than this factor in throughput, the disk is exhausted.
+// The disk is exhausted if doubling the threads multiplies the throughput by less than this factor.
 constexpr double kWorthwhile = 1.2;
 constexpr int kMaxThreads = 256;
 
@@ -71,7 +71,7 @@ Bound bound_of(const LoaderRate& rate) {
   return reads_most(rate) ? Bound::disk : Bound::processors;
 }
 
-// Returns the sentence's part about the number of threads that `wanted` images/s need.
+// Returns the end of the sentence: the number of threads that `wanted` images/s need.
 std::string needed(double wanted, int threads) {
   return strf(". %.0f images/s need %s here", wanted, counted(threads, "thread").c_str());
 }

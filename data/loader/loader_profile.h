@@ -51,7 +51,8 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
                                        const std::function<void(int threads)>& progress,
                                        const std::function<void(const std::string&)>& warning);
 
-// What limits the rate. `batches`: the loader's threads wait until batches are taken.
+// What limits the rate. `batches`: the consumer takes batches more slowly than the loader's threads
+// can make them.
 enum class Bound { processors, disk, batches };
 
 struct Advice {
@@ -60,7 +61,8 @@ struct Advice {
   std::string sentence;  // what limits the rate, and what to do
 };
 
-// `rates`: at least one, by increasing number of threads. `wanted`: images/s; 0: no target.
+// Explains what limits the loader. `rates`: at least one measurement, by increasing number of
+// threads. `processors`: number of cores. `wanted`: images/s to reach; 0: no target.
 Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted);
 
 }  // namespace shoal::data

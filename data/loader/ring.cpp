@@ -49,8 +49,8 @@ void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
   open_batches();
 }
 
-// Opens every batch for which a slot is free. The slot of the batch that the consumer holds is not
-// free. Call with the lock held.
+// Opens the next batches as long as slots are free. The slot of the batch that the consumer holds
+// is not free. Call with the lock held.
 void Ring::open_batches() {
   const auto slots = static_cast<int64_t>(slots_.size());
   bool opened = false;

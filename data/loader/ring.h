@@ -30,7 +30,7 @@ class Ring {
   // Consumer: starts an epoch. `following` is the feed of the epoch expected after it, if any.
   // Keeps the prefetched batches if this is the expected epoch, starts at batch 0, and the previous
   // epoch was read to its end. Otherwise waits for rows in progress (a few milliseconds, unless
-  // storage is slow) and discards all.
+  // storage is slow) and discards all prefetched batches.
   void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
                std::shared_ptr<const Feed> following = nullptr);
   // Consumer: waits for the next batch and returns it; nullptr after the last one. Re-throws what a
@@ -53,7 +53,7 @@ class Ring {
   };
   // Worker: waits for a row to make. Returns false after close().
   bool take(Job& job);
-  // Worker: call one of these when a row is made, or when making it threw `error`.
+  // Worker: call done() when the row is made, or failed() when making it threw `error`.
   void done(const Job& job, const Worker::Result& result);
   void failed(const Job& job, std::exception_ptr error);
 
@@ -64,7 +64,7 @@ class Ring {
     std::unique_ptr<uint8_t, std::function<void(void*)>> images;
     int64_t left = 0;          // number of rows not yet done
     Worker::Result sum;        // over the finished rows
-    std::exception_ptr error;  // of the first row, by index, that failed
+    std::exception_ptr error;  // of the failed row with the lowest index
     int32_t error_index = 0;   // index of this row
     int64_t rows_made = 0;     // rows that have an image: all, unless a stream ends in the batch
   };

@@ -48,15 +48,15 @@ void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8
   lap(Stage::augment);
 }
 
-// Returns where to make an image of side² RGB pixels: in `out`, or in memory of this object for an
-// image that becomes gray.
+// Returns the buffer for a square RGB image of this side: gray_image_ if the output is gray, else
+// `out`.
 uint8_t* Transform::rgb(int64_t side, uint8_t* out) {
   if (!gray()) return out;
   gray_image_.resize(static_cast<size_t>(3 * side * side));
   return gray_image_.data();
 }
 
-// Copies a gray image from rgb(), whose three channels are equal, to `out`.
+// If the output is gray, copies one of the three equal channels of `pixels` to `out`.
 void Transform::finish(const uint8_t* pixels, int64_t side, uint8_t* out) const {
   if (!gray()) return;
   for (int64_t i = 0; i < side * side; ++i) out[i] = pixels[3 * i];

@@ -26,7 +26,7 @@ class CurrentRead {
   // Returns the image's name and the time at which the read began; nothing between reads.
   std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>> get() const;
 
-  // While a Scope exists, `current` (may be null) returns the image of `ticket`.
+  // While a Scope exists, get() of `current` (may be null) returns the image of `ticket`.
   class Scope {
    public:
     Scope(CurrentRead* current, const Feed& feed, const Ticket& ticket);
@@ -53,8 +53,8 @@ class Worker {
          CurrentRead* current = nullptr);
 
   struct Result {
-    // Hash of position, label, pixels (of the first view), the partner's key and lambda; 0 unless
-    // options.hash.
+    // Hash of position, key, label, pixels (of the first view), the partner's key and lambda; 0
+    // unless options.hash.
     uint64_t hash = 0;
     int64_t bad = 0;     // 1 if the image at this position is damaged
     bool ended = false;  // the stream ended before this position; nothing was made

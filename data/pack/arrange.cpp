@@ -43,7 +43,8 @@ void require_file_name(const std::string& name, const std::string& what) {
                               "dot, or contains a slash or NUL; rename it in the source");
 }
 
-// Whether the file has this content. A power loss can leave a file of the right size with zeros.
+// Whether the file has this content. Its size alone is not enough: a power loss can leave a file of
+// the right size that contains zeros.
 bool holds(const fs::path& file, const std::vector<uint8_t>& bytes) {
   std::error_code none;
   if (fs::file_size(file, none) != bytes.size()) return false;

@@ -1,6 +1,6 @@
-// Images are written to PATH.partial. PATH.partial.table contains the hash `request` (see the
-// header) and one entry for each finished image. Every PackOptions::flush_seconds, both files are
-// flushed to disk and a mark is appended to the table.
+// Images are written to PATH.partial. PATH.partial.table contains the hash `request`
+// (file_writer.h) and one entry for each finished image. Every PackOptions::flush_seconds, both
+// files are flushed to disk and a mark is appended to the table.
 //
 // After an interruption, the images in the table are kept and the rest of both files is truncated.
 // Images after the last mark are read again and checked, because a power loss may have destroyed
@@ -74,7 +74,7 @@ class PackWriter {
         first_(first),
         next_(first) {}
 
-  // After run(): the sample after the last packed one.
+  // After run(): the first sample for the next file.
   int64_t next() const { return next_; }
 
   PackSummary run(const PackProgress& progress, const PackWarning& warning) {
@@ -221,7 +221,7 @@ class PackWriter {
     header.table = data.end();
     header.text = header.table + behind.size();
     for (const std::string& name : source_.classes()) put_text(behind, name);
-    for (const Done& done : done_)  // the key has no folders outside the dataset: they are private
+    for (const Done& done : done_)  // without the folders above the class folder: they are private
       put_text(behind, split_key(source_.classes()[static_cast<size_t>(done.entry.label)],
                                  source_.name(done.sample)));
     put_text(behind, hex(request_));

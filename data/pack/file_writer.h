@@ -14,7 +14,7 @@ using PackWarning = std::function<void(const std::string&)>;
 
 struct PackedFile {
   PackSummary summary;
-  int64_t next = 0;  // the sample after the last packed one
+  int64_t next = 0;  // the first sample for the next file
 };
 
 // Packs the samples from `first` on into `path`, until the end of the dataset or, with shard_bytes,

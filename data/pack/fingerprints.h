@@ -38,8 +38,9 @@ class Fingerprints final : public ForwardingDataset {
   mutable std::vector<uint64_t> prints_;
 };
 
-// Returns the pairs of images with equal hashes: each image of `second` with the first one of
-// `first` that equals it, in the order of `second`. Both must have the same Fingerprints::Of.
+// Returns a pair (sample of `first`, sample of `second`) for each image of `second` whose hash
+// occurs in `first`, in the order of `second`. If the hash occurs several times in `first`, the
+// pair has the first of these samples. Both must have the same Fingerprints::Of.
 std::vector<std::pair<int64_t, int64_t>> shared_images(const Fingerprints& first,
                                                        const Fingerprints& second);
 

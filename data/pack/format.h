@@ -4,10 +4,10 @@
 //   PackHeader
 //   images, each followed by its packed seek index (jpeg/index_codec.h), in the dataset's order
 //   PackEntry for each image
-//   text: the names of the classes, the names of the images from their class folder on (split_key()
-//     in split.h; older files have whole paths), and a hash of the source's listing and of the
-//     settings, by which a later call of the writer recognizes its own work; each as a 32-bit
-//     length and UTF-8
+//   text: class names, image names, and the hash `request`, each as a 32-bit length and UTF-8.
+//     Image names begin with the class folder (split_key() in split.h); in older files they are
+//     whole paths. `request` is a hash of the source's listing and the settings, in hexadecimal: a
+//     later call of the writer recognizes its own work by this hash.
 //
 // Readers keep everything after the images in memory. Numbers are little-endian. The writer uses
 // another file name until the file is complete, and writes the header last. So a file with the

@@ -9,9 +9,9 @@
 
 namespace shoal::data {
 
-// Used instead of write_whole(), because packing takes hours and continues after an interruption,
-// so the unfinished file must be kept. publish() gives the file its final name. Every function
-// throws std::runtime_error with the path and the system's reason.
+// Unlike write_whole(), keeps an unfinished file: packing takes hours and must be able to continue
+// after an interruption. publish() gives the file its final name. Every function throws
+// std::runtime_error with the path and the system's reason.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);  // opens or creates the file; keeps its content
@@ -30,7 +30,7 @@ class OutputFile {
   [[noreturn]] void fail(const char* what, int error) const;
 
   std::string path_;
-  Descriptor file_;  // its position is the end
+  Descriptor file_;  // between calls, its offset is end_
   uint64_t end_ = 0;
 };
 

@@ -80,7 +80,7 @@ PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(path,
   checked_ = std::make_unique<std::atomic<bool>[]>(header.samples);
 }
 
-// Returns the text at this offset of the file, which is in its table.
+// Returns the text at `offset` of the file, which must be in table_.
 std::string PackedDataset::text_at(uint64_t offset) const {
   const uint64_t left = header_.end - offset;
   const uint8_t* at = table_.data() + (offset - header_.table);

@@ -18,10 +18,10 @@ namespace shoal::data {
 // Returns the value of PackHeader::check. `behind`: the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// Reads the file's table into memory, and images with system calls. Does not map the file: a bad
-// disk block then damages only one image, and a file that becomes shorter is an error, instead of
-// SIGBUS. Checks the hash of each image; for raw pixels only at the first read, because the check
-// takes as long as the read.
+// Keeps the file's table in memory, and reads each image with pread(). Does not map the file into
+// memory, so a bad disk block damages only one image, and a file that becomes shorter causes an
+// error instead of SIGBUS. Each read checks the image's hash. For raw pixels only the first read
+// does, because the check takes as long as the read.
 class PackedDataset : public BasicDataset {
  public:
   // Throws std::invalid_argument with the path if the file is not a packed set, has another
@@ -41,8 +41,8 @@ class PackedDataset : public BasicDataset {
 
   const PackEntry& entry(int64_t sample) const { return entries_[static_cast<size_t>(sample)]; }
   uint64_t file_bytes() const { return header_.end; }
-  // Hash (as text) of the listing and the settings from which the file was written; empty in files
-  // from early versions.
+  // Hash (in hexadecimal) of the listing and the settings from which the file was written; empty in
+  // files from early versions.
   const std::string& request() const { return request_; }
 
  private:

@@ -124,8 +124,8 @@ void ShardList::close() {
 
 void ShardList::replace() {
   const ListContent old = read_list(target_);
-  // From here on, the folder may contain files of both sets. This list keeps others from reading or
-  // continuing it.
+  // From here on, the folder may contain files of both sets. This list keeps other processes from
+  // reading or continuing the set.
   write_list(target_, old.head + ", being replaced", old.next, /*whole=*/false);
   const auto place = [&](int64_t shard) { return fs::path(target_) / file_name(shard); };
   for (int64_t shard = 0; shard < finished(); ++shard) {

@@ -1,8 +1,8 @@
 #pragma once
 // A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list `shards.txt`.
-// The lines of the list are: the hash `request` of the source's listing and the settings; for each
-// finished file, the index of the first sample of the source after it; "whole" once the set is
-// complete.
+// The list contains a line with `request`, the hash of the source's listing and the settings; a
+// line for each finished file, with the index of the source's first sample after this file; and the
+// line "whole" once the set is complete.
 
 #include <cstdint>
 #include <memory>
@@ -49,7 +49,7 @@ bool is_sharded_set(const std::string& path);
 // shards.txt lists. Throws std::invalid_argument if the set is incomplete.
 std::vector<std::string> packed_files(const std::string& path);
 
-// A dataset of all files of a set in shards.
+// All files of a packed set as one dataset.
 class ShardedDataset : public BasicDataset {
  public:
   // Throws what PackedDataset and packed_files() throw, and std::invalid_argument if files have

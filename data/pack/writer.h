@@ -15,7 +15,7 @@ struct PackSummary {
   // Packed images: all, and those of each kind (Packed).
   int64_t images = 0, original = 0, encoded = 0, pixels = 0;
   int64_t damaged = 0;  // images left out
-  int64_t resumed = 0;  // images kept from an interrupted run
+  int64_t resumed = 0;  // images kept from an earlier run
   uint64_t file_bytes = 0, index_bytes = 0;
 
   int64_t& of(Packed kind) {
@@ -25,12 +25,11 @@ struct PackSummary {
 
 // Packs `source` into `path`: a file, or with shard_bytes a folder (shards.h). Each file has the
 // extension .partial until it is complete. After an interruption, the same call continues the work;
-// if the set is complete, it only returns the counts, unless options.overwrite is set. Calls
+// if the set is complete, the call only returns the counts, unless options.overwrite is set. Calls
 // `progress` now and then with the number of images done, and `warning` for each damaged image,
-// which is left out. Throws
-// std::invalid_argument for mistakes of the user (`path` contains something else, no readable
-// image), std::runtime_error with path and reason for other errors (a full disk; another run that
-// writes to `path`, see FileLock).
+// which is left out; both in the calling thread. Throws std::invalid_argument for user errors
+// (`path` contains something else, no readable image), std::runtime_error with path and reason for
+// other errors (a full disk; another run that writes to `path`, see FileLock).
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});

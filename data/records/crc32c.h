@@ -7,8 +7,8 @@
 
 namespace shoal::data {
 
-// Continues a checksum: `crc` is that of the bytes before these (0 if there are none). Uses the
-// processor's CRC instruction if it has one.
+// Continues a checksum. `crc`: checksum of the bytes before `bytes`, or 0 if there are none. Uses
+// the processor's CRC instruction if it has one.
 uint32_t crc32c(uint32_t crc, const void* bytes, size_t count);
 
 // Converts a checksum to the form in which TFRecords store it.

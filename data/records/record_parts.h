@@ -43,7 +43,7 @@ class RecordIoReader {
 
   // Reads the next record; returns false at the end. Replaces `payload`, unless null, with the
   // record's payload. Throws std::invalid_argument naming record and position if the record is
-  // damaged, cut short, or too large for `payload`.
+  // damaged, cut short, or (with `payload`) larger than kMaxFileBytes.
   bool next(RecordExtent& record, std::vector<uint8_t>* payload = nullptr);
   int64_t number() const { return number_; }  // of the last record read, counted from 0
   std::string name() const { return "record " + std::to_string(number_); }
@@ -60,8 +60,8 @@ class RecordIoReader {
 // record in the file. Returns false if the file has become shorter or has changed.
 bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes);
 
-// Assigns labels that are stored in records of their own to images. A label belongs to the image
-// before it if that has no label yet, else to the image after it.
+// Assigns labels to images if labels are separate records. A label belongs to the image before it
+// if that image has no label yet, else to the image after it.
 class LabelPairing {
  public:
   // Call for each image. Returns its label if the label came before it.

@@ -19,7 +19,7 @@ struct RecordPayload {
 };
 constexpr size_t kPayloadHead = 28;  // bytes needed to recognize the payload
 
-// Finds out what a payload contains. `head`: its first kPayloadHead bytes, or all of a shorter one;
+// Finds out what a payload contains. `head`: its first kPayloadHead bytes, or all if it is shorter.
 // `bytes`: size of the whole payload. Unless `unlabeled`, throws std::invalid_argument for several
 // labels and for a label that is not a whole number >= 0; the caller puts the record's name before
 // the message.

@@ -10,9 +10,9 @@
 namespace shoal::data {
 
 // Converts a tensor to an uncompressed RGB image (image/raw_pixels.h). The tensor is little-endian
-// and has the type and shape given by `keys`. Multiplies values by keys.scale, rounds them and
-// clamps them to 0 … 255. Repeats a single channel in all three. Throws DamagedImage if the number
-// of bytes does not match the shape.
+// and has the type and shape given by `keys`. Multiplies the elements by keys.scale, rounds them
+// and clamps them to 0 … 255. Repeats a single channel three times. Throws DamagedImage if the
+// number of bytes does not match the shape.
 std::vector<uint8_t> image_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys);
 
 }  // namespace shoal::data

@@ -26,10 +26,10 @@ struct ExampleKeys {
   }
 
   enum class Raw { no, uint8, float32, float64 };
-  Raw raw = Raw::no;                            // the image is a tensor of that type
+  Raw raw = Raw::no;                            // element type of the tensor; no: an encoded image
   int64_t height = 0, width = 0, channels = 0;  // of the tensor; 1 or 3 channels
   bool planar = false;                          // true: C×H×W, false: H×W×C
-  double scale = 1;                             // factor that converts its values to 0 … 255
+  double scale = 1;                             // factor that converts elements to 0 … 255
 
   bool unlabeled = false;  // ignores label and class_name, which may be missing
 };

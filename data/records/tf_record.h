@@ -4,8 +4,9 @@
 // Images are read in place. Each read verifies the checksum of the record; if it is wrong, the
 // image counts as damaged. A file may be compressed as a whole by gzip or zlib. Then an image can
 // be reached only by decompressing everything before it. Therefore compressed files are opened only
-// for reading in order (OpenOptions::in_order), and each is decompressed once. An index of starting
-// points would need 32 KiB of history per point and would cost more than decoding the image.
+// for reading in order (OpenOptions::in_order); then reading all images decompresses each file
+// once. An index of starting points would need 32 KiB of history per point and would cost more than
+// decoding the image.
 //
 // Source: TensorFlow's guide "TFRecord and tf.train.Example".
 
@@ -27,8 +28,8 @@ bool is_tf_record(const File& file);
 // Opens all images, in the order of files and records. Classes are the names under
 // `image/class/synset` (or the given key) if the records have them, else numbers. Skips a record
 // whose label cannot be found because of damage, and calls options.warning. Throws
-// std::invalid_argument naming file and record, and for compressed files unless options.in_order is
-// set.
+// std::invalid_argument naming file and record if a record has no image or no valid label, or if
+// its head is damaged; and for compressed files unless options.in_order is set.
 std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& paths,
                                                const OpenOptions& options);
 

@@ -39,7 +39,7 @@ class WireReader {
 
   const Readable& file_;
   std::array<uint8_t, 512> buffer_{};
-  uint64_t begin_ = 0, filled_ = 0;  // of the buffer, in the file
+  uint64_t begin_ = 0, filled_ = 0;  // buffer_ has filled_ bytes of the file, from begin_ on
 };
 
 }  // namespace shoal::data

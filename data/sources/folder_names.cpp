@@ -137,8 +137,8 @@ class FolderCatalogue {
     return count;
   }
 
-  // Returns the class list: with a file of labels, the classes of the training set if known; else
-  // the names found.
+  // Returns the class list. With a file of labels: the classes of the training set or, if they are
+  // not known, those in the file. Otherwise: the class names that occur.
   std::vector<std::string> classes() const {
     if (!label_names_.empty()) return options_.classes.empty() ? label_names_ : options_.classes;
     std::vector<std::string> names;

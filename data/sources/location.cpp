@@ -30,8 +30,8 @@ Opened open_folder(const std::string& path, const OpenOptions& options) {
                            {options.cache_dir, options.threads, options.progress, options.warning});
 }
 
-// Returns the packed set that is the only file in the folder `path`, such as the channel of a job
-// that packed the images. Otherwise returns `path`.
+// Returns the packed set that is the only file in the folder `path`, such as a SageMaker channel
+// that contains the output of a packing job. Otherwise returns `path`.
 std::string packed_set_in(const std::string& path) {
   if (!fs::is_directory(path) || is_sharded_set(path)) return path;
   std::string found;

@@ -22,7 +22,7 @@ struct Location {
 Location resolve(const std::string& text);
 
 // Returns the first place in `folder` that contains the split "train" or "val": a folder or file of
-// this name, or files whose names begin with it. Returns nothing if there is none.
+// this name, ImageNet's original tar, or files such as val-*. Returns nothing if there is none.
 std::optional<Location> find_split(const std::string& folder, const std::string& split);
 // Returns the places where find_split() looks, for messages: "val/, val.pack, … or val-*".
 std::string split_places(const std::string& split);

@@ -1,6 +1,6 @@
 #pragma once
-// Relabels a dataset with a larger list of classes: that of all hosts, of the training images or of
-// a model.
+// Relabels a dataset with another list of classes: the classes of all hosts, of the training images
+// or of a model.
 
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
 // leading zeros, in any order: ImageNet-V2's folders "0", "1", "10", …. Empty for other names.
 std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64_t limit);
 
-// Returns `source` with label labels[i] for the class i of `source`; labels are indices into
+// Returns `source` with other labels: images of class i get the label labels[i], an index into
 // `classes`.
 std::shared_ptr<const Dataset> relabeled(std::shared_ptr<const Dataset> source,
                                          std::vector<std::string> classes,

@@ -45,8 +45,8 @@ void remove_others(std::vector<TarMember>& members, LeftOut& left_out) {
   });
 }
 
-// Lists the tars inside a tar. Uses several threads, because a single large file would otherwise be
-// listed by one thread.
+// Lists the members of `tars`, which are tars inside `file`. Uses several threads, because a single
+// large file would otherwise be listed by one thread.
 std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
                                       int threads, LeftOut& left_out) {
   std::vector<std::vector<TarMember>> found(tars.size());

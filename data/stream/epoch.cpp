@@ -53,7 +53,7 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
     }
     while (!coming_.empty() && wanted) wanted = publish(coming_.size() - 1);
   } catch (const Interrupted&) {
-  } catch (const std::invalid_argument& damage) {  // not a user error
+  } catch (const std::invalid_argument& damage) {  // damaged data is not a user error
     error = std::make_exception_ptr(std::runtime_error(damage.what()));
   } catch (...) {
     error = std::current_exception();

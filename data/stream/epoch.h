@@ -58,19 +58,19 @@ class StreamEpoch {
   StreamEpoch& operator=(const StreamEpoch&) = delete;
 
   // Returns image number `index`; call only once for each index. Blocks until the image has been
-  // read. Returns nothing if the epoch ended before it or was abandoned. Throws what the stream
-  // threw. Thread-safe.
+  // read. Returns nothing if the epoch was abandoned or ended before this image. Throws what the
+  // stream threw, but std::runtime_error instead of std::invalid_argument. Thread-safe.
   std::optional<Drawn> draw(int64_t index);
-  // Whether the epoch has at least `count` images. Blocks until that is known or `give_up`, polled
-  // ten times a second, returns true. Throws what the stream threw.
+  // Whether the epoch has at least `count` images. Blocks until that is known. Returns false if
+  // `give_up`, polled ten times a second, returns true first. Throws like draw().
   bool has(int64_t count, const std::function<bool()>& give_up = {});
   // Stops reading and wakes all waiting threads. Thread-safe.
   void abandon();
   // Calls abandon() and joins the reader thread. Call from one thread only.
   void end();
-  // Reads the rest of the epoch without keeping it, so that counts() includes it. Returns at the
-  // end of the stream, after `patience`, or when `give_up` returns true. Images that were read
-  // ahead before can still be drawn. Does not throw if the stream throws; counts() then stays
+  // Reads the rest of the epoch without keeping its images, so that counts() includes them. Returns
+  // at the end of the epoch, after `patience`, or when `give_up` returns true. Images that were
+  // read ahead earlier can still be drawn. Does not throw if the stream throws; counts() then stays
   // incomplete. Thread-safe.
   void pass_rest(std::chrono::milliseconds patience, const std::function<bool()>& give_up = {});
   StreamCounts counts() const;
@@ -93,7 +93,7 @@ class StreamEpoch {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::optional<Drawn>> slots_;  // numbers begin_ and up; empty: already drawn
+  std::deque<std::optional<Drawn>> slots_;  // images from begin_ on; empty: already drawn
   int64_t begin_ = 0;
   int64_t wanted_ = 0;  // largest `count` of has()
   int64_t passed_ = 0;  // images that pass_rest() has dropped

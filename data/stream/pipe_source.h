@@ -36,8 +36,8 @@ class Interrupted : public std::runtime_error {
 
 class PipeSource : public ByteSource {
  public:
-  // The first read() waits for the pipe to appear, opens it, and waits for a writer. The stream
-  // ends when the last writer closes the pipe, even if nothing was written.
+  // The first read() waits for the pipe to appear, opens it, and waits for the first bytes. The
+  // stream ends when the last writer closes the pipe, even if nothing was written.
   PipeSource(std::string path, std::shared_ptr<Interrupt> interrupt, const PipePatience& patience);
   ~PipeSource() override;  // closes the pipe; writers then get EPIPE
 
@@ -58,7 +58,7 @@ class PipeSource : public ByteSource {
   std::shared_ptr<Interrupt> interrupt_;
   PipePatience patience_;
   int descriptor_ = -1;
-  bool ended_ = false, opened_ = false;  // opened_: a writer has opened the pipe
+  bool ended_ = false, opened_ = false;  // opened_: the first bytes or the end have been read
   uint64_t position_ = 0;
   std::vector<uint8_t> buffer_;
   size_t begin_ = 0, end_ = 0;  // range of the unread bytes in buffer_

@@ -11,7 +11,7 @@
 
 namespace shoal::data {
 
-// For the first process (number 0). Image k of `stream` goes to process (k + 1) % count: the
+// For the first process (place 0). Image k of `stream` goes to process (k + 1) % count: the
 // result returns the images of process 0 and sends the others. So the counts of the processes
 // differ by at most one. Creates the pipes FOLDER/EPOCH_1, FOLDER/EPOCH_2, … and removes each as
 // soon as its reader has opened it. Drops the images of a process that has stopped reading. If a

@@ -15,18 +15,18 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kFilesAtATime = 16;  // in training
+constexpr size_t kFilesAtATime = 16;  // read at once in training
 
-// A range [begin, end) of positions in the list of all samples by file and offset.
+// A range [begin, end) of positions in the list of all samples, sorted by file and offset.
 struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
-// Returns the images of some stretches: reads `at_a_time` stretches at once, one image of each in
-// turn.
+// Returns the images of several stretches. Reads `at_a_time` stretches at once, one image of each
+// in turn.
 class TurnsStream : public RecordStream {
  public:
-  // `samples`: all samples by file and offset. When `*stop` is true, the next read throws
+  // `samples`: all samples, sorted by file and offset. When `*stop` is true, the next read throws
   // Interrupted.
   TurnsStream(std::shared_ptr<const Dataset> set,
               std::shared_ptr<const std::vector<int64_t>> samples, std::vector<Stretch> stretches,
@@ -130,7 +130,7 @@ class WholeFiles : public Stream {
 
   std::shared_ptr<const Dataset> set_;
   WholeFilesShare share_;
-  std::shared_ptr<const std::vector<int64_t>> samples_;  // all samples by file and offset
+  std::shared_ptr<const std::vector<int64_t>> samples_;  // sorted by file and offset
   std::vector<Stretch> files_;                           // the range of each file in samples_
 };
 

@@ -19,9 +19,9 @@ struct WholeFilesShare {
 // Turns `set`, whose files must be opened with Reads::forward, into a stream of known length. The
 // images form a sequence: the files in an order that depends on seed and epoch (in evaluation: as
 // listed), and the images of each file in file order. The sequence is divided into share.count
-// stretches, whose lengths differ by at most one image. Each process reads one stretch, so each
-// image is read exactly once, and a process seeks only to the beginning of its stretch. Training
-// reads 16 files at once, one image of each in turn, to mix files that contain one class each.
+// parts, whose lengths differ by at most one image. Each process reads one part, so each image is
+// read exactly once, and a process seeks only to the beginning of its part. Training reads 16 files
+// at once, one image of each in turn, to mix files that contain one class each.
 // Returns null if `set` has no image or no file_place() (class folders, packed sets).
 std::shared_ptr<const Stream> read_whole_files(std::shared_ptr<const Dataset> set,
                                                const WholeFilesShare& share);

@@ -24,7 +24,8 @@ std::string extension(std::string_view name) {
   return lower(std::string(name.substr(std::min(key_length(name) + 1, name.size()))));
 }
 
-// Returns the index in kLabelExtensions, or their number for another file.
+// Returns the index of the name's extension in kLabelExtensions, or their number if `name` is not a
+// label.
 size_t label_rank(std::string_view name) {
   const auto found =
       std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions), extension(name));

@@ -16,7 +16,7 @@
 
 namespace shoal::data {
 
-// `name` is the name of a member of a tar, with its folders.
+// Returns the key of a member of a tar. `name`: its name, with its folders.
 std::string_view sample_key(std::string_view name);
 bool is_image_name(std::string_view name);               // whether it can be the image of a sample
 bool is_label_name(std::string_view name);               // whether it can be the label of a sample
@@ -35,7 +35,7 @@ class Sample {
   // Afterwards includes() is false for every file.
   void end() { key_.clear(); }
 
-  // Adds an image, for whose name is_image_name() is true. Throws if the sample already has one.
+  // Adds an image; is_image_name(name) must be true. Throws if the sample already has an image.
   void add_image(std::string_view name);
   // Adds a label file of `bytes` bytes. Calls `read` for its content if it is the best label so
   // far and not too large. Throws if `read` returns fewer bytes.

@@ -113,7 +113,7 @@ class TarStream : public RecordStream {
 
   void hold(StreamImage image) {
     held_.push_back(std::move(image));
-    if (is_sample())  // then images of other kinds are other data of the sample
+    if (is_sample())  // images of other formats are other data of the sample
       std::erase_if(held_, [](const StreamImage& one) { return !is_image_name(one.name); });
     if (held_.size() <= kMaxHeld) return;
     if (is_sample()) end_sample();  // throws, because the sample has several images

@@ -43,8 +43,8 @@ class TarWalker {
   explicit TarWalker(ByteSource& source) : source_(source) {}
 
   // Finds the next regular file or hard link; skips directories, devices and other members without
-  // content. Afterwards the source is at the member's content, of which the caller may read any
-  // part. Returns false at the end mark.
+  // content. Afterwards the source is at the beginning of the member's content. The caller may read
+  // any part of this content. Returns false at the end mark.
   bool next(TarEntry& entry);
 
   // Call after the end mark. Skips zeros, and returns true if another tar follows; next() then

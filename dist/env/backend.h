@@ -1,5 +1,6 @@
 #pragma once
-// The communication backend, chosen from the devices that the ranks compute on. No torch.
+// The communication backend, chosen from the devices that the ranks compute on. Does not use
+// LibTorch.
 
 #include <string>
 #include <vector>

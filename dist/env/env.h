@@ -4,14 +4,14 @@
 //
 // All functions are pure (map in, value out) except environment(). An incomplete or contradictory
 // set of variables throws std::invalid_argument with one sentence that names the variable. A
-// distributed run that cannot be set up is an error; it never falls back to one process. No torch:
-// the launcher links this too.
+// distributed run that cannot be set up is an error; it never falls back to one process. Does not
+// use LibTorch, because the launcher links this code too.
 //
 // This header handles two sources: torchrun's variables, which shoal also sets for its own workers,
-// and the hosts of a SageMaker job. launcher.h handles all others (mpirun, srun, …).
+// and the hosts of a SageMaker job. launcher.h handles all others (mpirun, srun, ...).
 //
-//   RANK WORLD_SIZE LOCAL_RANK       set by torchrun: if one of the four is set, all are required
-//   LOCAL_WORLD_SIZE
+//   RANK WORLD_SIZE LOCAL_RANK       set by torchrun: all four are required (launcher.h describes
+//   LOCAL_WORLD_SIZE                 launchers that set only some of them)
 //   MASTER_ADDR MASTER_PORT          address of rank 0's (or the agent's) store
 //   TORCHELASTIC_USE_AGENT_STORE     True: the launcher's agent already runs the store
 //   TORCHELASTIC_RESTART_COUNT       attempt number; attempts never share store keys
@@ -36,8 +36,8 @@ using Variables = std::map<std::string, std::string>;
 inline constexpr uint16_t kDefaultPort = 7777;
 
 struct Env {
-  int rank = 0;              // 0 … world_size-1
-  int local_rank = 0;        // 0 … local_world_size-1 on this host; the GPU to use
+  int rank = 0;              // 0 to world_size-1
+  int local_rank = 0;        // 0 to local_world_size-1 on this host; the GPU to use
   int world_size = 1;        // number of processes on all hosts
   int local_world_size = 1;  // number of processes on this host
   std::string master_addr;   // empty for a single process
@@ -61,7 +61,7 @@ struct Hosts {
   std::vector<std::string> hosts;
   std::string current_host;             // one of hosts
   int workers_per_host = 1;             // GPUs per host; 1 if there are none
-  std::string interface;                // may not exist (local mode): see network.h
+  std::string interface;                // may not exist (local mode): see dist/gloo.h
   uint16_t master_port = kDefaultPort;  // port on the first host
 
   bool operator==(const Hosts&) const = default;
@@ -85,13 +85,15 @@ Env for_worker(const Hosts&, int local_rank);
 // this host. One worker is a single process.
 Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 
-// Returns the Env of worker `local_rank` of N = `workers` on each host. `host` is the Env of a
-// launcher that started one process per host: its rank r becomes the ranks r·N … r·N+N-1.
+// For a launcher that starts one process per host, each of which then starts N = `workers` workers:
+// returns the Env of worker `local_rank` on this host. `host` is the Env of the launcher's process
+// on this host. If its rank is r, its workers have ranks r * N to r * N + N - 1.
 Env for_worker_of(const Env& host, int workers, int local_rank);
 
-// Returns the torchrun variables to set for a worker. from_torchrun(to_variables(e)) equals e with
-// origin "torchrun". For a single process it returns the four rank variables, so that variables of
-// other launchers have no effect.
+// Returns the torchrun variables to set for a worker. from_torchrun(to_variables(e)) equals e
+// except for the origin, which becomes "torchrun" ("single" if the world size is 1). For a single
+// process, returns only the four rank variables, so that variables of other launchers have no
+// effect.
 Variables to_variables(const Env&);
 
 // Returns the Env of this worker: from a launcher's variables (launcher.h); otherwise from

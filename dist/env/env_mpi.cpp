@@ -10,7 +10,7 @@ namespace shoal::dist {
 namespace {
 
 // Extracts the address of mpirun's host from a URI such as
-// "3021.0;tcp://10.0.0.5,172.17.0.1:41573;…". Returns the first address that is neither loopback
+// "3021.0;tcp://10.0.0.5,172.17.0.1:41573;...". Returns the first address that is neither loopback
 // nor Docker's bridge, or an empty string.
 std::string address_of_mpirun(const std::string& uri) {
   const std::string scheme = "tcp://";

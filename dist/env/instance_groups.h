@@ -1,6 +1,6 @@
 #pragma once
 // Heterogeneous clusters: a SageMaker job may have several groups of hosts with different instance
-// types. Often only one of them trains. Pure functions; no torch.
+// types. Often only one of the groups trains. Pure functions that do not use LibTorch.
 
 #include <map>
 #include <string>
@@ -24,8 +24,9 @@ std::vector<std::string> listed_hosts(const Variables&);
 std::vector<std::string> requested_groups(const Variables&);
 
 // Sets hosts.hosts to the sorted hosts of the groups `asked`. Returns false if hosts.current_host
-// is in none of these groups, so that it takes no part in training. Throws std::invalid_argument
-// for an unknown group, and if there are several groups but none was requested.
+// is in none of these groups and therefore takes no part in training. If `asked` is empty and the
+// job has at most one group, changes nothing and returns true. Throws std::invalid_argument for an
+// unknown group, and if there are several groups but `asked` is empty.
 bool keep_groups(Hosts& hosts, const InstanceGroups& groups, const std::vector<std::string>& asked);
 
 }  // namespace shoal::dist

@@ -25,7 +25,7 @@ bool any_of(const Variables& variables, std::initializer_list<const char*> names
 }
 
 // Requires MASTER_ADDR, because smddprun sets RANK etc. together with mpirun's variables but
-// without a master. mpirun's variables are used then.
+// without a master. In that case mpirun's variables are used.
 bool is_torchrun(const Variables& variables) {
   return find(variables, "TORCHELASTIC_RUN_ID") ||
          all_of(variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR"});
@@ -106,7 +106,7 @@ std::string contradiction(const Launched& launched, const Variables& variables) 
   try {
     hosts = from_sagemaker(variables);
   } catch (const std::invalid_argument&) {
-    return "";  // these variables are never used
+    return "";  // invalid SageMaker variables; not used, because a launcher was found
   }
   const int world = launched.env.world_size;
   const int count = hosts ? static_cast<int>(hosts->hosts.size()) : 0;

@@ -1,6 +1,6 @@
 #pragma once
 // Detects the launcher that started this process as one of several: torchrun, mpirun, srun,
-// horovodrun, Kubeflow. Pure functions over variables; no torch.
+// horovodrun, Kubeflow. Pure functions over variables that do not use LibTorch.
 //
 // Launchers are checked in this order. The first one whose variables are set is used:
 //
@@ -15,12 +15,15 @@
 //   simple-sagemaker
 //               SSM_NUM_NODES, SSM_HOST_RANK, if SM_HOSTS is not set
 //
-// torchrun's variables need no MASTER_ADDR if WORLD_SIZE is 1. The last three launchers count
-// hosts, not processes. If no launcher is found, the hosts of a SageMaker job are used (env.h).
+// The last three launchers count hosts, not processes. If no launcher is found, the hosts of a
+// SageMaker job are used (env.h).
 //
-// Without MASTER_ADDR, the master is loopback if all processes run on one host, otherwise Slurm's
-// first host or the host of mpirun or horovodrun; for other launchers it is an error. Without
-// MASTER_PORT, the port is derived from an ID of the job, or 7777 if the launcher provides none.
+// torchrun and the last three launchers must also set MASTER_ADDR and MASTER_PORT, unless their
+// world size is 1. (PET_NNODES may come with PET_MASTER_ADDR and PET_MASTER_PORT instead.) With the
+// others, both variables are optional. Without MASTER_ADDR, the master is loopback if all processes
+// run on one host. On several hosts, it is Slurm's first host or the host of mpirun or horovodrun;
+// MPI (PMI) then requires MASTER_ADDR. Without MASTER_PORT, the port is derived from an ID of the
+// job. It is 7777 if the launcher provides no ID, and for mpirun in a SageMaker job.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Network interfaces, addresses and ports of this host. No torch.
+// Network interfaces, addresses and ports of this host. Does not use LibTorch.
 
 #include <chrono>
 #include <cstdint>
@@ -64,8 +64,9 @@ class Reminder {
 std::string loopback_address();
 
 // Returns the numeric address at which the other ranks of `env` reach this host: loopback if all
-// ranks are on this host, otherwise the address from which this host reaches the master. Ignores
-// Env::interface. Throws std::runtime_error if there is no route to the master or no loopback.
+// ranks are on this host, otherwise the address from which this host reaches the master. If the
+// master's name maps to loopback here, returns outside_address(). Ignores Env::interface. Throws
+// std::runtime_error if there is no route to the master or no loopback.
 std::string own_address(const Env& env);
 
 // Returns the name or address at which this process connects to the store. On rank 0's host, if
@@ -81,7 +82,7 @@ int bound_socket(const std::string& address, uint16_t port);
 // connection could take a chosen port before shoal listens on it.
 inline constexpr uint16_t kFirstPort = 20000, kPortCount = 12000;
 
-// Returns one of these ports that is currently free on all addresses of this host. Throws
+// Returns one of these ports that is currently free on all IPv4 addresses of this host. Throws
 // std::runtime_error if it finds none.
 uint16_t free_port();
 

@@ -66,7 +66,7 @@ class Reader {
   // `port`. Returns whether `derived` is used. Fails with bad_variable and `advice` if `derived` is
   // needed but empty.
   bool master(Env& env, const std::string& derived, uint16_t port, const std::string& advice);
-  // Sets env.interface from GLOO_SOCKET_IFNAME, else from NCCL_SOCKET_IFNAME.
+  // Sets env.interface from GLOO_SOCKET_IFNAME, else from the first name in NCCL_SOCKET_IFNAME.
   void interface(Env& env);
 
   const std::vector<std::string>& used() const { return used_; }

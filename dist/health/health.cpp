@@ -58,8 +58,8 @@ class Links {
         received_(received) {}
 
   // Measures disjoint pairs of neighbors at the same time, so that each host uses only one link at
-  // a time: 0-1, 2-3, …; then 1-2, 3-4, …; then the link from the last host to the first. Keeps the
-  // highest rate of all tries, because a host may be busy for a moment.
+  // a time: 0-1, 2-3, ...; then 1-2, 3-4, ...; then the link from the last host to the first. Keeps
+  // the highest rate of all tries, because a host may be busy for a moment.
   void measure(HealthSample& sample, int tries) {
     if (hosts_ < 2 || env_.local_rank != 0) return;
     for (int i = 0; i < tries; ++i) try_once(sample);
@@ -113,7 +113,7 @@ class Links {
     return at::equal(data[0], pattern(count_, static_cast<uint64_t>(other)));
   }
 
-  static constexpr int kReady = 1, kData = 2;  // tags
+  static constexpr int kReady = 1, kData = 2;  // message tags
 
   std::shared_ptr<GroupState> state_;
   const Env& env_;

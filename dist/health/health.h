@@ -8,7 +8,8 @@
 
 namespace shoal::dist {
 
-// quick: sends 2 MiB over each link, which takes milliseconds. full: 16 times as much.
+// quick: sends 2 MiB over each link in both directions, at least 3 and at most 8 times. full: sends
+// 32 MiB each time.
 enum class HealthCheck { off, quick, full };
 
 struct HealthReport {

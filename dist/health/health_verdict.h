@@ -1,5 +1,5 @@
 #pragma once
-// Evaluates the measurements of a health check. No torch.
+// Evaluates the measurements of a health check. Does not use LibTorch.
 
 #include <optional>
 #include <string>

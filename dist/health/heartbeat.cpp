@@ -16,9 +16,9 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
-constexpr int kShares = 8;  // heartbeats within the shortest limit
+constexpr int kShares = 8;  // heartbeats per shortest limit (patience or lost_after)
 constexpr int kMissed = 3;  // a rank is silent after this many missed heartbeats
-constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // wait of the destructor
+constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // the destructor waits this long
 // After a lost connection, the main thread gets this time to end the process with its own error.
 constexpr Milliseconds kMainThreadTime = std::chrono::seconds(3);
 
@@ -46,7 +46,7 @@ struct Heartbeat::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   bool stop = false, ended = false, end_expected = false;
-  int64_t answers = 0;  // of the store
+  int64_t answers = 0;  // number of answers from the store
 
   bool alone() const { return env.world_size == 1; }
   // Whether the store belongs to another process, whose loss this rank must notice.
@@ -68,7 +68,7 @@ struct Heartbeat::Shared {
   };
   std::vector<Last> last;
   std::vector<Pulse> read_pulses(c10d::Store* store, const Progress::State& own);
-  double next_report = 0;  // seconds without progress
+  double next_report = 0;  // seconds without progress before the next notify()
 };
 
 Milliseconds Heartbeat::Shared::interval() const {
@@ -103,7 +103,7 @@ void Heartbeat::Shared::run() {
   changed.notify_all();
 }
 
-// Sends a heartbeat and waits for an answer of the store.
+// Sends a heartbeat and waits for an answer from the store.
 void Heartbeat::Shared::exchange(c10d::Store& store, int64_t beat) {
   store.set(pulse_key(env.rank), encode_pulse(beat, progress->state()));
   store.check({pulse_key(env.rank)});
@@ -161,9 +161,10 @@ std::vector<Pulse> Heartbeat::Shared::read_pulses(c10d::Store* store, const Prog
   return pulses;
 }
 
-// Calls notify() when a report is due, and lost() for a silent rank. Reads the heartbeats only
-// while this rank makes no progress, and counts a rank's silence from the first reading on.
-// Therefore half of `lost_after` counts as a loss, so that lost() is called within `lost_after`.
+// Runs on rank 0. Calls notify() when a report is due, and lost() for a silent rank. Reads the
+// heartbeats only while rank 0 makes no progress, and measures a rank's silence from the first
+// reading on. A silence of half of `lost_after` counts as a loss, so that lost() is called within
+// `lost_after`.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
   const Progress::State own = progress->state();

@@ -1,8 +1,8 @@
 #pragma once
 // Heartbeats of all ranks. A separate thread sends them over its own connection to the store, so a
 // rank that hangs in a collective still sends them. When rank 0 makes no progress, it reports which
-// ranks are late. A rank or host that has disappeared is reported as lost. In a world of one, the
-// only report is that there is no progress.
+// ranks are late. A rank or host that has disappeared is reported as lost. In a world of one, only
+// missing progress is reported.
 
 #include <chrono>
 #include <memory>
@@ -18,10 +18,10 @@ struct HeartbeatOptions {
   // wait has doubled. 0: never.
   std::chrono::milliseconds patience = std::chrono::seconds(60);
   // Rank 0 calls `lost` within this time if it makes no progress and another rank sends no
-  // heartbeat. The other ranks call it if the store has not answered for this time or has closed
-  // the connection. 0: never.
+  // heartbeat. A rank whose process does not serve the store calls `lost` if the store has not
+  // answered for this time or has closed the connection. 0: never.
   std::chrono::milliseconds lost_after = std::chrono::seconds(120);
-  // Called from the heartbeat's threads, with one sentence.
+  // Called from the heartbeat's threads, with one sentence; `lost` at most once.
   Notify notify = [](const std::string&) {};
   Notify lost = [](const std::string&) {};
 };
@@ -31,7 +31,7 @@ class Heartbeat {
   // Construct after the rendezvous (store.h).
   Heartbeat(const Env& env, const HeartbeatOptions& options,
             std::shared_ptr<const Progress> progress);
-  ~Heartbeat();  // waits briefly for the thread, not for the network
+  ~Heartbeat();  // waits for its thread, but at most 1 s
   // From now on other ranks may exit and close the store, so nothing is reported to `lost` anymore.
   void expect_end();
   Heartbeat(const Heartbeat&) = delete;

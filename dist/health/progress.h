@@ -1,5 +1,6 @@
 #pragma once
-// The current activity of this process. Heartbeats report it to rank 0 (heartbeat.h). No torch.
+// The current activity of this process. Heartbeats report it to rank 0 (heartbeat.h). Does not use
+// LibTorch.
 
 #include <chrono>
 #include <condition_variable>
@@ -11,7 +12,7 @@
 
 namespace shoal::dist {
 
-// updating: the weights have changed; lasts until the next step or wait.
+// updating: the optimizer is changing the weights or has changed them; lasts until the next phase.
 enum class Phase { starting, reading, stepping, updating, evaluating, saving, waiting };
 
 // Returns a description such as "reading images".

@@ -1,5 +1,6 @@
 #pragma once
-// Finds the ranks that the others wait for, from their heartbeats. Used on rank 0. No torch.
+// Finds the ranks that the others wait for, from their heartbeats. Used on rank 0. Does not use
+// LibTorch.
 
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@ namespace shoal::dist {
 struct Pulse {
   Progress::State state;
   double silent_seconds = 0;  // since rank 0 last saw a new heartbeat
-  bool alive = true;          // whether the last heartbeats arrived in time
+  bool alive = true;          // false if the last 3 heartbeats are missing
 };
 
 // Returns a heartbeat's wire format: "BEAT PHASE MILLISECONDS OPERATION".
@@ -22,10 +23,11 @@ std::string encode_pulse(int64_t beat, const Progress::State& state);
 // Returns nullopt for malformed text.
 std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::string& text);
 
-// Returns one sentence that names the ranks (and hosts, if known) that are silent or busy with
-// something else, and what they are doing. `pulses` are in rank order, starting with rank 0. A rank
-// is named if its phase has lasted longer than half of `patience` (seconds). With one rank, returns
-// what this process is doing.
+// Returns one sentence that names the ranks (and hosts, if known) that the others wait for, and
+// what they are doing. Names silent ranks, and ranks that have been busy for longer than half of
+// `patience` (seconds) with something other than a step. If there are none, names ranks that have
+// been computing a step for that long. `pulses` are in rank order, starting with rank 0. With one
+// rank, returns what this process is doing.
 std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience);
 
 // Returns one sentence that names the ranks (and hosts) that have sent no heartbeat for `limit`

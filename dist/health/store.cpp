@@ -13,7 +13,7 @@ namespace shoal::dist {
 
 namespace {
 
-constexpr int kFatal = 3;  // of LibTorch's log levels
+constexpr int kFatal = 3;  // LibTorch's log level FATAL
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto tenths = time.count() / 100;

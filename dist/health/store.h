@@ -19,7 +19,8 @@ c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, std::chrono::millisec
                                            const Notify& notify);
 
 // Opens another connection to the rendezvous store. `name` is the prefix of its keys. Threads need
-// their own connections, because a client holds a lock while it waits. Throws TCPStore's errors.
+// their own connections, because a store client holds a lock while it waits. Throws TCPStore's
+// errors.
 c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::string& name);
 
 }  // namespace shoal::dist

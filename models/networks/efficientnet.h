@@ -1,8 +1,8 @@
 #pragma once
 // EfficientNet B0 to B7 (Tan and Le, 2019, arXiv:1905.11946), identical to torchvision's, and
-// EfficientNet-Lite 0 to 4 (TensorFlow's TPU repository, 2020): without squeeze-excite, with ReLU6,
-// and with a stem and a head of the same size in all of them. Lite pads like TensorFlow, so that
-// weights trained there give the same logits. Its modules are named as in B0 to B7.
+// EfficientNet-Lite 0 to 4 (TensorFlow's TPU repository, 2020). The Lite models have ReLU6, no
+// squeeze-excite, and the same size of stem and head in all five. They pad like TensorFlow, so
+// weights trained there give the same logits. Their modules are named as in B0 to B7.
 
 #include <string>
 #include <vector>

@@ -11,7 +11,7 @@ using ops::Activation;
 
 constexpr int64_t kSide = 224, kResize = 256;  // pixels: input; short side before the crop
 constexpr int64_t kStem = 16;                  // channels
-constexpr int64_t kHeadFactor = 6;             // channels of the head per channel before it
+constexpr int64_t kHeadFactor = 6;             // channels of the head per channel of the last block
 constexpr double kDropout = 0.2;
 
 // Inverted residual block: 1×1 expansion, depthwise convolution, squeeze-excite, 1×1 projection.

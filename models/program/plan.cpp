@@ -8,7 +8,7 @@ namespace shoal::models {
 namespace {
 
 // A buffer that is in use from time `begin` to time `end`. Forward of node i happens at time i, its
-// backward at backward_time(i). `users`: where to write its place.
+// backward at backward_time(i). `users`: where to write the buffer's place.
 struct Buffer {
   int64_t floats;
   int begin, end;
@@ -16,7 +16,7 @@ struct Buffer {
 };
 
 // Places buffers in memory, the largest first, each at the lowest offset that is free during the
-// buffer's whole lifetime. Returns the size of the memory.
+// buffer's whole lifetime. Returns the size of the memory in floats.
 int64_t place(std::vector<Buffer>& buffers) {
   std::stable_sort(buffers.begin(), buffers.end(),
                    [](const Buffer& a, const Buffer& b) { return a.floats > b.floats; });
@@ -59,7 +59,8 @@ class Planner {
   int input(int i) const { return n_.nodes[static_cast<size_t>(i)].inputs[0]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
   int backward_time(int i) const { return 2 * count_ - 1 - i; }
-  // Size of a node's output. The outputs of pooling and linear layers are float32.
+  // Number of floats of a node's output. Average pooling and linear layers have float32 outputs,
+  // also with bfloat16 activations.
   int64_t floats(int i) {
     const PlannedNode& p = at(i);
     const int64_t numbers = shape_.images * p.height * p.width * ops::fused::padded(p.channels);
@@ -94,7 +95,7 @@ class Planner {
     } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
       at(input(from)).next_squeeze = i;
       for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
-      at(from).differentiates |= p.differentiates;  // squeeze-excite's gradients require the norm's
+      at(from).differentiates |= p.differentiates;  // squeeze-excite's backward needs the norm's
     } else if (const auto* pool = operation_at<MaxPool>(n_, i)) {
       p.step = Step::max_pool;
       p.stored = true;
@@ -114,7 +115,8 @@ class Planner {
     }
   }
 
-  // Sets what node i reads from memory (source) and applies while reading (norm, squeeze).
+  // Sets the node that node i reads from memory (source) and the nodes that it applies while
+  // reading (norm, squeeze). `from`: the input of node i.
   void read(int i, int from) {
     PlannedNode& p = at(i);
     if (operation_at<SqueezeExcite>(n_, from)) {
@@ -128,8 +130,8 @@ class Planner {
     p.source = from;
   }
 
-  // The output of a step is in use until the last node that reads it has run, including backward if
-  // that node (or this one) has a backward.
+  // The output of node i is in use until the last node that reads it has run. If that node, or node
+  // i itself, has a backward, the output is in use until that backward has run.
   void add_output(int i) {
     PlannedNode& p = at(i);
     if (p.step == Step::none) return;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kNormVectors = sizeof(fused::Norm) / sizeof(float*);
 
-// Divides squeeze-excite's memory, which begins at `memory`, into its parts.
+// Sets the pointers of a squeeze-excite into its memory, which begins at `memory`.
 void place_squeeze(float* memory, int64_t images, int64_t channels, fused::Squeeze& s) {
   const int64_t wide = images * padded(channels), narrow = images * padded(s.squeezed);
   s.pooled = memory;

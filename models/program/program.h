@@ -80,7 +80,7 @@ class Program {
   ops::fused::Operand operand(int i) const;
   ops::fused::Upstream upstream(int convolution) const;
   ops::fused::Downstream downstream(int i) const;
-  // Return a node's operation, complete except for packed weights and the fields that backward
+  // These functions return a node's operation, without packed weights and the fields that backward
   // sets.
   ops::fused::Pointwise pointwise(int i);
   ops::fused::Depthwise depthwise(int i) const;

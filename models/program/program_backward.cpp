@@ -45,8 +45,8 @@ void Program::backward_node(int i, const float* d_logits) {
   }
 }
 
-// From the workspace's sums, computes the vectors of norm i that the gradient of its convolution's
-// output needs, and the gradients of the norm's weight and bias.
+// Completes backward of batch norm i from the sums in the workspace: computes slope, pull and
+// offset (Norm in ops/fused/kernels.h) and the gradients of the norm's weight and bias.
 void Program::backward_norm(int i) {
   const int parameter = operation<Norm>(i).weight;
   finish_norm_backward(norm_state(i), *norm_vectors(i), gradient(parameter),

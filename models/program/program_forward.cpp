@@ -56,7 +56,8 @@ void Program::forward_node(int i, float* logits) {
   }
 }
 
-// Packs the squeeze-excite weights of `op`, if it has any. Returns the free memory after them.
+// Packs the squeeze-excite weights of `op`, if it has any, at packed_. Returns the free memory
+// after them.
 float* Program::pack_squeeze(const fused::Pointwise& op, int squeeze) const {
   float* const packed = at(packed_);
   if (!op.squeeze) return packed;

@@ -7,19 +7,14 @@ namespace shoal::models {
 namespace fused = ops::fused;
 using fused::padded;
 
-namespace {
-
-constexpr int64_t kStreamBytes = 8 << 20;  // larger activations are written past the caches
-
-}  // namespace
-
-// Whether activations as large as the output of node i are written past the caches. Not in
-// bfloat16, because the kernels write 16 channels at a time, which is only half a cache line.
+// Whether a kernel writes activations or gradients as large as the output of node i past the
+// caches. Never in bfloat16, because the kernels write at most 16 channels at a time, which is only
+// half a cache line.
 bool Program::streams(int i) const {
   const PlannedNode& p = node(i);
   return shape_.storage == fused::Storage::f32 &&
          shape_.images * p.height * p.width * padded(p.channels) * size_of(shape_.storage) >
-             kStreamBytes;
+             ops::kStreamBytes;
 }
 
 fused::Squeeze* Program::squeeze_of(int i) {
@@ -89,8 +84,9 @@ fused::Dense Program::dense(int i) const {
   op.top = zeros_before(c, from.height);
   op.left = zeros_before(c, from.width);
   choose_rows(op);
-  // The gradient of the input is added to the buffer that contains dy. So process whole images: all
-  // rows of dy are then loaded before any is overwritten.
+  // If the input is also the second input of the following join, its gradient is added to the
+  // buffer that contains dy. So process whole images: all rows of dy are then loaded before any is
+  // overwritten.
   if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_rows = op.height;
   op.input = operand(i);
   op.y = at(p.output);

@@ -1,7 +1,7 @@
 #pragma once
-// The loops over activations. They are compiled once per instruction set; batch_norm.cpp and
-// gate.cpp choose a loop and split its rows over threads. A loop processes consecutive rows of
-// `channels` values; `channels` is a multiple of 8. Loops that sum add to double accumulators.
+// The loops over activations, compiled once per instruction set. batch_norm.cpp and gate.cpp choose
+// a loop and split the work over threads. A loop processes consecutive rows of `channels` elements;
+// `channels` is a multiple of 8. Loops that compute sums add them to double accumulators.
 
 #include <cstdint>
 
@@ -13,7 +13,8 @@ namespace shoal::ops::cpu_kernels {
 // on the stack.
 constexpr int64_t kMaxChannels = 4096;
 
-// Consecutive rows of a batch norm: z = x * scale + shift [+ residual], y = activation(z).
+// Consecutive rows of a batch norm: z = x * scale + shift [+ residual], y = activation(z), dz = dy
+// * activation'(z).
 struct NormRows {
   Activation activation;
   int64_t rows, channels;
@@ -22,7 +23,7 @@ struct NormRows {
   const float *slope, *offset;    // channels: dx = scale * dz + slope * x + offset
   const float* mean;              // channels
   void *y, *dx, *d_residual;      // d_residual may be nullptr
-  bool stream;                    // write y and dx with non-temporal stores
+  bool stream;                    // write all outputs with non-temporal stores
 };
 
 // One image, or a part of one: y = x * gate.
@@ -60,16 +61,13 @@ namespace avx2 {
 extern const ActivationLoops kActivationLoops[2];
 }
 
-// Returns the loops for this processor, or nullptr if there are none for this type and channel
-// count.
+// Returns the loops for this processor, or nullptr if there are none for this element type and
+// number of channels.
 const ActivationLoops* activation_loops(Type type, int64_t channels);
 
 // Bytes of one element of the types that have loops: f32 and bf16.
 int64_t bytes_per_element(Type type);
 
-// Outputs of this size or more are written with non-temporal stores, because the caches would evict
-// them before they are read again.
-constexpr int64_t kStreamBytes = 8 << 20;
 // Whether to write outputs with non-temporal stores: if they are large and 32-byte aligned.
 // `elements`: size of one output. `a` and `b`: the outputs; if there is only one, `b` is `a` or
 // nullptr.

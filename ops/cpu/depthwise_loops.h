@@ -10,9 +10,9 @@
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// Combines one output row with one input row: sums[t * channels + …] += Σ over w of dy[w] * x[w *
-// stride + t - padding], for `vectors` * 8 channels. The sums of all kernel columns stay in
-// registers along the row.
+// Combines one output row with one input row. For each kernel column t: sums[t * channels + …] += Σ
+// over w of dy[w] * x[w * stride + t - padding], for `vectors` * 8 channels. The sums of all kernel
+// columns stay in registers along the row.
 template <int kernel, int vectors>
 inline void row(const Depthwise& op, const float* x, const float* dy, float* sums) {
   const int64_t width = op.width, channels = op.channels, step = op.stride * channels;

@@ -1,8 +1,8 @@
 // The optimizer passes over one range of one segment, written for auto-vectorization. Each
 // instruction set includes this file once, in its own namespace (SHOAL_LOOPS), so everything here
-// has internal linkage. The loops perform the same operations in the same order as
-// ops/reference/optimizer.cpp, and the compiler must not fuse them (-ffp-contract=off). So their
-// results are bit-identical.
+// has internal linkage. All loops except sum_squares perform the same operations in the same order
+// as ops/reference/optimizer.cpp, and the compiler must not fuse them (-ffp-contract=off). So their
+// results are bit-identical to the reference.
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// Avoids std::sqrt. It is an inline function, of which the linker keeps one copy for the whole
+// Avoids std::sqrt, which is an inline function: the linker keeps one copy of it for the whole
 // program. That copy could be the one compiled here, with instructions that the processor lacks.
 float root(float x) {
   return __builtin_sqrtf(x);

@@ -19,7 +19,7 @@ inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
 template <int kSums, int kWidth, class Terms, class Store>
 void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, const Terms& terms,
                  const Store& store) {
-  constexpr int64_t kFold = 128;  // partial sums added by one thread
+  constexpr int64_t kFold = 128;  // maximum number of partial sums that one thread adds
   const int64_t groups = channels / kWidth, columns = kSums * channels;
   const int64_t split = lanes_for(outer * groups, rows, kPartialSums / (kSums * kWidth));
   double* const sums_of_lanes = scratch();

@@ -1,8 +1,8 @@
 #pragma once
 // Softmax cross-entropy. kLanesPerRow threads process each row. For its share of the classes, each
 // thread writes the largest logit, Σ exp, Σ class weight, Σ class weight * logit and the number of
-// classes ranked before the label to scratch memory (RowSums). These are combined into log Σ exp,
-// the loss, Σ class weight * target and the label's rank (RowResult).
+// classes ranked before the label to scratch memory (RowSums). Then one thread per row combines
+// them into log Σ exp, the loss, Σ class weight * target and the label's rank (RowResult).
 
 #include <cmath>
 

@@ -6,7 +6,8 @@
 
 namespace shoal::cuda {
 
-// Sets out[i] = i * factor for 0 <= i < n, on `stream`.
+// Enqueues a kernel on `stream` that sets out[i] = i * factor for 0 <= i < n. `out`: device memory.
+// Returns the error of the launch.
 cudaError_t fill_ramp(int* out, int n, int factor, cudaStream_t stream);
 
 }  // namespace shoal::cuda

@@ -27,7 +27,7 @@ constexpr int64_t kManyThreads = 1 << 19;
 // per sum that it writes. So this many sums keep at least 4 MB in flight, which a large GPU needs
 // to reach its memory bandwidth.
 constexpr int64_t kPartialSums = 1 << 22;
-// Device memory for the partial sums and for the intermediate results of adding them.
+// Bytes of device memory for the partial sums and for the intermediate results of adding them.
 constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
 
 #ifdef __CUDACC__

@@ -1,6 +1,6 @@
 #pragma once
-// The optimizer passes over the flat buffers: one thread per element, with PyTorch's order of
-// operations.
+// The optimizer passes over the flat buffers, with PyTorch's order of operations. One thread per
+// element, except for the gradient norm, which column_sums() computes.
 
 #include <cmath>
 

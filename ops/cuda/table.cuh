@@ -1,5 +1,6 @@
 #pragma once
-// Builds the table of all operations. table.cu compiles it for GPUs, twin.cpp as plain CPU loops.
+// Builds the table of the operations in this folder. table.cu compiles it for GPUs, twin.cpp as
+// plain CPU loops.
 
 #include "ops/cuda/batch_norm.cuh"
 #include "ops/cuda/cross_entropy.cuh"

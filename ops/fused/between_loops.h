@@ -105,7 +105,8 @@ void pool_backward(const Pool& op, int64_t begin, int64_t end, const Scratch& sc
   });
 }
 
-// Calls visit(offset) with the offset of each pixel of the window of output (y, x) in a plane.
+// Calls visit(offset) for each pixel in the window of output (y, x). `offset`: floats from the
+// start of a plane (for_planes()).
 template <class Visit>
 inline void for_window(const MaxPool& op, int64_t y, int64_t x, const Visit& visit) {
   const int64_t top = y * op.stride - op.padding, left = x * op.stride - op.padding;
@@ -114,7 +115,8 @@ inline void for_window(const MaxPool& op, int64_t y, int64_t x, const Visit& vis
       visit((i * op.width + j) * kLanes);
 }
 
-// Writes the activated values of one vector of channels of an image.
+// Writes the activated elements of one image's vector of channels from `c` on. `first`: the image's
+// first pixel, counted over all images.
 template <Activation activation>
 void activate_plane(const Operand& op, int64_t first, int64_t pixels, int64_t stride, int64_t c,
                     float* to) {
@@ -125,7 +127,7 @@ void activate_plane(const Operand& op, int64_t first, int64_t pixels, int64_t st
 }
 
 // Calls work(image, channel, plane) for each image and vector of channels. `plane`: the activated
-// values, followed by scratch memory of the same size.
+// elements, followed by scratch memory of the same size.
 template <class Work>
 inline void for_planes(const MaxPool& op, int64_t begin, int64_t end, const Scratch& scratch,
                        const Work& work) {

@@ -50,18 +50,19 @@ void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* p
   }
 }
 
-// The inputs of the weight gradient for some output rows of an image. For each tap, the gradient is
-// the sum over m of the pixel of x at places[m] + the tap's offset, times row m of dy. places:
-// output_places(); words: gemm_loops.h.
+// The operands of the weight gradient for some output rows of an image. The gradient of a tap is
+// the sum over m of (pixel of x at places[m] + offset of the tap) * (row m of dy). summed_outputs()
+// writes `places`. Words: see gemm_loops.h.
 struct SummedOutputs {
   const float *x, *dy;
   int64_t count;  // number of places, and of rows of dy
   int64_t pixel;  // words of x from one pixel to the next
 };
 
-// If words are floats, uses the band and dy as they are. If words are pairs, a word of x holds the
-// input pixels of two neighboring outputs, and a word of dy these two outputs; the last output of
-// an odd row is paired with zero. `memory`: for dy and, if words are pairs, for x.
+// Loads dy and returns the operands. If words are floats, x is the band itself. If words are pairs,
+// a word of x contains the input pixels of two neighboring outputs, and a word of dy the gradients
+// of these two outputs. If a row has an odd number of outputs, the last one is paired with zero.
+// `memory`: for dy and, if words are pairs, for x.
 inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, const Band& band,
                                     TileCell* memory, int64_t* places) {
   const int64_t out = padded(op.out), rows = item.end - item.begin, width = op.out_width;
@@ -128,8 +129,8 @@ struct StoreAt {
   }
 };
 
-// Writes the gradient of the input as Downstream describes. `gradient`: that of the activated
-// input.
+// Writes the gradient of the input as Downstream (kernels.h) describes. `gradient`: the gradient
+// with respect to the activated input.
 void store_input_gradient(const Operand& input, const Downstream& dx, const Part& part,
                           const float* gradient, const FloatSums& sums) {
   const int64_t stride = part.stride;
@@ -166,8 +167,8 @@ inline int64_t floor_div(int64_t a, int64_t b) {
   return (a >= 0 ? a : a - b + 1) / b;
 }
 
-// Returns a band for the rows of dy that the gradient of the input needs from row `begin` on, with
-// zeros around dy.
+// Returns the band, not yet filled, of the rows of dy from which the input gradients of the rows
+// from `begin` on are computed.
 inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
   const int64_t left = least(floor_div(op.left - op.kernel + 1, op.stride), 0);
   const int64_t last = most((op.width - 1 + op.left) / op.stride, op.out_width - 1);
@@ -176,7 +177,7 @@ inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
 }
 
 // Computes the gradients of those pixels in rows [begin, end) whose row and column, modulo the
-// stride, are `of_row` and `of_column`. The same taps reach all of them.
+// stride, are `of_row` and `of_column`. The same taps contribute to all these pixels.
 void residue_gradient(const Dense& op, const Band& band, int64_t begin, int64_t end, int64_t of_row,
                       int64_t of_column, float* gradient, int64_t* places, float** to) {
   const int64_t in = padded(op.in), depth = tap_depth(op.out), s = op.stride;

@@ -1,7 +1,7 @@
 #pragma once
-// k×k convolutions over all channels, as matrix products that read the input pixels where they are
-// instead of copying them into a matrix. A band of rows of an image is activated and surrounded by
-// zeros. A table contains the place in the band of each output's first pixel, and each kernel
+// k×k convolutions over all channels, as matrix products without im2col: they read the input pixels
+// from a band, which contains some activated rows of an image, surrounded by zeros. A table
+// contains each output's place: the offset of its first input pixel in the band. Each kernel
 // position (tap) adds an offset.
 
 #include "ops/fused/pointwise_loops.h"
@@ -23,47 +23,21 @@ constexpr int kGatheredRows = vectors == 4   ? 6
                               : kLanes == 16 ? 8
                                              : 6;
 
-// Computes `rows`×`vectors` sums over taps and k of a[places[row] + offset + k] b[tap][k, …] and
-// passes them to `epilogue`. `depth`: words of one tap.
-template <class Product, int rows, int vectors, class Epilogue>
-inline void gathered_block(const float* a, const int64_t* places, const Tap* taps, int64_t count,
-                           int64_t depth, Epilogue& epilogue, int64_t m, int64_t n) {
-  Vec sums[rows][vectors] = {};
-  for (int64_t t = 0; t < count; ++t) {
-    const float* b = taps[t].matrix + n * depth;
-    const float* from[rows];
+// Computes the columns of one panel, whose first column is n: sums over taps and k of
+// a[places[row] + offset + k] b[tap][k, …]. `depth`: words of one tap.
+template <class Product, int vectors, class Epilogue>
+void gather_panel(const float* a, const int64_t* places, int64_t outputs, const Tap* taps,
+                  int64_t count, int64_t depth, Epilogue& epilogue, int64_t n) {
+  for_blocks<kGatheredRows<vectors>>(0, outputs, [&]<int rows>(int64_t m) {
+    Vec sums[rows][vectors] = {};
+    for (int64_t t = 0; t < count; ++t) {
+      const float* from[rows];
 #pragma GCC unroll 8
-    for (int i = 0; i < rows; ++i) from[i] = a + places[m + i] + taps[t].offset;
-    for (int64_t k = 0; k < depth; ++k, b += vectors * kLanes) {
-      Vec columns[vectors];
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
-#pragma GCC unroll 8
-      for (int i = 0; i < rows; ++i) {
-        const Vec row = Product::splat_word(from[i] + k);
-#pragma GCC unroll 4
-        for (int j = 0; j < vectors; ++j) sums[i][j] = Product::add(row, columns[j], sums[i][j]);
-      }
+      for (int i = 0; i < rows; ++i) from[i] = a + places[m + i] + taps[t].offset;
+      accumulate<Product>(from, taps[t].matrix + n * depth, depth, sums);
     }
-  }
-#pragma GCC unroll 4
-  for (int j = 0; j < vectors; ++j) {
-    Vec column[rows];
-#pragma GCC unroll 8
-    for (int i = 0; i < rows; ++i) column[i] = sums[i][j];
-    epilogue.template store_column<rows>(column, m, n + j * kLanes);
-  }
-}
-
-template <class Product, int rows, int vectors, class Epilogue>
-void gathered_blocks(const float* a, const int64_t* places, int64_t outputs, const Tap* taps,
-                     int64_t count, int64_t depth, Epilogue& epilogue, int64_t m, int64_t n) {
-  for (; outputs - m >= rows; m += rows)
-    gathered_block<Product, rows, vectors>(a, places, taps, count, depth, epilogue, m, n);
-  if constexpr (rows > 1)
-    if (m < outputs)
-      gathered_blocks<Product, rows / 2, vectors>(a, places, outputs, taps, count, depth, epilogue,
-                                                  m, n);
+    store_sums(sums, epilogue, m, n);
+  });
 }
 
 // Computes all columns of `outputs` outputs. `width`: padded columns of the matrices.
@@ -73,8 +47,7 @@ void multiply_gathered(const float* a, const int64_t* places, int64_t outputs, c
   for (int64_t n = 0; n < width;) {
     const int64_t vectors = panel_vectors((width - n) / kLanes);
     const auto run = [&]<int v>() {
-      gathered_blocks<Product, kGatheredRows<v>, v>(a, places, outputs, taps, count, depth,
-                                                    epilogue, 0, n);
+      gather_panel<Product, v>(a, places, outputs, taps, count, depth, epilogue, n);
     };
     if constexpr (kWidest == 4) {
       if (vectors == 4) run.template operator()<4>();
@@ -86,7 +59,7 @@ void multiply_gathered(const float* a, const int64_t* places, int64_t outputs, c
   }
 }
 
-// Rows of an image, activated, with zeros around them: pixels of `stride` channels.
+// Rows of an image's activated input, or of dy, with zeros around them.
 struct Band {
   TileCell* memory;
   int64_t columns, stride;  // pixels of a row; channels of a pixel, padded
@@ -123,7 +96,7 @@ inline int64_t dense_taps(const Dense& op) {
   return op.kernel * op.kernel;
 }
 
-// Columns of a band of the input.
+// Number of columns of a band of the input.
 inline int64_t input_columns(const Dense& op) {
   return most(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
 }
@@ -139,7 +112,8 @@ inline DenseItem dense_item(int64_t item, int64_t height, int64_t rows) {
   return {item / groups, begin, least(begin + rows, height)};
 }
 
-// Loads the input that the output rows of an item read. `memory` is 64-byte aligned.
+// Loads the input rows from which the output rows of an item are computed. `memory` is 64-byte
+// aligned.
 inline Band load_input_band(const Dense& op, const DenseItem& item, TileCell* memory) {
   const Band band{memory, input_columns(op), padded(op.in), item.begin * op.stride - op.top,
                   -op.left};
@@ -162,7 +136,7 @@ inline int64_t tap_offset(const Dense& op, const Band& band, int64_t tap) {
   return band.words(tap / op.kernel * band.columns + tap % op.kernel);
 }
 
-// Words of a pixel of `channels` channels.
+// Number of words of a pixel with `channels` channels.
 inline int64_t tap_depth(int64_t channels) {
   return chunks(channels, TileProduct::kTogether);
 }

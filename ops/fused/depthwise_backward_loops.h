@@ -6,9 +6,9 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-constexpr int64_t kPairs = kLanes == 16 ? 7 : 3;  // of input columns, with stride 2
+constexpr int64_t kPairs = kLanes == 16 ? 7 : 3;  // of columns in registers together (stride 2)
 
-// Memory of the pass: the activated input, its slopes, and the outputs' gradients.
+// Ring buffers of the activated input, its activation's slopes, and the gradient dy of the output.
 struct BackwardRings {
   Ring input, slopes, dy;
   const float* zeros;  // a row of zeros
@@ -34,7 +34,8 @@ inline BackwardRings backward_rings(const Depthwise& op, float* memory) {
   return r;
 }
 
-// Adds the products of one output row to the gradient of the weights.
+// Adds the products of one row of dy with the input rows `rows` to the gradient of the weights.
+// `count`: outputs per row.
 template <int kernel, int stride>
 inline void add_weight_products(const float* const* rows, const float* dy, int64_t count,
                                 float* d_weights, int64_t tap_stride) {
@@ -68,9 +69,9 @@ inline void add_weight_products(const float* const* rows, const float* dy, int64
   }
 }
 
-// With stride 2: computes one row of the input's gradient. Multiplies rows[t], a row of dy, by
-// kernel row kernel_rows[t], for t < count. Column numbers include the padding, and start at the
-// even number `first`.
+// With stride 2: computes one row of the input's gradient and calls emit(column, gradient) for each
+// column. Multiplies rows[t], a row of dy, by kernel row kernel_rows[t], for t < count. Column
+// numbers include the padding and start at the even number `first`.
 template <int kernel, class Emit>
 inline void spread_row(const float* const* rows, const int* kernel_rows, int count,
                        const Vec* weights, int64_t first, int64_t end, const Emit& emit) {
@@ -98,7 +99,8 @@ inline void spread_row(const float* const* rows, const int* kernel_rows, int cou
   }
 }
 
-// Calls emit(x, gradient) for each column of row y of the input's gradient, vector v.
+// Calls emit(x, gradient) for each column x in row y of the input's gradient, for vector v of the
+// item's channels.
 template <int kernel, int stride, class Emit>
 inline void input_gradient(const Depthwise& op, const Item& item, const BackwardRings& r, int64_t y,
                            int64_t v, const Emit& emit) {

@@ -1,6 +1,6 @@
 #pragma once
-// Depthwise convolutions. A block of channels of an image is processed row by row: the last rows of
-// the input are kept activated in a ring, each vector of channels in a plane of its own.
+// Depthwise convolutions. A block of channels of an image is processed row by row. A ring buffer
+// keeps the last rows of the activated input, each vector of channels in its own plane.
 
 #include "ops/fused/operand_loops.h"
 
@@ -91,7 +91,8 @@ inline void load_weights(const Depthwise& op, int64_t channel, bool flipped, Vec
     weights[t] = load(op.weights + (flipped ? taps - 1 - t : t) * stride + channel);
 }
 
-// Computes one output row of all vectors of an item and adds the sums of its batch norm.
+// Computes output row y of all vectors of an item and adds to the sums for the next batch norm.
+// `zeros`: a row of zeros.
 template <int kernel, int stride>
 void output_row(const Depthwise& op, const Item& item, const Ring& ring, const float* zeros,
                 int64_t y, const FloatSums& sums) {

@@ -2,9 +2,9 @@
 // Runs the kernels of the fused CPU step on Workspace::threads() threads, or on fewer if OpenMP
 // gives fewer.
 //
-// Each thread computes consecutive items and sums on its own; the threads' sums are added in thread
-// order. So results repeat bit for bit for a fixed number of threads, and differ in rounding
-// between numbers of threads. Not thread-safe.
+// Each thread computes consecutive work items and has its own sums. The threads' sums are added in
+// thread order. So results repeat bit for bit for a fixed number of threads, and another number of
+// threads changes only the rounding. Not thread-safe.
 
 #include <cstdint>
 #include <vector>
@@ -33,15 +33,16 @@ Needs backward_needs(const Join&);
 Needs backward_needs(const Pool&);
 Needs backward_needs(const MaxPool&);
 
-// Return the number of rows of a tile (tile_rows) or of channels of a block that fit into the
-// caches of a core.
+// tile_rows() returns the number of rows of a Pointwise tile, the others return the number of
+// channels of a Depthwise block. Tiles and blocks of this size fit into the caches of a core.
 int64_t tile_rows(int64_t in, int64_t out);
 int64_t forward_block(const Depthwise&);
 int64_t backward_block(const Depthwise&);
-// Sets Dense::rows and Dense::input_rows so that their data fits into the caches of a core.
+// Sets Dense::rows and Dense::input_rows, so that rows that are processed together fit into the
+// caches of a core.
 void choose_rows(Dense&);
 
-// The memory of all threads.
+// The memory of all threads, and the loops that they run.
 class Workspace {
  public:
   Workspace(const Needs& needs, int threads, Storage storage)
@@ -64,8 +65,9 @@ class Workspace {
   float* memory_ = nullptr;
 };
 
-// The operations. Forward and backward leave sums for finish_norm() and finish_norm_backward() in
-// the workspace, and backward leaves weight gradients for collect_gradient().
+// The operations. run() leaves sums for finish_norm() in the workspace. Backward leaves sums for
+// finish_norm_backward() and weight gradients for collect_gradient() there. The next operation
+// overwrites them.
 void run(const Pointwise&, Workspace&);
 void run(const Depthwise&, Workspace&);
 void run(const Dense&, Workspace&);
@@ -101,10 +103,10 @@ void finish_norm(const NormState&, const Norm&, const Workspace&);
 void finish_norm_backward(const NormState&, const Norm&, float* d_weight, float* d_bias,
                           const Workspace&);
 
-// Writes the out×in gradient that the last operation summed. `transposed`: the sums are
-// in×padded(out), otherwise out×padded(in).
+// Writes the out×in weight gradient that the last operation summed. `transposed`: the sums in the
+// workspace are in×padded(out), otherwise out×padded(in).
 void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient, const Workspace&);
-// The same for a Dense: out×kernel²×in.
+// The same for a Dense, whose weight gradient is out×kernel²×in.
 void collect_gradient(const Dense&, float* gradient, const Workspace&);
 // Packs the weights of a Dense, out×kernel²×in, into kernel² * padded(in) * padded(out) floats.
 // `backward`: for run_input_gradient().
@@ -126,10 +128,10 @@ struct SqueezeGradients {
 };
 // Returns the number of floats that the next two functions need in `memory`.
 int64_t squeeze_floats(int64_t channels, int64_t squeezed);
-// Packs the weights into `memory`, which `squeeze` then refers to.
+// Packs the weights into `memory` and makes `squeeze` point to them.
 void pack_squeeze(const SqueezeWeights&, int64_t channels, float* memory, Squeeze& squeeze);
-// Computes the gradients of the weights. Call it after run_backward() of the Pointwise. Uses
-// `memory` as scratch memory.
+// Computes the gradients of the weights and biases. Call it after run_backward() of the Pointwise.
+// Uses `memory` as scratch memory.
 void squeeze_gradients(const Squeeze&, int64_t images, int64_t channels, float* memory,
                        const SqueezeGradients&);
 
@@ -142,7 +144,7 @@ struct Linear {
 // Returns the number of floats that run() and run_backward() need in `memory`.
 int64_t linear_floats(const Linear&);
 void run(const Linear&, float* memory, float* y);
-// d_features: images×padded(in), or nullptr.
+// dy: images×padded(out). d_features: images×padded(in). Any of the three gradients may be nullptr.
 void run_backward(const Linear&, const float* dy, float* memory, float* d_features, float* d_weight,
                   float* d_bias);
 

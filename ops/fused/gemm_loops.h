@@ -1,9 +1,9 @@
 #pragma once
-// Matrix products. A matrix b is packed into panels of a few vectors: all rows of the first panel,
-// then all rows of the second.
+// Matrix products. A matrix b is packed into panels, each a few vectors wide: all rows of the first
+// panel, then all rows of the second.
 //
-// Matrices consist of words of 4 bytes. `Product` says what a word holds: a float (Floats), or two
-// consecutive bfloat16 numbers of the summed dimension (Pairs).
+// Matrices consist of words of 4 bytes. `Product` determines what a word contains: a float
+// (Floats), or two consecutive bfloat16 numbers of the summed dimension (Pairs).
 
 #include "ops/fused/kernels.h"
 #include "ops/fused/vectors.h"
@@ -11,8 +11,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Block sizes chosen so that all sums of a block stay in vector registers, of which AVX-512 has 32
-// and other instruction sets 16.
+// Block sizes. All sums of a block stay in vector registers: AVX-512 has 32, other instruction sets
+// have 16.
 constexpr int64_t kWidest = kLanes == 16 ? 4 : 2;  // vectors of a panel
 template <int vectors>
 constexpr int kRows = kLanes == 16 ? (vectors == 4   ? 6
@@ -93,22 +93,27 @@ void pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, in
   }
 }
 
-// Computes `rows`×`vectors` sums over k of a[row, k] b[k, …] and passes them to `epilogue`.
-template <class Product, int rows, int vectors, class Epilogue>
-inline void block(const float* a, int64_t stride, int64_t depth, const float* b, Epilogue& epilogue,
-                  int64_t m, int64_t n) {
-  Vec sums[rows][vectors] = {};
+// Adds a[row][k] b[k, …] to `sums` for all k < `depth`. `b` is a panel of `vectors` vectors.
+template <class Product, int rows, int vectors>
+[[gnu::always_inline]] inline void accumulate(const float* const (&a)[rows], const float* b,
+                                              int64_t depth, Vec (&sums)[rows][vectors]) {
   for (int64_t k = 0; k < depth; ++k, b += vectors * kLanes) {
     Vec columns[vectors];
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      const Vec row = Product::splat_word(a + i * stride + k);
+      const Vec row = Product::splat_word(a[i] + k);
 #pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j) sums[i][j] = Product::add(row, columns[j], sums[i][j]);
     }
   }
+}
+
+// Passes the sums of the rows from m on and the columns from n on to `epilogue`, vector by vector.
+template <int rows, int vectors, class Epilogue>
+[[gnu::always_inline]] inline void store_sums(const Vec (&sums)[rows][vectors], Epilogue& epilogue,
+                                              int64_t m, int64_t n) {
 #pragma GCC unroll 4
   for (int j = 0; j < vectors; ++j) {
     Vec column[rows];
@@ -118,13 +123,27 @@ inline void block(const float* a, int64_t stride, int64_t depth, const float* b,
   }
 }
 
-template <class Product, int rows, int vectors, class Epilogue>
-void blocks(const float* a, int64_t stride, int64_t count, const Packed& b, const float* panel,
-            Epilogue& epilogue, int64_t m, int64_t n) {
-  for (; count - m >= rows; m += rows)
-    block<Product, rows, vectors>(a + m * stride, stride, b.depth, panel, epilogue, m, n);
+// Divides the rows [m, count) into blocks and calls block.operator()<n>(m) for each block of n rows
+// from row m. n is `rows` until fewer rows are left, then `rows` / 2, and so on.
+template <int rows, class Block>
+inline void for_blocks(int64_t m, int64_t count, const Block& block) {
+  for (; count - m >= rows; m += rows) block.template operator()<rows>(m);
   if constexpr (rows > 1)
-    if (m < count) blocks<Product, rows / 2, vectors>(a, stride, count, b, panel, epilogue, m, n);
+    if (m < count) for_blocks<rows / 2>(m, count, block);
+}
+
+// Multiplies `count` rows of a by one panel of b, whose first column is n.
+template <class Product, int vectors, class Epilogue>
+void multiply_panel(const float* a, int64_t stride, int64_t count, int64_t depth,
+                    const float* panel, Epilogue& epilogue, int64_t n) {
+  for_blocks<kRows<vectors>>(0, count, [&]<int rows>(int64_t m) {
+    const float* from[rows];
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) from[i] = a + (m + i) * stride;
+    Vec sums[rows][vectors] = {};
+    accumulate<Product>(from, panel, depth, sums);
+    store_sums(sums, epilogue, m, n);
+  });
 }
 
 // Multiplies `count` rows of a by the panels [begin, end) of b.
@@ -137,11 +156,11 @@ void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, in
     const float* panel = b.values + n * b.depth;
     if (p >= begin) {
       if constexpr (kWidest == 4) {
-        if (vectors == 4) blocks<Product, kRows<4>, 4>(a, stride, count, b, panel, epilogue, 0, n);
-        if (vectors == 3) blocks<Product, kRows<3>, 3>(a, stride, count, b, panel, epilogue, 0, n);
+        if (vectors == 4) multiply_panel<Product, 4>(a, stride, count, b.depth, panel, epilogue, n);
+        if (vectors == 3) multiply_panel<Product, 3>(a, stride, count, b.depth, panel, epilogue, n);
       }
-      if (vectors == 2) blocks<Product, kRows<2>, 2>(a, stride, count, b, panel, epilogue, 0, n);
-      if (vectors == 1) blocks<Product, kRows<1>, 1>(a, stride, count, b, panel, epilogue, 0, n);
+      if (vectors == 2) multiply_panel<Product, 2>(a, stride, count, b.depth, panel, epilogue, n);
+      if (vectors == 1) multiply_panel<Product, 1>(a, stride, count, b.depth, panel, epilogue, n);
     }
     n += vectors * kLanes;
   }

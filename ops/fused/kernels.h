@@ -1,13 +1,16 @@
 #pragma once
-// The kernels of the fused CPU training step. Each kernel applies the batch norm and the activation
-// of its input while loading it, and sums what the batch norm of its output needs while storing it.
-// fused.h runs them on all threads. The sums are those of x and x²: the variance of a channel is
-// accurate to 1 % while its mean is below 100 standard deviations.
+// The kernels of the fused CPU training step. While a kernel loads its input, it applies the batch
+// norm and the activation that precede it. While it stores its output, it computes the sums that
+// the next batch norm needs. The functions in fused.h run the kernels on all threads. The sums are
+// Σ x and Σ x², so the variance of a channel is accurate to 1 % if its mean is below 100 standard
+// deviations.
 //
-// Activations and their gradients are images×pixels×stride with stride = padded(channels), in the
-// type of Storage; pointers to them are `void*`. Everything else is float32. All vectors of
-// channels have padded(channels) values. Padding is zero and stays zero. Pointers are 64-byte
-// aligned, except those to parameters and to images.
+// Activations and their gradients are images×pixels×stride with stride = padded(channels). (The
+// fields named `stride` are the strides of convolutions, in pixels.) Their type is that of Storage;
+// pointers to them are `void*`. Everything else is float32, except the sums (double) and packed
+// bfloat16 weights. All vectors of channels have padded(channels) elements. The padding of
+// activations and gradients is zero and stays zero. Pointers are 64-byte aligned, except those to
+// parameters and to images.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +19,9 @@
 
 namespace shoal::ops::fused {
 
-// Type of activations in memory. bf16: convolutions over all channels also round their operands to
-// bfloat16, if the processor multiplies these faster. Sums and everything else are computed in
-// float32.
+// Type of activations in memory. bf16: if the processor has bfloat16 products, Pointwise and Dense
+// also round the operands of their matrix products to bfloat16. All other arithmetic is in float32
+// or double.
 enum class Storage { f32, bf16 };
 [[maybe_unused]] static constexpr int64_t size_of(Storage storage) {
   return storage == Storage::f32 ? 4 : 2;
@@ -47,14 +50,14 @@ struct Operand {
   const float* gate = nullptr;  // images×stride; the activated value is multiplied by it
 };
 
-// What determines the gradient with respect to x, the raw output of a convolution that batch norm
-// `norm` follows.
+// The inputs from which backward computes the gradient with respect to x, the raw output of a
+// convolution. Batch norm `norm` comes after this convolution.
 struct Upstream {
   const void* x = nullptr;
   const Norm* norm = nullptr;
   Activation activation = Activation::none;
-  // dz = u [* mask of the image] [* gate] [+ spread * activation'(z)], or u [* mask] *
-  // activation'(z) if `joined`. u is nullptr if it is 0.
+  // The gradient of z = x * scale + shift is dz = u [* mask of the image] [* gate] [+ spread *
+  // activation'(z)]. If `joined`, dz = u [* mask] * activation'(z). u is nullptr if it is 0.
   const void* u = nullptr;
   const float* mask = nullptr;    // images
   const float* gate = nullptr;    // images×stride; requires `spread`
@@ -83,7 +86,7 @@ struct Squeeze {
   float* d_hidden = nullptr;                      // images×padded(squeezed)
 };
 
-// A matrix in the order in which multiply() reads it.
+// A matrix in the order in which multiply() (gemm_loops.h) reads it.
 struct Packed {
   const float* values = nullptr;
   int64_t depth = 0, width = 0;  // depth: rows of floats, or of pairs of bfloat16; width: padded
@@ -95,14 +98,14 @@ struct Pointwise {  // a 1×1 convolution
   Squeeze* squeeze = nullptr;  // if not nullptr, computes input.gate first
   Packed weights;              // by pack_pointwise; forward: in×out; backward: out×in
   int64_t tile;                // rows that are processed together
-  bool streams = false;        // writes the output past the caches
+  bool streams = false;        // writes the output (backward: dx.u) past the caches
   void* y = nullptr;           // forward
   Upstream dy;                 // backward
   Downstream dx;
   bool wide = false;  // out > in: d_weights is in×out, otherwise out×in; both are padded
 };
-// Number of rows that are divided into tiles together: those of one image if something (gate, mask,
-// spread) differs by image, otherwise all.
+// Number of consecutive rows that are divided into tiles: the rows of one image if a gate, mask or
+// spread differs between images, otherwise all rows. A row contains the channels of one pixel.
 [[maybe_unused]] static int64_t group_rows(const Pointwise& op) {
   const bool by_image = op.squeeze != nullptr || op.input.gate != nullptr ||
                         op.dy.mask != nullptr || op.dy.spread != nullptr;
@@ -152,9 +155,10 @@ struct Stem {
   Upstream dy;
 };
 
-// Forward: y = activation(x * scale + shift) [* mask] [+ skip]. Backward: adds up batch norm's sums
-// of dz and of dz * (x - mean), where dz = dy [* mask] * activation'(x * scale + shift).
-// `rectified`: forward ends with y = max(y, 0), and backward begins with dy = 0 where y is 0.
+// A batch norm that stores its output, usually with a skip connection. Forward: y = activation(x *
+// scale + shift) [* mask] [+ skip]. Backward: adds up batch norm's sums of dz and of dz * (x -
+// mean), where dz = dy [* mask] * activation'(x * scale + shift). `rectified`: forward ends with y
+// = max(y, 0), and backward first sets dy to 0 where y is 0.
 struct Join {
   int64_t images, pixels, channels;
   Activation activation = Activation::none;
@@ -167,8 +171,9 @@ struct Join {
   void* dy = nullptr;
 };
 
-// Mean over the pixels of the operand, and its backward: dz = spread * activation'(z), or dx =
-// spread if the operand is not deferred.
+// Mean over the pixels of the operand. Backward of a deferred operand only adds up batch norm's
+// sums of dz and of dz * (x - mean), where dz = spread * activation'(z). Otherwise it writes dx.u =
+// spread.
 struct Pool {
   int64_t images, pixels, channels;
   Operand input;
@@ -177,7 +182,8 @@ struct Pool {
   Downstream dx;
 };
 
-// The largest value of each window. Its gradient goes to the first of the largest.
+// The maximum of each window. Backward adds the gradient of the maximum to the first element of the
+// window that equals the maximum.
 struct MaxPool {
   int64_t images, height, width, out_height, out_width, channels;
   int64_t kernel, stride, padding;
@@ -197,10 +203,10 @@ struct Scratch {
 struct Loops {
   const char* name;  // of the instruction set, such as "avx512"
 
-  // Number of panels of a packed matrix.
+  // Number of panels of a packed matrix (gemm_loops.h).
   int64_t (*panels)(int64_t width);
-  // Packs the panels [begin, end) of a depth×width matrix with the elements values[k * k_step + n *
-  // n_step].
+  // Packs the panels [begin, end) of a depth×width matrix whose element (k, n) is values[k * k_step
+  // + n * n_step].
   void (*pack)(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
                int64_t begin, int64_t end, float* packed);
   // The same for the weights of Pointwise and Dense. A packed row holds `together` rows of the
@@ -211,13 +217,14 @@ struct Loops {
   // c[m, n] += Σ a[m, k] b[k, n] for the panels [begin, end) of b.
   void (*multiply_panels)(const float* a, int64_t stride, int64_t rows, const Packed& b,
                           int64_t begin, int64_t end, float* c, int64_t c_stride);
-  // c[i, j] += Σ over m of a[m, i] b[m, j], for i < height rounded up to 8 and j < width (padded).
+  // c[i, j] += Σ over m of a[m, i] b[m, j], for j < width and i < height. `width` is padded, and
+  // `height` is rounded up to a multiple of 4 or 8.
   void (*multiply_transposed)(int64_t rows, const float* a, int64_t a_stride, int64_t height,
                               const float* b, int64_t b_stride, int64_t width, float* c,
                               int64_t c_stride);
 
-  // Each computes the work items [begin, end) of the operation. The number of items of a Pointwise
-  // is item_count(); fused.cpp defines those of the other operations.
+  // Each computes the work items [begin, end) of the operation. A Pointwise has item_count() items;
+  // fused.cpp defines the number of items of the other operations.
   void (*pointwise)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*pointwise_backward)(const Pointwise&, int64_t begin, int64_t end, const Scratch&);
   void (*depthwise)(const Depthwise&, int64_t begin, int64_t end, const Scratch&);

@@ -20,7 +20,8 @@ int64_t input_columns(const Depthwise& op) {
   return std::max(op.width, op.stride * op.out_width) + kRingMargin;
 }
 
-// Upper limit of the columns of one row in the three rings of depthwise_backward_loops.h together.
+// Upper limit of the total number of columns in one row of the three rings of
+// depthwise_backward_loops.h.
 int64_t all_columns(const Depthwise& op) {
   return input_columns(op) + op.width + std::max(op.width, op.out_width) + kRingMargin;
 }
@@ -32,7 +33,7 @@ int64_t block_of(const Depthwise& op, int64_t columns, int64_t bytes) {
   return padded(chunks(channels, chunks(channels, most)));
 }
 
-// Upper limits of the pixels of the bands in dense_loops.h and dense_backward_loops.h.
+// Upper limits of the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
 int64_t input_band(const Dense& op) {
   const int64_t columns = std::max(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
   return ((op.rows - 1) * op.stride + op.kernel) * columns;
@@ -42,8 +43,8 @@ int64_t gradient_band(const Dense& op) {
   return ((op.input_rows + op.kernel) / op.stride + 2) * columns;
 }
 
-// Returns how many of `all` rows to process together if a row needs `bytes` and `more` rows must be
-// loaded in addition.
+// Returns the number of rows, out of `all`, to process together. A row needs `bytes`, and `more`
+// additional rows must be loaded.
 int64_t rows_of(int64_t all, int64_t bytes, int64_t more) {
   const int64_t most = std::clamp<int64_t>(kBandBytes / bytes - more, 1, all);
   return chunks(all, chunks(all, most));

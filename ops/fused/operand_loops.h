@@ -1,5 +1,5 @@
 #pragma once
-// Loads operands and gradients into a tile: normalized, activated and gated.
+// Loads operands (normalized, activated and gated) and gradients into tiles of scratch memory.
 
 #include "ops/fused/kernels.h"
 #include "ops/fused/vectors.h"
@@ -7,8 +7,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// A tile of the kernels' scratch memory. The vector of pixel i and of channels [v * kLanes, …) is
-// at memory + i * pixel + v * vector. T: float or TileCell.
+// A tile of the kernels' scratch memory. The vector of channels [v * kLanes, (v + 1) * kLanes) of
+// pixel i is at memory + i * pixel + v * vector. T: float or TileCell.
 template <class T>
 struct Tile {
   T* memory;
@@ -16,11 +16,12 @@ struct Tile {
   T* at(int64_t i, int64_t v) const { return memory + i * pixel + v * vector; }
 };
 
-// Number of pixels to prefetch ahead: the hardware does not follow rows that are read only in part.
+// Number of pixels to prefetch ahead. The hardware does not prefetch if only a part of each row is
+// read.
 constexpr int64_t kAhead = 32;
 
-// Part of an activation: `count` pixels from row `row` on, and `vectors` vectors of channels from
-// `channel` on.
+// Part of an activation: `count` pixels from pixel `row` on, and `vectors` vectors of channels from
+// `channel` on. `row` counts the pixels of all images. `image` selects gate, mask and spread.
 struct Part {
   int64_t image, row, count, channel, vectors, stride;
 };
@@ -85,8 +86,9 @@ inline void copy_operand(const Operand& op, const Part& part, const Tile<T>& to)
     for (int64_t v = 0; v < part.vectors; ++v) store(to.at(i, v), load(x + v * kLanes));
 }
 
-// Writes the activated values of an operand, these values times the gate, and the activation's
-// slopes, as far as wanted. Without a batch norm, copies the values.
+// Writes the activated elements of an operand, their products with the gate, and the activation's
+// slopes to those tiles that are wanted. Without a batch norm, only copies the elements to
+// to.values.
 template <class T>
 inline void load_operand(const Operand& op, const Part& part, const OperandTiles<T>& to) {
   if (!op.norm) return copy_operand(op, part, to.values);

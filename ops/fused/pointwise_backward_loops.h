@@ -6,7 +6,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Stores the gradient of an input that is not deferred, or adds to it.
+// Epilogues of multiply(). This one stores the gradient of an input that is not deferred (Operand
+// in kernels.h), or adds to `u`.
 struct StorePlain {
   Cell* u;
   int64_t stride;
@@ -57,7 +58,7 @@ struct GateSums {
   }
 };
 
-// Like StoreDeferred, for an input that is gated.
+// Like StoreDeferred, for a gated input.
 struct StoreGated {
   Cell* u;
   const TileCell* values;
@@ -89,7 +90,8 @@ struct StoreGated {
   }
 };
 
-// Completes one image: the gradients of the small layers, `spread`, and the batch norm's sums.
+// Completes backward of squeeze-excite for one image: computes d_excited, d_hidden and `spread`
+// (Squeeze in kernels.h) and adds to the sums for the batch norm.
 void squeeze_backward_image(const Pointwise& op, int64_t image, const GateSums& g, double* sums) {
   const Squeeze& s = *op.squeeze;
   const int64_t stride = padded(op.in), narrow = padded(s.squeezed);
@@ -147,14 +149,14 @@ inline BackwardTiles backward_tiles(const Pointwise& op, float* memory) {
   return t;
 }
 
-// A tile as an operand of a matrix product that sums over its rows. With SHOAL_DOT, each word holds
-// the values of two rows, so `count` is half the number of rows, rounded up.
+// A tile as an operand of a matrix product that sums over its rows. With SHOAL_DOT, each word
+// contains the elements of two rows, so `count` is half the number of rows, rounded up.
 struct SummedRows {
   const float* words;
   int64_t count;  // rows of words
 };
 
-// Returns the rows of a tile, in `pairs` if a word holds the numbers of two rows.
+// Returns the rows of a tile. With SHOAL_DOT, writes them to `pairs`, two rows per word.
 inline SummedRows summed_rows(const TileCell* tile, int64_t rows, int64_t stride, float* pairs) {
 #if defined(SHOAL_DOT)
   for (int64_t m = 0; m < rows; m += 2) {

@@ -7,8 +7,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Rows of one tile: `count` rows of the whole activation from row `row` on. `image`: the image that
-// they belong to, if no tile spans several (group_rows()).
+// Rows of one tile: `count` rows from row `row` on, counted over all images. `image`: the image
+// that contains them, if no tile spans several images (group_rows()), otherwise 0.
 struct Rows {
   int64_t image, row, count;
 };
@@ -28,7 +28,8 @@ inline void for_each_tile(const Pointwise& op, int64_t item, const Work& work) {
     work(Rows{item / tiles, row, least(op.tile, last - row)});
 }
 
-// Stores the output and sums x and x².
+// Epilogue of multiply(): stores the output and adds up the output and its square for the next
+// batch norm.
 struct StoreSums {
   Cell* y;  // of row 0 of the tile
   int64_t stride;
@@ -52,7 +53,7 @@ struct StoreSums {
   }
 };
 
-// Writes the mean over an image's pixels of the operand, activated but not gated.
+// Writes the mean of an operand over the pixels of an image: activated, but not gated.
 void pool_image(const Operand& op, int64_t image, int64_t pixels, int64_t stride, float* mean) {
   const Vec share = splat(1.0f / static_cast<float>(pixels));
   for_activation(op.activation, [&](auto tag) {

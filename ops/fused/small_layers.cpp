@@ -25,7 +25,7 @@ TwoSums total(const Workspace& workspace, int64_t channel, int64_t stride) {
   return sums;
 }
 
-// Copies a rows×columns matrix, transposed if `values` is columns×rows, and pads it with zeros.
+// Copies a rows×columns matrix and pads it with zeros. `transposed`: `values` is columns×rows.
 void copy_padded(const float* values, bool transposed, int64_t rows, int64_t columns, float* to) {
   const int64_t stride = padded(columns);
   for (int64_t i = 0; i < padded(rows); ++i) {

@@ -6,8 +6,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Copies the values that each output of row `y` of an image multiplies: kernel² * in values per
-// output, ordered by kernel row, kernel column and channel.
+// Copies the input elements of each output in row `y` of an image to `to`: kernel² * in floats per
+// output, ordered by kernel row, kernel column and channel. Outputs are `stride` floats apart.
 void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t stride) {
   const int64_t run = op.kernel * op.in, row_size = op.width * op.in;
   const Cell* const all = cells(op.x) + op.images * op.height * row_size;
@@ -32,7 +32,8 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
   }
 }
 
-// Length of one output's values in the tile, with room for the excess that gather_row() copies.
+// Number of floats between two outputs in the tile, with room for the excess that gather_row()
+// copies.
 inline int64_t gathered_stride(const Stem& op) {
   return padded(op.kernel * op.kernel * op.in + 16);
 }

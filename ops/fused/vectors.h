@@ -1,9 +1,9 @@
 #pragma once
-// Vectors of kLanes floats with the longest registers of the instruction set that the including
-// file is compiled for. Each such file has its own namespace (SHOAL_LOOPS), so everything here has
-// internal linkage. SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT: operands of matrix
-// products are bfloat16 too. Includes no header with inline functions or templates besides
-// intrinsics (base/processor.h says why).
+// Vectors of kLanes floats. A vector is as long as the longest register of the instruction set for
+// which the including file is compiled. Each such file has its own namespace (SHOAL_LOOPS), so
+// everything here has internal linkage. SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT:
+// operands of Pointwise and Dense matrix products are bfloat16 too. Apart from intrinsics, do not
+// include headers with inline functions or templates here; base/processor.h explains why.
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -94,14 +94,14 @@ typedef Cell TileCell;
 #endif
 
 inline Vec splat(float value) {
-  return value - Vec{};  // needs no addition, unlike value + 0 for -0
+  return value - Vec{};  // compiles to no arithmetic; value + 0 would, because it changes -0
 }
 
 inline void add_to(float* p, Vec v) {
   store(p, load(p) + v);
 }
 
-// Writes past the caches; `p` must be aligned to the vector's size.
+// Writes past the caches. `p` must be aligned to the number of bytes written.
 inline void stream(float* p, Vec v) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(p, (__m512)v);
@@ -131,7 +131,7 @@ inline void finish_streams() {
 #endif
 }
 
-// Returns a * b + c, rounded once where the instruction set can.
+// Returns a * b + c, rounded only once if the instruction set has FMA.
 inline Vec multiply_add(Vec a, Vec b, Vec c) {
 #if defined(__AVX512F__)
   return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -161,7 +161,7 @@ inline float sum_of(Vec v) {
   return total;
 }
 
-// Returns 1 / x, to about 2 float epsilons; SHOAL_BF16 with AVX-512: to 2^-14.
+// Returns 1 / x with a relative error of about 2 float epsilons; SHOAL_BF16 with AVX-512: 2^-14.
 inline Vec reciprocal(Vec x) {
 #if defined(__AVX512F__) && defined(SHOAL_BF16)
   return (Vec)_mm512_rcp14_ps((__m512)x);
@@ -169,12 +169,12 @@ inline Vec reciprocal(Vec x) {
   const Vec r = (Vec)_mm512_rcp14_ps((__m512)x);
   return r * (Vec)_mm512_fnmadd_ps((__m512)x, (__m512)r, _mm512_set1_ps(2));
 #else
-  return splat(1) / x;  // one Newton step from AVX2's estimate would be too small by 1.3e-7
+  return splat(1) / x;  // AVX2's estimate with one Newton step is too small by a relative 1.3e-7
 #endif
 }
 
-// Returns 1 / (1 + exp(-z)), to about 3 float epsilons, or to 2^-12 for SHOAL_BF16. A NaN stays a
-// NaN.
+// Returns 1 / (1 + exp(-z)) with a relative error of about 3 float epsilons; SHOAL_BF16: 2^-12. A
+// NaN stays a NaN.
 inline Vec sigmoid(Vec z) {
   constexpr float kLimit = 120;  // 2^120 is a float, and 1 + 2^120 rounds to it
   const Vec t = limited(z * splat(-1.44269504f), kLimit);

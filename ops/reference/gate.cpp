@@ -6,7 +6,7 @@
 namespace shoal::ops::reference_kernels {
 namespace {
 
-// Calls f(element index, n * channels + c) for each element of image n and channel c.
+// Calls f(i, n * channels + c) for each element i, where n is its image and c its channel.
 template <class F>
 void for_each(const Gate& op, F&& f) {
   for (int64_t n = 0, i = 0; n < op.images; ++n) {

@@ -25,7 +25,8 @@ double clip_factor(const OptimizerStep& step) {
   return std::fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));
 }
 
-// Calls update(segment, i, clipped gradient) for each element of each segment.
+// Calls update(segment, i, clipped gradient) for each element of each segment and refreshes the
+// copy.
 template <typename T, typename Update>
 void for_each_element(const OptimizerStep& step, Update update) {
   if (step.non_finite != nullptr && *step.non_finite != 0) return;

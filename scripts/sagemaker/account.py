@@ -145,7 +145,7 @@ def ensure_role(iam, name, buckets, create):
 
 
 def prepare(client, request, uploads, create):
-    """Replaces a role's name in the request by its ARN. With `create`, makes bucket and role.
+    """Replaces a role's name in the request with its ARN. With `create`, makes bucket and role.
 
     `client(service)` returns a client. `uploads`: [(folder, S3 address)].
     """

@@ -1,4 +1,4 @@
-"""Clients of AWS's services. `emulate` replaces `client` by one that needs no account."""
+"""Clients of AWS's services. `emulate` replaces `client` with one that needs no account."""
 
 import sys
 

@@ -1,7 +1,7 @@
 """Runs the tasks of a file in order. A task can use the results of earlier tasks.
 
 Names of jobs and S3 folders are derived from the project and the task; nothing is stored on this
-machine. SageMaker's list of jobs tells which tasks are complete:
+machine. SageMaker's list of jobs tells which tasks are complete. The S3 folders are:
 
     OUTPUT/PROJECT/TASK/state         checkpoints of a training task, for its next job
     OUTPUT/PROJECT/TASK/input         uploaded local folders
@@ -58,7 +58,7 @@ class Chain:
     def __init__(self, tasks, arguments):
         self.tasks = {task.name: task for task in tasks}
         self.arguments = arguments
-        self.found = {}  # task → description of the job whose results later tasks use
+        self.found = {}  # {task: description of the job whose results later tasks use}
         wanted = arguments.task or list(self.tasks)
         for name in wanted:
             if name not in self.tasks:
@@ -140,7 +140,7 @@ class Chain:
         return True
 
     def run(self):
-        """Returns the exit code: that of the first job that does not complete."""
+        """Returns the exit code: that of the first job that does not complete, else 0."""
         for task in self.selected:
             last = task is self.selected[-1]
             wait = not last or self.arguments.wait

@@ -14,7 +14,7 @@ def add_secret(request):
 
 
 def without_secret(request):
-    """Returns a copy of the request for printing."""
+    """Returns a copy of the request with the secret masked, for printing."""
     environment = dict(request.get("Environment", {}))
     if VARIABLE in environment:
         environment[VARIABLE] = "***"

@@ -20,7 +20,7 @@ def job_name(settings, kind="shoal"):
 
 
 def role_arn(settings):
-    """Returns the role's ARN. account.py replaces the account 000000000000 of a role's name."""
+    """Returns the role's ARN. For a name, the account is 000000000000; account.py replaces it."""
     role = settings["role"]
     return role if role.startswith("arn:") else f"{UNKNOWN_ACCOUNT}{role}"
 

@@ -174,7 +174,7 @@ def parse_pair(row, text):
 
 
 def parse_channel(row, text):
-    """Parses NAME=SOURCE[,KEY=VALUE…] as {NAME: {source: …, KEY: …}}."""
+    """Parses NAME=SOURCE[,KEY=VALUE...] as {NAME: {"source": SOURCE, KEY: VALUE, ...}}."""
     name, value = parse_pair(row, text)
     source, *rest = value.split(",")
     channel = {"source": source}

@@ -18,7 +18,7 @@ from process import processing_request, processing_violations
 from request import need, training_request
 from upload import plan_uploads, upload_folder
 
-ROLE_WAITS = 12  # times 5 s: a new role can be used only after some seconds
+ROLE_WAITS = 12  # waits of 5 s each: a new role can be used only after some seconds
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Submission:
 
 
 def replace_local_folders(settings):
-    """Replaces local folders in `settings` by S3 addresses. Returns [(folder, S3 address)]."""
+    """Replaces local folders in `settings` with S3 addresses. Returns [(folder, S3 address)]."""
     need(settings, "output")
     sources = dict(settings.get("channels", {}))
     if settings.get("source"):
@@ -92,7 +92,7 @@ def show(submission, clean):
 
 
 def create(sagemaker, submission, patient, sleep=time.sleep):
-    """Creates the job. `patient`: waits up to a minute until SageMaker can use a new role."""
+    """Creates the job. `patient`: wait up to a minute until SageMaker can use a new role."""
     call = getattr(sagemaker, f"create_{submission.kind.lower()}_job")
     for attempt in range(ROLE_WAITS + 1):
         try:
@@ -104,7 +104,7 @@ def create(sagemaker, submission, patient, sleep=time.sleep):
 
 
 def start(submission, settings, make, clean):
-    """Starts the job. `make`: creates bucket and role first. `clean`: deletes its checkpoints."""
+    """Starts the job. `make`: create bucket and role first. `clean`: delete its checkpoints."""
 
     def client(service):
         return aws.client(service, settings.get("region"))

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from errors import UserError
 
-DIGEST = "sha256"  # user metadata of uploaded objects
+DIGEST = "sha256"  # name of the user metadata with the digest of an uploaded file
 
 
 def split_uri(uri):
@@ -69,7 +69,7 @@ def is_current(s3, bucket, key, path, uploaded):
 
 
 def upload_folder(s3, folder, uri, hidden=False):
-    """Uploads new and changed files. `hidden`: also those whose names begin with a dot.
+    """Uploads new and changed files. `hidden`: also upload those whose names begin with a dot.
 
     Raises UserError if the S3 folder contains other objects: the job would train on them too.
     """
@@ -125,7 +125,7 @@ def plan_uploads(channels, upload, output):
 
 
 def unpack(archive):
-    """Replaces an archive by its files. Raises UserError for links and paths outside its folder."""
+    """Unpacks and deletes an archive. Raises UserError for links and paths outside its folder."""
     root = archive.parent.resolve()
     with tarfile.open(archive) as tar:
         for member in tar:

@@ -1,5 +1,5 @@
-# Sourced by scripts/build: installs LibTorch as .deps/libtorch, with the folders torch/ and
-# nvidia/.
+# Sourced by scripts/build and scripts/demo: installs LibTorch as .deps/libtorch, with the folders
+# torch/ and nvidia/.
 #
 # .deps/libtorch is a link to a per-user store, so that other clones on the machine need no
 # download. SHOAL_CACHE=DIR moves the store; SHOAL_CACHE= (empty) keeps everything inside .deps.

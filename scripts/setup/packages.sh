@@ -1,5 +1,5 @@
-# Sourced by scripts/build: installs system packages with apt (Debian, Ubuntu). On other systems,
-# only checks for the programs.
+# Sourced by scripts/build, scripts/demo and scripts/lint: installs system packages with apt
+# (Debian, Ubuntu). On other systems, only checks for the programs.
 
 # Each entry of `tools`, `comforts` and `linters` is PROGRAM:PACKAGE.
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils protoc:protobuf-compiler)

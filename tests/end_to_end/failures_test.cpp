@@ -194,6 +194,34 @@ TEST_CASE(
   REQUIRE_NOTHROW(store.read(store.entries().front()));
 }
 
+TEST_CASE("a run that diverges keeps the newest checkpoint from before and names it") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_images(root / "data", 80, 8, 2, 40);
+  const auto good = test::run_shoal(small_run(root, {"--max-steps", "2", "--lr", "0.01"}));
+  INFO(good.err);
+  REQUIRE(good.exit_code == 0);
+  // Step 3 damages the weights.
+  const std::vector<std::string> diverging = {
+      "--resume", "--max-steps",        "20", "--epochs", "20", "--lr",
+      "1e30",     "--checkpoint-steps", "1",  "--keep",   "1",  "--non-finite-limit",
+      "3"};
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto run = test::run_shoal(small_run(root, diverging));
+    INFO(run.err);
+    REQUIRE(run.exit_code == 1);
+    CHECK(run.err.find("step-00000002.pt continues from before") != std::string::npos);
+  }
+  fs::path sound;
+  for (const auto& entry : fs::directory_iterator(root / "run/checkpoints"))
+    if (entry.path().filename().string().find("00000002.pt") != std::string::npos)
+      sound = entry.path();
+  const auto mended = test::run_shoal(
+      small_run(root, {"--resume", sound.string(), "--lr", "0.01", "--max-steps", "4"}));
+  INFO(mended.err);
+  REQUIRE(mended.exit_code == 0);
+}
+
 TEST_CASE("incomplete or contradictory settings for several processes are an error") {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 40, 8, 2, 40);

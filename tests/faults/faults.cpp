@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Set by the first process of a job for the others.
+// Variable with the process id of a job's first process, which sets it. Its children inherit it.
 constexpr const char* kFirstProcess = "SHOAL_FAULTS_FIRST";
 
 std::string variable(const char* name) {
@@ -45,7 +45,7 @@ Faults& Faults::instance() {
 Faults::Faults() : under_(variable("SHOAL_FAULTS_UNDER")) {
   const std::string rank = variable("RANK"), program = ::program_invocation_short_name;
   role_ = program == "shoal" ? "launcher" : "rank" + (rank.empty() ? "0" : rank);
-  // Not by open(): that is one of the calls that are recorded.
+  // Makes the system call directly, because calls of open() are recorded.
   if (const std::string file = variable("SHOAL_FAULTS_JOURNAL"); !file.empty())
     journal_ = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, file.c_str(),
                                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));

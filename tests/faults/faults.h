@@ -1,6 +1,6 @@
 #pragma once
 // Records and breaks the file system calls of a program below one directory. preload.cpp passes the
-// calls on. The scripts in this folder set the variables.
+// calls to this class. The scripts in this folder set these environment variables:
 //
 //   SHOAL_FAULTS_UNDER    the directory; calls elsewhere are not touched
 //   SHOAL_FAULTS_JOURNAL  a file that gets one line per call (see record())
@@ -10,8 +10,8 @@
 //                         and PATH are patterns of fnmatch(3). ROLE is `launcher` or `rankN`. PATH
 //                         is relative to the directory. ACTION is one of
 //                           NUMBER    fail with this errno
-//                           NUMBER+   likewise, and so do all later calls of this process that need
-//                                     space on the disk
+//                           NUMBER+   fail with this errno, now and in all later calls of this
+//                                     process that need space on the disk
 //                           short     write half of the bytes
 //                           kill      kill this process instead of making the call
 //                           killall   kill the first process of the job, then this one
@@ -32,19 +32,20 @@ struct Call {
   std::string kind;
   std::string path = {};  // relative to the directory
   int descriptor = -1;    // -1: none, or it is the result
-  int64_t place = 0;      // flags of open; offset of a write, -1: the position; length of truncate;
-                          // 1 for syncfs
+  int64_t place = 0;      // flags of open; offset of a write, -1: the current position; length of
+                          // truncate; 1 for syncfs
   std::string from = {};  // old path of rename
-  const void* bytes = nullptr;  // what is written
+  const void* bytes = nullptr;  // the bytes to write
   size_t size = 0;
 };
 
 class Faults {
  public:
-  // The only one. Never destroyed, because exiting programs still close files.
+  // Returns the only instance. It is never destroyed, because exiting programs still close files.
   static Faults& instance();
 
-  // Path relative to the directory, or nothing if it is elsewhere. `folder`: as in openat(2).
+  // Returns the path relative to the directory, or nothing if it is elsewhere. `folder`: as in
+  // openat(2).
   std::optional<std::string> below(int folder, const char* path) const;
   std::optional<std::string> path_of(int descriptor);
 
@@ -67,11 +68,11 @@ class Faults {
   std::string role_;
   Trigger trigger_;
   int64_t seen_ = 0;   // calls that match the trigger
-  bool full_ = false;  // calls that need space fail
+  bool full_ = false;  // whether calls that need space fail
   int journal_ = -1;
   bool content_ = false;
   std::mutex mutex_;
-  std::map<int, std::string> open_;  // descriptors below the directory
+  std::map<int, std::string> open_;  // descriptors of files below the directory, and their paths
 };
 
 }  // namespace shoal::faults

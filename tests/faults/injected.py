@@ -47,7 +47,7 @@ def faults_of(calls, world):
 
 
 def part_of(faults, count):
-    """Returns `count` faults (None: all). Every kind of call and action comes once, then again."""
+    """Returns `count` faults (None: all): one of each kind and action, then a second of each."""
     faults = sorted(faults, key=str)
     random.Random(1).shuffle(faults)
     groups = {}
@@ -63,5 +63,5 @@ def must_go_on(fault):
         ("write", "short"),
         ("write", str(errno.EINTR)),
         ("flock", str(errno.ENOLCK)),
-        ("fsync", str(errno.EINVAL)),  # only folders get it
+        ("fsync", str(errno.EINVAL)),  # injected only for folders
     )

@@ -17,7 +17,7 @@ JPEGS = ("baseline_420", "baseline_444", "grey", "progressive", "restart")
 # Files of other programs, which no run may touch.
 STRANGERS = ("notes.txt", "checkpoints/notes.txt", "checkpoints/epoch-best.pt", "model/notes.part")
 
-KEEP = 2  # newest checkpoints that stay, in addition to the best one
+KEEP = 2  # number of newest checkpoints that stay, in addition to the best one
 
 # After a fault, these empty files may be missing or in another folder.
 LOCKS = (".lock", "lock")

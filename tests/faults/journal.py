@@ -14,7 +14,7 @@ import shutil
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    role: str  # launcher, rank0, rank1 …
+    role: str  # launcher, rank0, rank1, ...
     process: int
     kind: str  # open, write, fsync, rename, unlink, close, flock, mkdir, truncate
     path: str  # relative to the watched folder; the new name of a rename
@@ -26,11 +26,11 @@ class Call:
     content: bytes
     pattern: str  # fnmatch pattern of the path, for any process and time in a temporary name
     number: int  # from 1: among the calls of this role and kind to paths of this pattern
-    is_folder: bool  # whether the path is one
+    is_folder: bool  # whether the path is a folder
 
     @property
     def site(self):
-        """Names this call in any run of the same command."""
+        """Identifies this call in any run of the same command."""
         return (self.role, self.kind, self.pattern, self.number)
 
     @property
@@ -65,7 +65,7 @@ class File:
 
     def __init__(self, content=b""):
         File.made += 1
-        self.number, self.flushed = File.made, 0  # flushed: changes that are durable
+        self.number, self.flushed = File.made, 0  # flushed: number of durable changes
         self.durable = content
         self.pending = []  # (offset, bytes), or (length, None) for a truncation
 
@@ -94,7 +94,7 @@ class Change:
     file: File | None = None  # of `adds`; None for a folder
 
 
-# What a power loss can leave of the changes that no flush made durable: names and contents.
+# What a power loss keeps of the changes that were not flushed: {variant: (names, contents)}.
 VARIANTS = {
     "nothing": ("none", "none"),
     "names only": ("all", "none"),  # files are short or empty
@@ -109,9 +109,9 @@ class Disk:
     """Applies calls to a model of the watched folder."""
 
     def __init__(self, start):
-        self.names = {".": None}  # durable names: path → File, or None for a folder
-        self.changes = []  # of names, not yet durable
-        self.open = {}  # (process, descriptor) → File
+        self.names = {".": None}  # durable names: {path: File, or None for a folder}
+        self.changes = []  # changes of names that are not yet durable
+        self.open = {}  # {(process, descriptor): File}
         if start.exists():
             for path in start.rglob("*"):
                 name = path.relative_to(start).as_posix()
@@ -172,7 +172,7 @@ class Disk:
             or (self.open[handle] is None and change.folder == call.path)
         ]
         self.names = self.now(durable)
-        # A durable rename into this folder has also moved the name out of another one.
+        # A durable rename into this folder has also moved the name out of its old folder.
         self.changes = [
             change
             for number, change in enumerate(self.changes)
@@ -184,7 +184,7 @@ class Disk:
         ]
 
     def left(self, variant):
-        """Returns what a power loss leaves now: path → (File, how much of its content)."""
+        """Returns what a power loss leaves now: {path: (File, how much of its content)}."""
         keep_names, keep_content = VARIANTS[variant]
         kept = {"none": [], "all": self.changes, "last": self.changes[-1:]}[keep_names]
         names = self.now(kept)
@@ -249,7 +249,7 @@ def left_at_end(calls, start):
 
 
 def restore(left, folder):
-    """Replaces `folder` by what the power loss left."""
+    """Replaces the contents of `folder` with what the power loss left."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in sorted(left):

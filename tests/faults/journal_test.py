@@ -16,7 +16,7 @@ def call(kind, path, descriptor=3, place=0, source="", content=b""):
 
 
 def whole_file(name, content, aside="."):
-    """The calls of shoal::write_whole(): `name` in the folder `place`, by way of `aside`."""
+    """Returns the calls of shoal::write_whole() for place/NAME, with its part in `aside`."""
     part, path = f"{aside}/.{name}.part", f"place/{name}"
     return [
         call("open", part, place=CREATE),

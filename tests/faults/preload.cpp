@@ -14,7 +14,7 @@
 
 #include "faults.h"
 
-// The function of this name in the next library.
+// The function of this name in the next loaded library, usually the C library.
 #define NEXT(name) reinterpret_cast<decltype(&::name)>(::dlsym(RTLD_NEXT, #name))
 
 namespace {

@@ -30,7 +30,7 @@ SENTENCE = re.compile(r"^shoal: error: .", re.MULTILINE)
 class Outcome:
     code: int  # negative: killed by this signal
     err: str
-    calls: list  # of the journal
+    calls: list  # calls in the journal
     hung: bool = False
 
 
@@ -71,9 +71,9 @@ class Fault:
 class Trial:
     """A command that writes below `folder`/out."""
 
-    world = 1  # processes that compute
-    resume = ()  # words that a repeated command needs
-    variables = {}  # of the environment
+    world = 1  # number of worker processes
+    resume = ()  # arguments to add when the command is repeated
+    variables = {}  # environment variables to add
 
     def __init__(self, tools, folder):
         self.tools, self.folder = tools, folder
@@ -121,7 +121,7 @@ class Trial:
         return Outcome(process.returncode, text, calls, hung)
 
     def undisturbed(self, content=False, more=()):
-        """Runs the command once without a fault. Ends the program if it fails."""
+        """Runs the command once without a fault. Exits this script if the command fails."""
         outcome = self.run(content=content, more=more)
         if outcome.code != 0:
             sys.exit(f"an undisturbed run fails:\n{outcome.err}")
@@ -131,7 +131,7 @@ class Trial:
         return self.run(more=self.resume)
 
     def damage(self):
-        """Returns what is not whole. Must be empty after every call of a run."""
+        """Returns damage to files, as texts. Must be empty after every file system call."""
         return []
 
     def newest(self):

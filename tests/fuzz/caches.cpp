@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A cache file that was just written, and its replacement in memory.
+// The bytes of a valid cache file, and the file in memory that replaces it under the same name.
 struct Cache {
   std::string bytes;
   fuzz::MemoryFile file;

@@ -1,7 +1,7 @@
 // Runs a fuzz target without libFuzzer: first on each seed, whole and truncated at 200 places, then
 // on mutations of the seeds for SECONDS.
 //
-//   fuzz_NAME SECONDS SEED_FILE…
+//   fuzz_NAME SECONDS SEED_FILE...
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

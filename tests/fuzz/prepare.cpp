@@ -1,6 +1,6 @@
-// Fuzzes the names of classes and images that `prepare` makes folders and files of: nothing may
-// appear outside DEST. Input: lines of a class, a tab and an image; the first byte chooses folders
-// or tars.
+// Fuzzes the names of classes and images, from which `prepare` makes names of folders and files.
+// Nothing may appear outside DEST. Input: the first byte chooses folders or tars; then come lines
+// with a class, a tab and an image.
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class NamedImages : public BasicDataset {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Files are in memory if possible, because every run flushes its file system.
+  // Writes files to memory if possible, because every run flushes the file system.
   static const int in_memory =
       ::access("/dev/shm", W_OK) == 0 ? ::setenv("TMPDIR", "/dev/shm", 1) : -1;
   static_cast<void>(in_memory);

@@ -1,5 +1,5 @@
 // Fuzzes JSON from the platform: hyperparameters and the files of a training container. The first
-// byte chooses the file or variable.
+// byte chooses the file or variable, or the functions that decode a single value.
 #include "app/options/settings/settings.h"
 
 #include <cstdint>

@@ -26,7 +26,7 @@ Captured capture(const std::function<int()>& function,
   REQUIRE(::pipe(out) == 0);
   REQUIRE(::pipe(err) == 0);
   const auto start = Clock::now();
-  // What is buffered here must not be written a second time by the child.
+  // Otherwise the child would write the buffered output a second time.
   std::cout.flush();
   std::fflush(nullptr);
   const pid_t pid = ::fork();

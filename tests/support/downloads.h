@@ -43,8 +43,8 @@ struct Target {
   bool is_tidy() const { return !std::filesystem::exists(part) && !std::filesystem::exists(etag); }
 };
 
-// Answerers for HttpServer: a file; a file of which each connection delivers at most `cut` bytes;
-// the same answer to every request.
+// Answerers for HttpServer. serving(): a file. cutting(): a file, but each connection ends after
+// `cut` bytes of the body. always(): the same answer to every request.
 inline Answerer serving(const std::string& content, const std::string& etag) {
   return [=](const HttpRequest& request) { return file_answer(request, content, etag); };
 }

@@ -12,10 +12,11 @@ struct EventValue {
   std::string tag;
   int64_t step = 0;
   double time = 0;    // seconds since 1970
-  double number = 0;  // of a scalar; of a histogram: the number of values
+  double number = 0;  // scalar: its value; histogram: its number of values
   // "scalar", "image", "histogram", "tensor"
   std::string kind = {};
-  std::string bytes = {};  // image: the file; tensor: its text, or the plug-in's content
+  std::string bytes = {};  // image: the file; histogram: its serialized message; tensor: its text,
+                           // or the plug-in's content
 };
 
 // Returns the values of the only event file in the folder. Fails the test if there are more files,

@@ -1,5 +1,5 @@
 #pragma once
-// Whole text files.
+// Reads and writes whole text files.
 
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@ inline std::string read_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-// Also makes the folders above it.
+// Creates missing folders above the file.
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << text;

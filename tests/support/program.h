@@ -58,8 +58,8 @@ std::vector<std::string> joined(std::vector<std::string> words,
 int count_of(const std::string& text, const std::string& part);
 std::vector<std::string> lines_of(const std::string& text);
 
-// Writes synthetic JPEGs of side×side pixels into class folders under `root`/train and `root`/val.
-// A model can learn their classes.
+// Writes synthetic JPEGs of `side` x `side` pixels into class folders under `root`/train and
+// `root`/val. A model can learn their classes.
 void make_images(const std::filesystem::path& root, int train, int val, int classes, int side);
 
 }  // namespace shoal::test

@@ -4,7 +4,7 @@
 //   TEST_CASE("ranks add up") {
 //     run_ranks(3, "sum", [](const dist::Env& env) {       // returns when all three have ended
 //       auto group = dist::connect(env).main;
-//       … REQUIRE(…) …
+//       REQUIRE(...);
 //     });
 //   }
 //

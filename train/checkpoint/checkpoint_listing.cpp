@@ -14,7 +14,8 @@ namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns the checkpoint that a file is part of; nothing for the second file of a checkpoint.
+// Returns the checkpoint that a file belongs to; nothing for other files. If a checkpoint has both
+// a .json and a .pt file, returns it only for the .json, so that it is listed once.
 std::optional<CheckpointEntry> entry_of(const fs::path& file) {
   auto named = parse_checkpoint_name(file.stem().string());
   if (!named) return std::nullopt;
@@ -62,7 +63,7 @@ std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list)
   std::optional<CheckpointEntry> best;
   for (const auto& entry : list) {
     if (entry.top1 && (!best || *entry.top1 >= *best->top1))
-      best = entry;  // newest first: >= prefers the earlier one
+      best = entry;  // the list is newest first, so >= prefers the earlier entry
   }
   return best;
 }

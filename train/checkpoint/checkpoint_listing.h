@@ -1,6 +1,6 @@
 #pragma once
-// Names and markers of the checkpoints in a directory, see checkpoint_store.h. Does not use
-// LibTorch.
+// Names of the checkpoints in a directory, and their markers: the .json files that describe them
+// (checkpoint_store.h). Does not use LibTorch.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,17 +19,17 @@ struct CheckpointEntry {
   std::optional<double> top1;  // percent; unset if the state was not evaluated
   int64_t bytes = 0;
   std::string checksum;
-  // If not good, only name, epoch and step are set. They come from the file name.
+  // State of the marker. Unless it is good, only name, epoch and step are set, from the file name.
   Marker marker = Marker::good;
 };
 
 // Returns the name of a checkpoint without extension, such as "epoch-0003-step-00001234".
 std::string checkpoint_name(int64_t epoch, int64_t step);
-// Parses such a name into an entry with Marker::missing. Returns nothing for other names.
+// Parses a checkpoint's name into an entry with Marker::missing. Returns nothing for other names.
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 
-// Returns the entry with the highest accuracy; of equal ones the earliest. Nothing if no entry was
-// evaluated. `list`: newest first.
+// Returns the entry with the highest accuracy, or the earliest of several equal ones. Returns
+// nothing if no entry was evaluated. `list`: newest first.
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
 
 // Return the contents of a marker and of manifest.json. `list`: newest first.

@@ -23,7 +23,8 @@ void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (error) throw std::system_error(error, "cannot rename " + from.string());
 }
 
-// Removes a marker, also from the disk: a power loss must not bring it back beside another file.
+// Removes a marker and flushes the removal to disk. Otherwise a power loss could bring the marker
+// back next to a different checkpoint file.
 void remove_marker(const fs::path& path) {
   std::error_code error;
   const bool removed = fs::remove(path, error);
@@ -56,9 +57,9 @@ void CheckpointStore::open_for_writing(const Warn& warn) {
   if (!entries().empty()) write_manifest();
 }
 
-// Chooses the folder for temporary files: DIR/../.DIR-tmp or, if files cannot be renamed from
-// there, DIR/.tmp. Takes the lock before it tries to rename, because another run may be using the
-// folder.
+// Chooses the folder for temporary files: DIR/../.DIR-tmp or, if files cannot be renamed from there
+// into DIR, DIR/.tmp. Locks the folder before it tests renaming, because another run may be using
+// the folder.
 void CheckpointStore::choose_temporary() {
   const auto lock = [&](const fs::path& folder) {
     std::error_code error;
@@ -70,12 +71,12 @@ void CheckpointStore::choose_temporary() {
   const fs::path inside = directory_ / ".tmp";
   if (lock_.held()) return;
   if (lock(temporary_)) {
-    // An earlier run may have had to use .tmp. Locks it before removing it, because that run may
-    // still be active.
+    // An earlier run may have had to use .tmp. Locks that folder before removing it, because the
+    // earlier run may still be active.
     std::error_code none;
     if (fs::exists(inside / kLock, none)) {
       FileLock(inside / kLock, directory_.string(), kChoice).remove_file();
-      fs::remove(inside, none);  // unless it contains other files
+      fs::remove(inside, none);  // fails if the folder contains other files
     }
     return;
   }
@@ -85,7 +86,7 @@ void CheckpointStore::choose_temporary() {
                            "; choose another with --checkpoint-dir");
 }
 
-// Removes the temporary files of a writer that was killed, and nothing else.
+// Removes the temporary files that a killed writer left, and no other files.
 void CheckpointStore::remove_leftovers() const {
   remove_parts(temporary_, [](const fs::path& name) {
     return name == kManifest || name == kHistoryFile || parse_checkpoint_name(name.stem().string());
@@ -133,7 +134,7 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step, const Warn& w
     for (size_t i = 0; i < later.size(); ++i) {
       const std::string name = later[i].name + extension;
       std::error_code none;
-      if (fs::exists(in_directory(name), none))  // the marker may be alone
+      if (fs::exists(in_directory(name), none))  // one of the two files may be missing
         rename_or_throw(in_directory(name), in_directory(prefixes[i] + name));
     }
     // A power loss must not leave a marker whose checkpoint is gone.
@@ -156,7 +157,7 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
     return write(entry, produce);
   } catch (const std::system_error& error) {
     std::error_code none;
-    // Whether the failed entry is already one of the newest that prune_to() counts.
+    // Whether the failed entry has a marker, so that prune_to() counts it as one of the newest.
     const bool counts = fs::exists(in_directory(entry.name + ".json"), none);
     if (is_full_disk(error)) prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
   }
@@ -224,7 +225,7 @@ void CheckpointStore::prune_to(int64_t keep) {
   try {
     // A power loss must not leave a marker whose checkpoint is gone.
     flush_folder(directory_);
-  } catch (const std::system_error&) {  // makes space nevertheless; the next save reports the disk
+  } catch (const std::system_error&) {  // still frees the space; the next save reports the error
   }
   for (const fs::path& file : unmarked) fs::remove(file, error);
 }

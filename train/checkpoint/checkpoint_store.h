@@ -1,8 +1,8 @@
 #pragma once
-// A directory of checkpoints, each of which is either complete or absent. It stores bytes and does
-// not use LibTorch.
+// A directory of checkpoints, each of which is either complete or absent. Handles checkpoints as
+// bytes and does not use LibTorch.
 //
-//   DIR/epoch-0003-step-00001234.pt     never rewritten
+//   DIR/epoch-0003-step-00001234.pt     a checkpoint; never changed in place
 //   DIR/epoch-0003-step-00001234.json   the checkpoint's marker: size, checksum, epoch, step,
 //                                       accuracy; written last, deleted first
 //   DIR/manifest.json                   {"last": …, "best": …}: file names for people and tools;
@@ -11,18 +11,18 @@
 //                                       machines that receive only this directory
 //   DIR/../.DIR-tmp/                    the writer's lock, and files being written. It is outside
 //                                       DIR, so a tool that copies DIR never sees partial files.
-//                                       DIR/.tmp if files cannot be renamed from there (another
-//                                       mount, a read-only parent)
+//   DIR/.tmp/                           used instead of DIR/../.DIR-tmp if files cannot be renamed
+//                                       from there into DIR (another mount, a read-only parent)
 //
 // A checkpoint is written under a temporary name, flushed to disk and renamed. Then its marker is
 // written the same way. So SIGKILL at any moment leaves the previous checkpoints intact. "epoch" is
 // the epoch to start or continue, "step" the number of finished steps. Only one process may write;
 // others may read at the same time. Not thread-safe.
 //
-// A checkpoint without a marker, because its writer was killed before it wrote the marker, is used
-// if it is whole. Files with other names are neither read nor changed. Functions that list the
-// directory throw std::system_error if it or a marker cannot be read, because an empty list would
-// hide checkpoints.
+// If a writer was killed before it wrote the marker, its checkpoint is still used if it is whole.
+// Files with other names are neither read nor changed. Functions that list the directory throw
+// std::system_error if the directory or a marker cannot be read, because an empty list would hide
+// checkpoints.
 
 #include <cstdint>
 #include <filesystem>
@@ -44,7 +44,7 @@ class CheckpointStore {
   using Sink = ByteSink;
   using Warn = std::function<void(const std::string&)>;
   // Returns epoch, step and accuracy of a checkpoint from its bytes. `file` appears in messages.
-  // Throws std::runtime_error if they are not a whole checkpoint.
+  // Throws std::runtime_error if the bytes are not a whole checkpoint.
   using Examine =
       std::function<CheckpointEntry(const std::vector<char>& bytes, const std::string& file)>;
 
@@ -52,21 +52,22 @@ class CheckpointStore {
   // `examine`, checkpoints without a marker count as damaged.
   CheckpointStore(std::filesystem::path directory, int64_t keep, Examine examine = {});
 
-  // Creates the directories, locks them against other writers for the lifetime of this object, and
-  // completes what an interrupted writer left: whole checkpoints get their missing marker, others
-  // the prefix "unknown-", which `warn` reports. Throws std::runtime_error if the directory is
-  // locked, not writable or not readable.
+  // Creates the directories and locks them against other writers for the lifetime of this object.
+  // If an interrupted writer left a checkpoint without a marker, writes the marker or, if the
+  // checkpoint is not whole, renames it to "unknown-..." and calls `warn`. Throws
+  // std::runtime_error if the directory is locked, not writable or not readable.
   void open_for_writing(const Warn& warn = {});
 
-  // Renames the checkpoints after this position to "superseded-…", because a run that continues
-  // from here will write different ones. The renamed files no longer count as checkpoints. Reports
-  // their names to `warn`.
+  // Renames all checkpoints later than this position to "superseded-...", because a run that
+  // continues from this position writes different ones. The renamed files no longer count as
+  // checkpoints. Reports the checkpoints' names to `warn`.
   void set_aside_after(int64_t epoch, int64_t step, const Warn& warn);
 
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
-  // in order. Keeps an existing intact entry of the same epoch and step, unless that entry was not
-  // evaluated and this state was. After a failure, tries once more. If the disk is full, first
-  // removes the checkpoints that pruning would remove after the save, but not the newest one.
+  // in order. `top1`: percent; unset if the state was not evaluated. Keeps an existing intact entry
+  // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
+  // system fails, tries once more, so `produce` may be called twice. Before that, if the disk is
+  // full, removes the checkpoints that pruning would remove after the save, but not the newest one.
   // Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
@@ -74,36 +75,38 @@ class CheckpointStore {
   // Removes the checkpoints that need not be kept, as save() does.
   void prune() { prune_to(keep_); }
 
-  // Writes another file into the directory. Throws std::runtime_error with path and reason.
+  // Writes or replaces the file `name` in the directory. Throws std::runtime_error with path and
+  // reason.
   void write_file(const std::string& name, const std::string& text);
 
   // Makes pruning also keep the newest entry with fewer than `step` steps.
   void protect_before(int64_t step) { protected_before_ = step; }
-  // Makes pruning also keep this file, if it is in the directory.
+  // Makes pruning also keep the checkpoint `file`, if it is in the directory.
   void protect(const std::filesystem::path& file);
 
   std::vector<CheckpointEntry> entries() const;  // all with a good marker, newest first
-  // Returns all names without extension, newest first. Includes checkpoints whose marker is missing
-  // or damaged.
+  // Returns the names of all checkpoints without extension, newest first. Includes checkpoints
+  // whose marker is missing or damaged.
   std::vector<std::string> names() const;
   std::optional<CheckpointEntry> best() const;  // highest accuracy; among equal ones the earliest
   std::filesystem::path path(const CheckpointEntry& entry) const;
 
-  // Returns the file's bytes. Throws std::runtime_error naming the file if its size or checksum is
-  // wrong.
+  // Returns the bytes of the entry's .pt file. Throws std::runtime_error that names the file if it
+  // cannot be read, or if its size or checksum is wrong.
   std::vector<char> read(const CheckpointEntry& entry) const;
-  // Returns the newest intact checkpoint with fewer than `before` steps and its bytes, with or
-  // without a marker; nullopt if there are no such checkpoints. Reports damaged ones to `warn`.
-  // Throws std::runtime_error if all of them are damaged, because starting from scratch would hide
-  // the loss.
+  // Returns the newest intact checkpoint with fewer than `before` steps, and its bytes. The
+  // checkpoint may lack a marker. Reports damaged checkpoints to `warn`. Returns nullopt if no
+  // checkpoint has fewer than `before` steps. Throws std::runtime_error if there are such
+  // checkpoints but all are damaged, because starting from scratch would hide the loss. Also throws
+  // std::runtime_error if a file exists but cannot be read.
   std::optional<std::pair<CheckpointEntry, std::vector<char>>> newest_good(
       const Warn& warn, int64_t before = std::numeric_limits<int64_t>::max()) const;
 
   const std::filesystem::path& directory() const { return directory_; }
 
  private:
-  // Returns `prefix`, such as "unknown-", or else "unknown-2-", …: the first by which no checkpoint
-  // `name` was set aside before.
+  // Returns `prefix`, such as "unknown-". If the directory already has a file with this prefix
+  // before `name`, returns the first unused one of "unknown-2-", "unknown-3-", and so on.
   std::string unused_prefix(const std::string& prefix, const std::string& name) const;
   std::filesystem::path in_directory(const std::string& name) const { return directory_ / name; }
   void choose_temporary();

@@ -1,4 +1,4 @@
-// Reading checkpoints of a folder; checkpoint_store.cpp writes them.
+// The functions of CheckpointStore that read; checkpoint_store.cpp contains those that write.
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -48,8 +48,8 @@ std::vector<char> CheckpointStore::read(const CheckpointEntry& entry) const {
   return bytes;
 }
 
-// Returns a checkpoint without a marker, and what its marker would contain. Throws
-// std::runtime_error if it is not whole.
+// Reads a checkpoint that has no marker. Returns what its marker would contain, and the file's
+// bytes. Throws std::runtime_error if the checkpoint is not whole.
 std::pair<CheckpointEntry, std::vector<char>> CheckpointStore::read_unmarked(
     const CheckpointEntry& entry) const {
   const std::string file = path(entry).string(), lacks = "checkpoint " + file + " has no marker";
@@ -80,7 +80,7 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
       throw std::runtime_error("the marker " + in_directory(entry.name + ".json").string() +
                                " is damaged");
     } catch (const std::runtime_error& error) {
-      // A file that cannot be read may be whole. One that is gone is not.
+      // A file that exists but cannot be read may be intact, so it is not skipped.
       const auto* const system = dynamic_cast<const std::system_error*>(&error);
       if (system != nullptr && system->code() != std::errc::no_such_file_or_directory)
         throw std::runtime_error(std::string(error.what()) +

@@ -24,7 +24,7 @@ DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t kee
   int64_t there = 0;
   for (const CheckpointEntry& entry : store.entries()) there += entry.bytes;
   const double all =
-      static_cast<double>(checkpoint) * static_cast<double>(keep + kBestAndNew);  // keep <= 2^40
+      static_cast<double>(checkpoint) * static_cast<double>(keep + kBestAndNew);  // cannot overflow
   need.most = static_cast<int64_t>(
       std::clamp(all - static_cast<double>(there), static_cast<double>(checkpoint), 9e18));
   const fs::path place = existing_parent(store.directory());

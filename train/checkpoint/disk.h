@@ -13,22 +13,23 @@ namespace shoal::train {
 struct DiskNeed {
   int64_t free = -1;       // bytes available to this user; -1: not reported by the file system
   int64_t checkpoint = 0;  // bytes of one checkpoint
-  // Bytes that may still be needed: the size of --keep + 2 checkpoints (the best one and the one
-  // being written come on top), minus that of the checkpoints that exist. At least the size of one
+  // Bytes that the run may still need: the size of --keep + 2 checkpoints (2: the best one and the
+  // one being written), minus the size of the existing checkpoints. At least the size of one
   // checkpoint.
   int64_t most = 0;
 };
 
-// Returns `path` or its nearest existing parent.
+// Returns `path` or, if it does not exist, its nearest existing parent. The result is absolute.
 std::filesystem::path existing_parent(const std::filesystem::path& path);
 
-// Returns the space that the checkpoints in `store` need. `checkpoint`: bytes of one checkpoint;
-// `keep`: --keep. If the directory does not exist, the free space is that of its nearest existing
-// parent.
+// Returns the free space and the space that a run with this `store` needs. `checkpoint`: bytes of
+// one checkpoint; `keep`: --keep. If the store's directory does not exist, uses the free space of
+// its nearest existing parent.
 DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep);
 
-// Throws std::runtime_error if the disk has no space for one checkpoint. Calls `warn` if it has no
-// space for all of them.
+// Throws std::runtime_error if the disk has no space for one checkpoint. Calls `warn` if the disk
+// has less space than need.most. Does nothing if the free space is unknown. `directory` appears in
+// messages.
 void check_disk(const DiskNeed& need, const std::filesystem::path& directory,
                 const std::function<void(const std::string&)>& warn);
 

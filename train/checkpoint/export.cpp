@@ -47,7 +47,7 @@ Json settings_of(const CheckpointData& data, const Exported& which) {
   return json;
 }
 
-// The metadata of an ONNX model. Lists and numbers are JSON.
+// Returns the metadata of an ONNX model as keys and values. Values other than strings are JSON.
 std::vector<std::pair<std::string, std::string>> onnx_metadata(const CheckpointData& data) {
   Json json = {{"model", data.string("arch")}, {"averaged", !data.ema.empty()}};
   if (data.text.contains(kAverageOf))

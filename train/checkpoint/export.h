@@ -1,11 +1,11 @@
 #pragma once
-// Exports the trained model for other programs.
+// Exports the trained model for other programs. export_model() writes a folder:
 //
 //   FOLDER/model.safetensors   the weights (train/weights/model_file.h)
 //   FOLDER/classes.json        class name → label
 //   FOLDER/settings.json       image preprocessing, training progress and all settings
 //
-// or as a single file in one of several formats.
+// export_file() writes a single file in one of several formats.
 
 #include <filesystem>
 #include <functional>
@@ -24,23 +24,22 @@ namespace shoal::train {
 // that a run with a wrong folder fails early.
 void open_export_folder(const std::string& folder);
 
-// Creates the folder and writes the three files. Replaces existing files atomically. `data`: a
-// run's state from snapshot(); `which`: describes the weights in settings.json. Throws
-// std::runtime_error with path and reason.
+// Creates the folder and writes the three files. Replaces each existing file atomically. `data`: a
+// run's state, from snapshot() or a checkpoint. `which`: describes the weights, for settings.json.
+// Throws std::runtime_error with path and reason.
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which);
 
 // Exports the weights selected by --export to --export-dir and logs their accuracy. With "best",
-// exports the checkpoint in `store` with the highest accuracy. With "last", or if that checkpoint
-// is missing or damaged, exports the state that `last` returns, which is the one at `position`.
-// Warns if the run's best evaluation is not in `store`. Throws std::runtime_error like
+// exports the checkpoint in `store` with the highest accuracy, and warns if the run had a better
+// evaluation. With "last", or if that checkpoint is missing or damaged, exports the state that
+// `last` returns, which must be the state at `position`. Throws std::runtime_error like
 // export_model().
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last);
 
-// Writes the weights as one file (ExportFileOptions), the averaged ones if there are any. Replaces
-// an existing file as a whole. `data` must contain arch, classes and preprocessing; options.format
-// must be set. Throws std::runtime_error with path and reason, or if the weights do not fit the
-// network.
+// Writes the weights to one file: the averaged weights if there are any. Replaces an existing file
+// atomically. `data` must contain arch, classes and preprocessing; options.format must be set.
+// Throws std::runtime_error with path and reason, or if the weights do not fit the network.
 void export_file(const CheckpointData& data, const ExportFileOptions& options,
                  const std::filesystem::path& file);
 

@@ -31,7 +31,8 @@ CheckpointStore store_in(const fs::path& directory) {
   return checkpoint_store(directory / "checkpoints", 1);
 }
 
-// Reports that --resume starts a new run. In a SageMaker container, every start has --resume.
+// Logs that --resume found no checkpoint and starts a new run. This is a warning, except in a
+// SageMaker container, where every start has --resume.
 void report_fresh_start(const Job& job, const CheckpointStore& store) {
   const std::string text = "no checkpoint found in '" + store.directory().string() +
                            "': this is a new run, with the settings given now";
@@ -75,7 +76,8 @@ void broadcast(const dist::Group& group, Located& located) {
   dist::broadcast_text(group, located.file);
 }
 
-// Calls `read` on rank 0. If it throws, throws the same message on every rank. Collective.
+// Calls `read` on rank 0. If `read` throws, throws an exception with the same message on every
+// rank: UserError, or std::runtime_error for all others. Collective.
 void on_rank_0(const dist::Group& group, const std::function<void()>& read) {
   std::string user_error, failure;
   if (group.rank() == 0) {
@@ -118,8 +120,8 @@ std::string path_of(const std::string& weights, const LocalPath& local_path) {
   return local_path ? local_path(weights) : weights;
 }
 
-// Finds the weights in a directory by the rules of open_checkpoint() (resume.h). `option` appears
-// in messages.
+// Finds the weights in a directory by the rules of open_checkpoint() (resume.h). `best`: uses the
+// rules of DIR/best instead of those of DIR. `option` appears in messages.
 Located locate_in(const fs::path& directory, bool best, const std::string& option) {
   const CheckpointStore store = store_in(directory.empty() ? "." : directory);
   if (const auto entry = store.best(); best && entry)

@@ -56,8 +56,8 @@ const PickleValue* find_group(const PickleValue& root) {
   return &group;
 }
 
-// Converts the momentum buffers. The file identifies them by their parameter's number instead of
-// its name; the numbers follow the order of the parameters.
+// Converts the momentum buffers. The file identifies each buffer by the number of its parameter,
+// not by a name. The numbers follow the order of the parameters.
 NamedTensors read_momentum(TorchArchive& file, const PickleValue& group, const std::string& arch,
                            int64_t classes) {
   const std::vector<models::Parameter> parameters = default_network(arch, classes).parameters;
@@ -125,7 +125,7 @@ void require_known(const std::string& arch) {
                     ", which shoal does not have; `shoal models` lists its networks");
 }
 
-// Reads all but the weights, which are in data.model.
+// Reads everything except the weights, which data.model already contains.
 void read_state(const std::vector<char>& bytes, CheckpointData& data) {
   TorchArchive archive(bytes);
   const PickleValue& root = archive.root();

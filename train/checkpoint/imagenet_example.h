@@ -18,18 +18,19 @@
 namespace shoal::train {
 
 // Returns weights, momentum, epoch, best accuracy and the settings that the file contains. The
-// result has no class names and no step numbers. Returns nothing if `bytes` is not such a file.
-// Throws UserError if its network or optimizer cannot be continued, std::runtime_error if it is
-// damaged; both name `file`.
+// result has no class names and no step numbers. Returns nothing if `bytes` is another kind of
+// file. Throws UserError if shoal cannot continue with the file's network or optimizer,
+// std::runtime_error if the file is damaged; both name `file`.
 std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& bytes,
                                                     const std::string& file);
 
 // Whether `data` comes from read_imagenet_example().
 bool is_imagenet_example(const CheckpointData& data);
 
-// Loads such data into the trainer and returns the position at the start of its next epoch.
-// Averaged weights (--ema) start from the weights. Reports what the file does not contain to
-// `warn`. Throws UserError if the number of classes differs.
+// Loads the result of read_imagenet_example() into the trainer. Returns the position at the start
+// of the next epoch. Averaged weights (--ema) start as a copy of the weights. Reports changed
+// settings, and what the file does not contain, to `warn`. Throws UserError if the number of
+// classes or a setting that must not change differs.
 Position restore_imagenet_example(Trainer& trainer, const CheckpointData& data,
                                   const ResolvedJob& job,
                                   const std::function<void(const std::string&)>& warn);

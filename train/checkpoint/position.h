@@ -1,6 +1,7 @@
 #pragma once
 // The position of a run: everything that resuming needs besides tensors.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,28 +23,38 @@ struct Position {
     evaluations_since_best = 0;
   }
 
+  // Returns the number of steps below which checkpoints are older than the latest trouble: a series
+  // of loss spikes that the run rolled back, or a series of non-finite steps. 0: no trouble.
+  int64_t trusted_before() const {
+    const int64_t before_spike = rollbacks > 0 ? trouble_start - 1 : 0;
+    if (non_finite_in_a_row == 0) return before_spike;
+    // The last finite step may have damaged the weights.
+    const int64_t before_non_finite = step - non_finite_in_a_row;
+    return rollbacks > 0 ? std::min(before_spike, before_non_finite) : before_non_finite;
+  }
+
   int64_t epoch = 0;          // the epoch to start or continue
   int64_t step_in_epoch = 0;  // finished steps of this epoch
   int64_t step = 0;           // finished steps since the start of training
   int64_t non_finite = 0;     // total number of steps with a non-finite loss or gradient
   int64_t non_finite_in_a_row = 0;
   int64_t history_lines = 0;  // lines of history.jsonl at this position
-  // Whether the last step of the epoch or run is done, but Run::end_epoch() has not returned yet.
+  // Whether the last step of the epoch or run is done, but Run::end_epoch() has not begun yet.
   bool evaluation_pending = false;
   bool epoch_over = false;          // the epoch has ended because a stream ran out of data
   double lr = 0;                    // learning rate of the last step; 0: no step yet, or unknown
   Meter epoch_sum;                  // metrics of the epoch so far, over all ranks
   std::optional<double> best_top1;  // percent
-  // Of the evaluation with best_top1; unset in old checkpoints.
+  // `step` and `epoch` when note_best() recorded best_top1; unset in old checkpoints.
   std::optional<int64_t> best_step, best_epoch;
   // Only with --time-budget. trained_seconds: seconds that the run has trained for, by rank 0's
-  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: the --time-budget, in seconds, if
-  // the last step used it up; otherwise 0.
+  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: the last --time-budget that the
+  // run has used up, in seconds; 0: none.
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
   int64_t evaluations_since_best = 0;  // evaluations after the best one; for --patience
   std::string losses;                  // LossWatch::state()
-  // Metrics of the last step, over all ranks, if `losses` does not include its loss; only in old
-  // checkpoints.
+  // Only from old checkpoints: metrics of the last step, over all ranks, if `losses` does not
+  // include that step's loss. Otherwise empty.
   Meter pending;
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series

@@ -45,8 +45,8 @@ std::string class_difference(const std::vector<std::string>& theirs, const std::
   return text.empty() ? "the data's classes are in another order than " + there : text;
 }
 
-// Returns why the classifier does not match this run's classes; empty if it matches. Files of other
-// programs have no class names, so only the number of classes is compared.
+// Returns why the classifier does not match this run's classes; empty if it matches. Compares the
+// number of classes and, unless another program wrote the file, the class names.
 std::string other_classes(const CheckpointData& weights, const NamedTensors& tensors,
                           const std::string& classifier, const ResolvedJob& job,
                           const std::vector<std::string>& classes) {
@@ -59,10 +59,9 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
   return class_difference(weights.classes, "in the weights", classes);
 }
 
-// If the classifier in `tensors` is for other classes, replaces it by a new one. With --eval-only,
-// throws UserError instead. The new classifier is zero, so that the first gradients of the layers
-// before it are small: the usual random initialization gives a loss of about 6 and spoils
-// pretrained layers.
+// If the classifier in `tensors` is for other classes, replaces it by a new one and calls `warn`.
+// With --eval-only, throws UserError instead. The new classifier is all zeros, because gradients
+// that pass through a randomly initialized one would spoil the pretrained layers before it.
 void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
                          const ResolvedJob& job, const std::vector<std::string>& classes,
                          NamedTensors& tensors,
@@ -109,7 +108,8 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 
 namespace {
 
-// Adds the trainer's own values of the tensors that do not fit, and reports them.
+// Completes `tensors`: where the file has no fitting tensor, adds the trainer's own. Reports these
+// tensors to `warn`.
 void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTensors& tensors,
                   const std::function<void(const std::string&)>& warn) {
   CheckpointData own;

@@ -23,14 +23,15 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 // Returns the store of a run's checkpoints. It also accepts whole checkpoints without a marker.
 CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
 
-// What a run starts from: a checkpoint, other weights, or random weights (both empty).
+// What a run starts from: a checkpoint (`data`), other weights (`weights`), or random weights
+// (neither is set).
 struct Start {
   std::optional<CheckpointData> data;     // checkpoint of the run to continue
   std::optional<CheckpointData> weights;  // --weights, for a fresh start
   // Description for the log: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
   std::string origin;
-  std::string file;  // of `data`
-  // On rank 0: names of the run's checkpoints before `data` was read.
+  std::string file;  // path of the file that contains `data`
+  // On rank 0: names of the checkpoints in checkpoint_directory(job) when the search began.
   std::vector<std::string> seen;
 };
 
@@ -43,29 +44,31 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 //
 //   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
 //                   logs that and starts fresh
-//   --resume PATH   that file, which may come from PyTorch's imagenet example (imagenet_example.h),
-//                   or the newest intact checkpoint in that directory. Throws UserError if there is
-//                   none. Exception: if the file checkpoint.pth.tar is missing, does the same as
-//                   --resume alone, because scripts for PyTorch's imagenet example pass this name
-//                   on their first run
+//   --resume PATH   the file PATH, which may come from PyTorch's imagenet example
+//                   (imagenet_example.h), or the newest intact checkpoint in the directory PATH.
+//                   Throws UserError if there is none. Exception: a missing file named
+//                   checkpoint.pth.tar has the effect of --resume alone, because scripts for
+//                   PyTorch's imagenet example pass this name on their first run
 //   neither         a fresh start
 //
 // A fresh start with --weights uses the weights that open_weights() finds.
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
 
-// For a run that starts fresh: throws UserError if the directory contains checkpoints.
+// For a run that starts fresh: throws UserError if `store` contains checkpoints.
 void require_empty(const CheckpointStore& store);
-// Calls require_empty() on rank 0 if the run starts fresh. Throws on all ranks. Collective.
+// Calls require_empty() on rank 0 for the run's checkpoint directory, and throws its error on all
+// ranks. Does nothing with --resume or --eval-only. Collective.
 void require_own_folder(const Job& job, const dist::Group& group);
 
-// A file of weights, not yet parsed.
+// A checkpoint or weights file that was read but not yet parsed.
 struct Located {
   std::vector<char> bytes;
   std::string file;
 };
 
-// Reads the file that open_checkpoint() or open_weights() opens for `path`. `option` appears in
-// messages. Throws like them.
+// Reads the file that `path` names by the rules of open_checkpoint(), without parsing it. `option`
+// appears in messages. Throws UserError if there is no such file or it does not begin like a
+// weights file; std::runtime_error if it cannot be read or does not match its marker.
 Located locate_weights(const std::string& path, const std::string& option);
 
 // Opens a checkpoint of shoal. Rank 0 reads it and broadcasts it. Collective. `path` is one of:
@@ -73,15 +76,16 @@ Located locate_weights(const std::string& path, const std::string& option);
 //   a file        a checkpoint or a model.safetensors (export.h)
 //   a directory   a run's output or checkpoint directory: its newest intact checkpoint or, if it
 //                 has no checkpoints, its model.safetensors
-//   DIR/best      the checkpoint with the highest accuracy in such a directory
+//   DIR/best      the checkpoint with the highest accuracy in such a directory; if none was
+//                 evaluated, the newest intact one
 //   DIR/last      the same as DIR
 //
-// Throws UserError if there is none, the file is of another kind, or another program wrote it;
-// std::runtime_error if it is damaged.
+// Throws UserError if there is no such file, it is of another kind, or another program wrote it;
+// std::runtime_error if the file is damaged.
 OpenedCheckpoint open_checkpoint(const std::string& path, const dist::Group& group = {});
 
-// Like open_checkpoint(), for --weights: also accepts files of other programs. Rank 0 calls
-// `local_path`, if given, for the path. `entry` is as in read_weights().
+// Like open_checkpoint(), for --weights: also accepts files of other programs. If `local_path` is
+// set, rank 0 calls it to convert `weights` to a path. `entry` is as in read_weights().
 OpenedCheckpoint open_weights(const std::string& weights, const std::string& entry,
                               const dist::Group& group = {}, const LocalPath& local_path = {});
 
@@ -91,19 +95,19 @@ OpenedCheckpoint open_weights(const std::string& weights, const std::string& ent
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group);
 
-// Loads the weights of another run into a fresh trainer, the averaged ones if there are any.
-// `classes`: names of this run's classes. If the weights' classifier has another number of classes
-// or other class names, training starts with a classifier of zeros, and `warn` is called with the
-// reason; with --eval-only, throws UserError instead. Throws UserError if the weights are for
-// another model.
+// Loads weights of another run or program into a fresh trainer: the averaged weights if there are
+// any. `classes`: names of this run's classes. If the weights' classifier has another number of
+// classes or other class names, training starts with a classifier of zeros, and `warn` is called
+// with the reason; with --eval-only, throws UserError instead. Throws UserError if the weights are
+// for another model; with --load-partial, loads the tensors that fit.
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn);
 
-// Loads a checkpoint into the trainer and returns the run's position. `classes`: names of this
-// run's classes. Throws UserError if the checkpoint's run cannot be continued exactly with these
-// settings (another global batch, seed, data, classes or model). Reports other changed settings to
-// `warn`.
+// Loads a checkpoint into the trainer and returns the run's position. With --eval-only, loads no
+// optimizer state. `classes`: names of this run's classes. Throws UserError if the checkpoint's run
+// cannot be continued exactly with these settings (another global batch, seed, data, classes or
+// model). Reports other changed settings to `warn`.
 Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
                  const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn);

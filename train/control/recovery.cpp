@@ -8,7 +8,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr int64_t kSoon = 64;  // a spike within this many steps of a rollback continues its series
+constexpr int64_t kSoon = 64;  // steps; a spike this soon after skipped steps continues a series
 constexpr int64_t kMaxRollbacks = 12;  // in one series of spikes
 
 }  // namespace
@@ -26,7 +26,7 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& st
 }
 
 bool Recovery::add_loss(const Meter& metrics, int64_t step) {
-  // Ignores steps that were skipped or not committed.
+  // Ignores skipped steps and steps without a finite loss.
   if (metrics.empty() || step <= position_.skip_until) return false;
   const auto event = losses_.add(metrics.mean_loss());
   if (!event) return false;
@@ -51,8 +51,8 @@ void Recovery::roll_back(int64_t spike) {
   const int64_t trouble_start = again ? position_.trouble_start : spike;
   store_.protect_before(trouble_start - 1);
   if (rollbacks > kMaxRollbacks) fail(spike);
-  // The checkpoint must be from before the step that precedes the spike, because that step may
-  // already have damaged the weights.
+  // The checkpoint must be from before the step that precedes the spike, because that preceding
+  // step may already have damaged the weights.
   const auto found = checkpoint_before(trouble_start - 1, store_, communicator_.main);
   if (!found) {
     position_.rollback_due = 0;

@@ -1,12 +1,14 @@
 #pragma once
-// Handles loss spikes: logs the spike and, depending on --on-spike, saves a checkpoint or rolls
-// back.
+// Reports unusual losses and step times. On a loss spike, --on-spike decides whether the run also
+// saves a checkpoint or rolls back.
 //
-// A rollback (--on-spike rollback) restores parameters, optimizer, statistics and averages from the
-// newest intact checkpoint before the spike. The run does not repeat the steps since then. It skips
-// their images and continues after the spike, so step numbers, schedule and image order do not
-// change. If the loss spikes again within 64 steps, the spikes form a series: the next rollback
-// also skips the images of 2 further steps, then of 4, 8, ….
+// A rollback (--on-spike rollback) restores parameters, optimizer state, batch norm statistics and
+// averaged weights from the newest intact checkpoint that is at least two steps older than the
+// spike. The run does not repeat the steps between that checkpoint and the spike. It skips their
+// images and continues after the spike, so step numbers, schedule and image order do not change. If
+// the loss spikes again within 64 steps after the skipped ones, the spikes form a series. Then the
+// next rollback uses a checkpoint from before the series and also skips the images of 2 further
+// steps, the one after that of 4, then 8, and so on.
 
 #include <cstdint>
 #include <stdexcept>
@@ -21,26 +23,28 @@
 
 namespace shoal::train {
 
-// Thrown if the loss spikes again after each of many rollbacks, on all ranks at the same step.
+// Thrown if the loss spikes again after each of 12 rollbacks in one series. All ranks throw it at
+// the same step.
 struct RollbacksFailed : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
 class Recovery {
  public:
-  // Restores the loss watch from position.losses. All references must outlive this object.
+  // Restores the LossWatch from position.losses. All references must outlive this object.
   Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
            dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
-  // Handles the loss of step `step`. `metrics`: over all ranks. Returns true if a checkpoint should
-  // be saved. Throws RollbacksFailed; std::runtime_error if a rollback finds only damaged
-  // checkpoints. Collective.
+  // Handles the loss of step `step`. `metrics`: the step's metrics over all ranks. Returns true if
+  // the caller should save a checkpoint. Throws RollbacksFailed, or std::runtime_error if a
+  // rollback finds only damaged checkpoints. Collective.
   bool add_loss(const Meter& metrics, int64_t step);
-  // Adds the duration of a step. Reports an event if the steps of this rank become slower or
-  // faster.
+  // Adds the duration of a step in seconds. Reports an event if the steps of this rank become
+  // slower or faster.
   void add_step_time(double seconds);
 
-  // Rolls back because of the spike in this step. Collective.
+  // Rolls back because the loss spiked in step `spike`. If there is no checkpoint to roll back to,
+  // only logs a warning. Throws like add_loss(). Collective.
   void roll_back(int64_t spike);
 
   std::string losses() const { return losses_.state(); }  // for position.losses

@@ -1,7 +1,7 @@
 #pragma once
-// Two flags that signal handlers set and the training loop polls between steps. The ranks exchange
-// them, so all ranks stop or save at the same step. All functions may be called from a signal
-// handler.
+// Two flags that signal handlers set: one requests a stop, the other a checkpoint. The training
+// loop polls them after each step. The ranks exchange the flags, so all ranks stop or save at the
+// same step. All functions may be called from a signal handler.
 
 namespace shoal::train {
 
@@ -12,6 +12,6 @@ void request_checkpoint();
 
 int stop_signal();                  // the first signal received, else 0
 const char* stop_name(int signal);  // "SIGINT" or "SIGTERM"
-bool take_checkpoint_request();     // true once after each request
+bool take_checkpoint_request();     // true if a checkpoint was requested since the last call
 
 }  // namespace shoal::train

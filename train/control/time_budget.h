@@ -1,10 +1,10 @@
 #pragma once
-// The time that a run may train for (--time-budget): how much has passed, and which step is the
+// The time that a run may train for (--time-budget): how much of it is used, and which step is the
 // last.
 //
 // Rank 0's clock decides. After each step, rank 0 sends its time in the control message, which the
-// ranks read one step later. Until then they extrapolate. All ranks extrapolate from the same
-// numbers, so they make the same decisions. Does not use LibTorch.
+// ranks read one step later. Until then, every rank extrapolates from the last time that it
+// received. All ranks use the same numbers, so they make the same decisions. Does not use LibTorch.
 
 #include <cstdint>
 #include <optional>
@@ -13,9 +13,9 @@ namespace shoal::train {
 
 class TimeBudget {
  public:
-  // `budget`: seconds; 0: no limit. `trained`: seconds that earlier processes of this run trained
-  // for. `step_seconds`: step_seconds() at their end. `step`: number of steps already made. `now`:
-  // this process's clock in seconds.
+  // `budget`: seconds; 0: no limit. `trained`: seconds that the run trained for before it was
+  // resumed. `step_seconds`: the value of step_seconds() at that time. `step`: number of steps
+  // already made. `now`: this process's clock in seconds.
   TimeBudget(double budget, double trained, double step_seconds, int64_t step, double now)
       : budget_(budget),
         start_(now - trained),
@@ -29,7 +29,8 @@ class TimeBudget {
   // Returns the mean duration of the last steps in seconds. The same on all ranks.
   double step_seconds() const { return step_seconds_; }
 
-  // Notes that step `step` (from 1) ended after `trained` seconds, by rank 0's clock.
+  // Notes that the run had trained for `trained` seconds, by rank 0's clock, when step `step` (from
+  // 1) ended.
   void arrived(int64_t step, double trained);
   // Call before the first step of an epoch. The time between epochs does not count as the duration
   // of a step.
@@ -44,7 +45,7 @@ class TimeBudget {
  private:
   double budget_, start_, step_seconds_;
   int64_t known_step_;              // the step of the last arrived()
-  double known_;                    // seconds after that step
+  double known_;                    // seconds that the run had trained for after that step
   std::optional<double> previous_;  // `known_`, if that step was made in the current epoch
 };
 

@@ -15,8 +15,8 @@ int64_t UnreadableImages::take_new(int64_t in_epoch) {
 std::string UnreadableImages::add(int64_t count, int64_t step_in_epoch) {
   in_epoch_ += count;
   if (count == 0) return "";
-  // The length of a stream is unknown, so the limit is 1 % of the images so far. It is at least 100
-  // images, so that a few at the start do not stop the run.
+  // If the length of the stream is unknown, the limit is 1 % of the images so far, but at least 100
+  // images, so that a few unreadable ones at the start do not stop the run.
   const int64_t seen = step_in_epoch * job_.global_batch_size;
   const int64_t all = job_.open_ended ? std::max<int64_t>(seen, 10'000) : job_.train_images;
   if (static_cast<double>(in_epoch_) <= 0.01 * static_cast<double>(all)) return "";

@@ -21,12 +21,12 @@ class UnreadableImages {
     if (first_step == 0) in_epoch_ = 0;
   }
   // Returns the number of unreadable images of this rank since the last call. `in_epoch`: number
-  // that the rank's loader has counted in this epoch.
+  // that the rank's loader has counted since begin_epoch().
   int64_t take_new(int64_t in_epoch);
   // Adds `count` unreadable images of all ranks, after `step_in_epoch` steps of the epoch. Returns
-  // the reason to stop if there are new ones and more than 1 % of the images are unreadable,
-  // otherwise an empty string. A resumed run continues after the images are repaired, because there
-  // are no new unreadable ones.
+  // the reason to stop if `count` is not 0 and more than 1 % of the epoch's images are unreadable,
+  // otherwise an empty string. After the images are repaired, `count` stays 0, so a resumed run
+  // continues.
   std::string add(int64_t count, int64_t step_in_epoch);
 
  private:

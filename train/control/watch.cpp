@@ -72,7 +72,7 @@ std::optional<LossEvent> LossWatch::add_to_block(double loss) {
     blocks_.pop_front();
     return std::nullopt;
   }
-  blocks_.clear();  // the next event comes 1000 steps later at the earliest
+  blocks_.clear();  // the next stall is reported 1000 steps later at the earliest
   return LossEvent{"loss_stall", after, before};
 }
 

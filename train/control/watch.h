@@ -11,17 +11,17 @@ namespace shoal::train {
 
 struct LossEvent {
   const char* name;  // "loss_spike", "loss_drop" or "loss_stall"
-  // Spike, drop: the step's loss and the running median. Stall: lowest 100-step median of the last
-  // 500 steps, and of the 500 before.
+  // Spike, drop: the step's loss and the running median. Stall: `loss` is the lowest 100-step
+  // median of the last 500 steps, `median` the lowest of the 500 steps before.
   double loss, median;
 };
 
 class LossWatch {
  public:
-  // m is the median of the last 64 ordinary losses; with fewer than 16, no loss is unusual. A loss
-  // is unusual if it is above ratio × m or below m / ratio. It must also differ from m by more than
-  // 0.25 and by more than six standard deviations (estimated from the median absolute deviation).
-  // ratio > 1.
+  // Let m be the median of the last 64 ordinary losses. A loss is unusual if it is above ratio * m
+  // or below m / ratio. It must also differ from m by more than 0.25 and by more than six standard
+  // deviations (estimated from the median absolute deviation). All other losses are ordinary. With
+  // fewer than 16 earlier losses, no loss is unusual. `ratio` must be above 1.
   explicit LossWatch(double ratio) : ratio_(ratio) {}
 
   // Adds the mean loss of the next step, which must be finite. The first of consecutive unusual
@@ -52,9 +52,10 @@ struct SpeedEvent {
 
 class SpeedWatch {
  public:
-  // Adds the duration of the next step in seconds. Returns an event if the median of 16 steps is at
-  // least 1.5 times that of the steps before (at least 48), or at most that divided by 1.5. Later
-  // steps are compared with the new speed. Ignores the first 8 steps.
+  // Adds the duration of the next step in seconds. Every 16 steps, compares the median of these 16
+  // steps with the median of the 48 to 128 steps before. Returns an event if the two differ by a
+  // factor of at least 1.5. Later steps are then compared with the new speed. Ignores the first 8
+  // steps.
   std::optional<SpeedEvent> add(double seconds);
 
  private:

@@ -30,7 +30,7 @@ struct Watchdog::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   bool dismissed = false;
-  std::string loss;  // the sentence; empty: none
+  std::string loss;  // sentence that names a lost process; empty: none is lost
   enum class Stage { before, during, after } stage = Stage::before;
   Rescue rescue;
   bool ended = false;  // a thread ends the process
@@ -42,8 +42,8 @@ struct Watchdog::Shared {
   void end(const Ending& ending);
 };
 
-// Returns true at `time`, or earlier after a loss if `for_loss` is set; false if the watchdog is
-// dismissed.
+// Waits until `time` or, if `for_loss` is set, until a process is lost. Returns false, at once, if
+// the watchdog is destroyed.
 bool Watchdog::Shared::wait_until(Clock::time_point time, bool for_loss) {
   std::unique_lock lock(mutex);
   changed.wait_until(lock, time, [&] { return dismissed || (for_loss && !loss.empty()); });
@@ -64,7 +64,7 @@ void Watchdog::Shared::run(const std::shared_ptr<Shared>& self) {
       std::chrono::duration_cast<Milliseconds>(std::chrono::duration<double>(options.stop_timeout));
   const auto deadline = Clock::now() + timeout;
   if (!wait_until(deadline - timeout / 2, true)) return;
-  has_reason();  // a loss may have followed a signal
+  has_reason();  // updates `ending`: a process may have been lost after the signal
   if (ending.signal == 0) ending.cause = Ending::Cause::lost_peer;
   if (options.leader)
     std::thread([self, ending, deadline] { self->save_and_end(ending, deadline); }).detach();
@@ -83,9 +83,9 @@ void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {
     }
   }
   const auto limit = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
-  if (!options.progress->freeze(limit)) return;  // the other thread ends the process
+  if (!options.progress->freeze(limit)) return;  // run() ends the process at the deadline
   const std::string activity = text_of(options.progress->state());
-  // From here on, the main thread cannot change anything.
+  // From here on, the main thread cannot change the state that is saved.
   if (ending.cause == Ending::Cause::stopped)
     ending.text = std::string("stopped by ") + stop_name(ending.signal) + " while " + activity;
   try {
@@ -113,7 +113,7 @@ void Watchdog::Shared::end_without_saving(Ending ending) {
   end(ending);
 }
 
-// Call with the lock held.
+// The caller must hold `mutex`.
 void Watchdog::Shared::end(const Ending& ending) {
   if (std::exchange(ended, true)) return;
   options.end_process(ending);

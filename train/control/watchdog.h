@@ -1,10 +1,11 @@
 #pragma once
-// Ends a process whose main thread does not react to a stop signal, because it waits for storage or
-// for another process. Also ends the run if another host is lost.
+// Ends a process whose main thread does not react to a stop signal, because the thread waits for
+// storage or for another process. Also ends the process if another process of the run is lost.
 //
-// Rank 0 is the leader. After half of `stop_timeout`, or at once if a host is lost, a thread of the
-// leader freezes the main thread (dist::Progress::freeze()) and saves the state. The other ranks
-// have nothing to save. After the whole `stop_timeout`, the process is ended in any case.
+// Rank 0 is the leader. After half of `stop_timeout`, or at once if a process is lost, a thread of
+// the leader freezes the main thread (dist::Progress::freeze()), saves the state and ends the
+// process. The other ranks have nothing to save: they end at once if a process is lost, otherwise
+// after `stop_timeout`. After the whole `stop_timeout`, the leader ends in any case.
 
 #include <functional>
 #include <memory>
@@ -36,22 +37,24 @@ struct WatchdogOptions {
 
 class Watchdog {
  public:
-  // Saves the state while the main thread is frozen. Returns a sentence about what was saved. If
-  // that fails, throws std::exception. `ending`: its signal and text are set.
+  // Saves the state while the main thread is frozen. Called from a thread of the watchdog. Returns
+  // a sentence about what was saved. If saving fails, throws std::exception. `ending`: its signal
+  // and text are set.
   using Rescue = std::function<std::string(const Ending& ending)>;
 
   // Starts a thread, which polls stop_signal().
   explicit Watchdog(WatchdogOptions options);
-  ~Watchdog();  // stops the thread; blocks while another thread ends the process
+  ~Watchdog();  // stops the thread; blocks while a thread of the watchdog ends the process
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Returns a function that ends the run because another process is lost. Its argument is a
-  // sentence that names the process. Any thread may call it, even after the watchdog is destroyed.
+  // Returns a function to call when another process is lost; the watchdog then ends this process.
+  // The function's argument is a sentence that names the lost process. Any thread may call the
+  // function; it has no effect after the watchdog is destroyed.
   std::function<void(const std::string& text)> loss_reporter() const;
 
-  // While an object exists, the watchdog can save the leader's state with `rescue`. `watchdog` may
-  // be null.
+  // While an object of this class exists, the watchdog can save the leader's state with `rescue`.
+  // `watchdog` may be null.
   class Rescuable {
    public:
     Rescuable(Watchdog* watchdog, Rescue rescue);

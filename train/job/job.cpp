@@ -30,7 +30,7 @@ void check_values(const Job& job) {
 
 namespace {
 
-constexpr int64_t kMaxPeriod = 1'000'000'000;  // steps or epochs between histograms
+constexpr int64_t kMaxPeriod = 1'000'000'000;  // maximum steps or epochs between histograms
 
 // Divides a per-host count by the number of processes. Returns at least 1.
 int64_t share_of(int64_t count, int64_t processes) {

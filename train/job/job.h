@@ -42,7 +42,7 @@ struct Provenance {
 struct RunOptions {
   // Data.
   std::string data;                // directory that contains train/ and val/; may be empty
-  std::string train_dir, val_dir;  // directories to use instead of train/ and val/ in `data`
+  std::string train_dir, val_dir;  // folders or files to use instead of train/ and val/ in `data`
   // val_labels: file with the classes of validation images that are not in class folders.
   // val_synsets: file that maps the numbers in val_labels to classes (data/labels/labels.h).
   std::string val_labels, val_synsets;
@@ -59,28 +59,30 @@ struct RunOptions {
   bool forward_reads = false;
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
-  // Side of training images in pixels by epoch, and strength of augmentation and dropout by epoch,
-  // in the format of data::parse_epoch_schedule (data/progression.h). none: constant.
+  // size_schedule: side of training images in pixels by epoch. strength_schedule: factor by epoch
+  // for the strength of augmentation and dropout. Format of data::parse_epoch_schedule
+  // (data/progression.h). none: constant.
   std::string size_schedule = "none", strength_schedule = "none";
   // "MIN-MAX" in pixels: each step draws the side of its training images from this range; or none.
   std::string multi_scale = "none";
-  data::Resize resize = data::Resize::exact;     // of training images
-  data::Order order = data::Order::random;       // of training images
-  data::Decoder decoder = data::Decoder::shoal;  // changes only the speed
-  double crop_scale_min = 0.08;     // area of a random crop / area of the image: minimum
-  double crop_scale_max = 1;        // maximum
-  double crop_ratio_min = 3.0 / 4;  // width / height of a random crop: minimum
-  double crop_ratio_max = 4.0 / 3;  // maximum
+  data::Resize resize = data::Resize::exact;     // how training images are resized
+  data::Order order = data::Order::random;       // order of training images
+  data::Decoder decoder = data::Decoder::shoal;  // decoder of baseline JPEGs; affects only speed
+  double crop_scale_min = 0.08;     // minimum area of a random crop / area of the image
+  double crop_scale_max = 1;        // maximum area of a random crop / area of the image
+  double crop_ratio_min = 3.0 / 4;  // minimum width / height of a random crop
+  double crop_ratio_max = 4.0 / 3;  // maximum width / height of a random crop
   double hflip = 0.5, vflip = 0;    // probability of a horizontal and of a vertical flip
-  data::AugmentOptions augment;     // of training images
+  data::AugmentOptions augment;     // augmentation of training images
   // Class-balanced sampling: classes are used in proportion to (number of images)^(1 - balance).
   // 0: each image once per epoch; 1: each class equally often (data/loader/balance.h).
   double balance = 0;
-  int64_t repeated_augmentation = 1;  // number of times that an epoch uses each image
+  int64_t repeated_augmentation = 1;  // N: an epoch uses 1/N of the images, N times each
 
   // Model.
   models::ModelOptions model;
-  // File or run whose weights a fresh run starts from, or that eval and predict use.
+  // Weights that a fresh run starts from, or that eval, predict and export use: a run, file, URL or
+  // name.
   std::string weights;
   // Entry of a weights file that has several sets of weights. Empty: averaged weights are
   // preferred.
@@ -103,10 +105,10 @@ struct RunOptions {
   // Ends the run after this many consecutive evaluations without a better top-1; 0: never.
   int64_t patience = 0;
   // Seconds that the run trains for, evaluations included; 0: no limit. With a limit, the schedule
-  // spans this time, and `epochs` is only the unit of the schedule's options.
+  // spans this time, and N epochs in the schedule's options mean the fraction N / `epochs` of it.
   double time_budget = 0;
-  // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, it is computed from
-  // them.
+  // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, resolve() computes
+  // it from them.
   int64_t accumulate = 1;
 
   // Optimization.
@@ -149,14 +151,14 @@ struct RunOptions {
   data::Views views = data::Views::none;  // crops per image; eval and predict average their logits
   bool eval_only = false;
   bool dry_run = false;             // makes one step on every rank and writes nothing
-  int64_t print_freq = 10;          // steps between metric lines
+  int64_t print_freq = 10;          // steps (in evaluation: batches) between metric lines
   std::string log_level = "info";   // debug | info | warning | error
-  std::string log_format = "text";  // dllogger: also prints the lines of NVIDIA's DLLogger
+  std::string log_format = "text";  // text | dllogger, which adds the lines of NVIDIA's DLLogger
   // Folder for TensorBoard's event file. Job: empty means OUTPUT/tensorboard, "none" no file;
   // ResolvedJob: empty means none.
   std::string tensorboard;
-  // Time between histograms of weights and gradients in the event file: none | N steps | Ne: N
-  // epochs.
+  // Period of the histograms of weights and gradients in the event file: none | N (steps) | Ne (N
+  // epochs).
   std::string histograms = "none";
   bool progress = true;      // shows a progress bar if stderr is a terminal
   bool float64 = false;      // computes in double, for tests; has no command line option
@@ -172,21 +174,23 @@ struct Job : RunOptions {
   // Images or steps per epoch of streamed training data, over all processes. With neither, an epoch
   // ends when one process has no more images.
   std::optional<int64_t> train_samples, epoch_steps;
-  // Pixels, training crop. Default: the last of size_schedule, else the model's own.
+  // Side of the training crop in pixels. Default: the last size in size_schedule, else the model's
+  // own.
   std::optional<int64_t> size;
   std::optional<int64_t>
       val_size;  // pixels, evaluation crop; default: `size`, else the model's own
-  // Pixels, short side before the evaluation crop. Default: val_size / crop_pct, rounded down;
-  // without crop_pct, in the model's own ratio to val_size.
+  // Short side in pixels before the evaluation crop. Default: val_size / crop_pct, rounded down;
+  // without crop_pct, val_size times the model's own ratio of the two.
   std::optional<int64_t> val_resize;
   std::optional<double> crop_pct;
   std::optional<int64_t> channels;  // of the images: 3 (default) or 1
-  // Default: the model's own. Gray images: the average over the channels.
+  // Default: the model's own values; for gray images, their average over the channels.
   std::optional<ChannelValues> mean, std;
-  // Default: the model's own. With `random`, evaluation uses the model's own.
+  // Default: the model's own filter. With `random`, evaluation uses the model's own filter, too.
   std::optional<data::Interpolation> interpolation;
-  std::optional<int64_t> max_steps;   // stop after N steps; the schedule still spans `epochs`
-  std::optional<int64_t> batch_size;  // images per process and micro-batch; default 32
+  std::optional<int64_t> max_steps;   // stop after N steps; see open_ended for the schedule
+  std::optional<int64_t> batch_size;  // images per process and micro-batch; default: derived from
+                                      // global_batch_size, else 32
   std::optional<int64_t> global_batch_size;  // images per step: batch_size × world × accumulate
   bool batch_per_host = false;  // batch_size and workers are per host and divided among its ranks
   // Global batch size that `lr` is meant for. The learning rate scales linearly to the actual one.
@@ -212,7 +216,7 @@ struct Surroundings {
   int64_t classes = 0;             // number of classes in the data
   int processors = 1;              // usable by this host's processes
   bool on_gpu = false;             // ranks compute on GPUs
-  int gpu = 0;                     // this rank's
+  int gpu = 0;                     // this rank's GPU
   std::string backend = "none";    // none | gloo | nccl
   models::ModelInfo model;         // describe(job.model) with the resolved number of classes
 };
@@ -223,16 +227,17 @@ struct ResolvedJob : RunOptions {
   int64_t batch_size = 0, global_batch_size = 0;
   int64_t train_images = 0, val_images = 0;
   int64_t train_samples = 0, epoch_steps = 0;  // as in Job; 0: not given
-  int64_t steps_per_epoch = 0;                 // streamed: the maximum; but see open_ended
+  int64_t steps_per_epoch = 0;                 // streams: at most this many; see open_ended
   bool train_streamed = false, train_whole_files = false;
-  // Whether the length of an epoch is unknown, because neither train_samples nor epoch_steps is
-  // given. An epoch then ends when the first rank's stream ends. The schedule divides --max-steps
-  // by --epochs to get steps_per_epoch.
+  // Whether the length of an epoch is unknown, because training images are streamed and neither
+  // train_samples nor epoch_steps is given. An epoch then ends as soon as the stream of any rank
+  // ends. The schedule then spans max_steps, with steps_per_epoch = max_steps / epochs. If the
+  // length is known, the schedule spans `epochs`, even if max_steps ends the run earlier.
   bool open_ended = false;
   // Whether each host has its own images, which are divided among its ranks.
   bool train_sharded = false, val_sharded = false;
-  int64_t dropped_images = 0;  // images that each epoch leaves out: the last partial global batch
-  int64_t total_steps = 0;     // length of the schedule
+  int64_t dropped_images = 0;  // images that each epoch leaves out, because they fill no step
+  int64_t total_steps = 0;     // steps that the schedule spans without --time-budget
   int64_t last_step = 0;       // step after which this run stops; kNoLastStep: none
   int64_t size = 0, val_size = 0, val_resize = 0;                     // pixels
   double crop_pct = 0;                                                // 0: not given
@@ -251,15 +256,15 @@ struct ResolvedJob : RunOptions {
   data::Progression progression;
   // Filled by app/ after resolve().
   std::vector<SavedSetting> settings;  // everything that changes the result
-  // Weight of each class in the loss of training; empty: all 1. Their mean over the training images
-  // is 1.
+  // Weight of each class in the loss of training, with a mean of 1 over the images of an epoch.
+  // Empty: all weights are 1.
   std::vector<double> class_weights;
   std::string index_dir;  // directory of the training images' seek indexes; empty: none
   std::string train_source, val_source;  // locations of the images; train: empty with --eval-only
   Provenance provenance;
 
-  // Whether the images of a step depend on the number of processes, so that changing that number
-  // changes the result.
+  // Whether the number of processes decides which images a step uses. Then a run with another
+  // number of processes has another result.
   bool ranks_have_own_images() const {
     return train_streamed || train_whole_files || train_sharded;
   }
@@ -269,8 +274,8 @@ struct ResolvedJob : RunOptions {
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
 
-// Returns the steps of --histograms, "N" or "Ne" (N epochs); 0 for "none". Throws
-// std::invalid_argument with the expected form.
+// Converts --histograms, "N" (steps) or "Ne" (N epochs), to steps between histograms; "none" gives
+// 0. Throws std::invalid_argument with the expected form.
 int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch);
 
 // Returns the number of stages that --freeze names. Throws UserError that lists the stages.

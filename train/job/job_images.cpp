@@ -47,7 +47,8 @@ int64_t resize_of(const Job& job, int64_t val_size, const models::ModelInfo& mod
   return std::max<int64_t>(val_size, std::llround(crop * ratio));
 }
 
-// Returns the given values of --mean or --std, else the model's own.
+// Returns the given values of --mean or --std, else the model's own. Gray images have one value:
+// the average of the model's own, or the given one. Throws UserError if several are given.
 ChannelValues channel_values(const char* option, const std::optional<ChannelValues>& given,
                              const ChannelValues& own, int64_t channels) {
   if (channels == 3 || !given) return channels == 3 ? given.value_or(own) : averaged(own);

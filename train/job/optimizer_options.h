@@ -1,6 +1,6 @@
 #pragma once
 // Options of the optimizers and of the moving average of the weights. Does not use LibTorch, so
-// that settings can be parsed without it. All of them change the trained model.
+// that settings can be parsed without it. All of these options change the trained model.
 
 #include <optional>
 #include <string>

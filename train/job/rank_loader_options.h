@@ -5,9 +5,11 @@
 
 namespace shoal::train {
 
-// Returns loader_options() with this rank's part of the images. If each host has its own images
-// (ResolvedJob::train_sharded, val_sharded), they are divided among the host's ranks, in an order
-// that differs between hosts. A stream is cut after the epoch's steps.
+// Returns loader_options() for this rank's part of the images. If each host has its own images
+// (ResolvedJob::train_sharded, val_sharded), the ranks of a host divide them, and the training
+// order differs between hosts. Pipes of training images are not divided here, but by the app
+// (app/launch/pipes.h). Limits a training epoch to its steps, unless its length is unknown
+// (ResolvedJob::open_ended).
 data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bool train);
 
 }  // namespace shoal::train

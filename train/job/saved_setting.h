@@ -8,7 +8,7 @@ namespace shoal::train {
 // Whether a setting may differ between a checkpoint and the run that resumes it.
 enum class MayDiffer {
   always,          // yes; a warning names the change
-  between_epochs,  // not within an epoch, because it decides which images the epoch has left
+  between_epochs,  // only between epochs: the setting decides which images an epoch has left
   never            // no, because the run would not continue exactly
 };
 
@@ -17,8 +17,8 @@ enum class MayDiffer {
 struct SavedSetting {
   std::string name, value;  // "global_batch_size", "256"
   MayDiffer may_differ = MayDiffer::always;
-  bool evaluation = false;  // whether evaluation depends on it, too
-  std::string advice;       // what to do if it differs but may not; {} stands for the saved value
+  bool evaluation = false;  // whether evaluation depends on the setting, too
+  std::string advice;       // what to do about a refused change; {} stands for the saved value
 };
 
 }  // namespace shoal::train

@@ -12,7 +12,7 @@ namespace shoal::train {
 struct ScheduleOptions {
   enum class Kind {
     constant,   // `lr` after the warm-up
-    cosine,     // half a cosine from `lr` at the end of the warm-up to `min_lr` at the last step
+    cosine,     // half a cosine from `lr` at the end of the warm-up to `min_lr` after the last step
     step,       // lr * decay_rate^floor(epoch / decay_epochs); epochs include the warm-up
     one_cycle,  // PyTorch's OneCycleLR (cosine): rises to `lr`, then falls to almost 0
   };
@@ -37,8 +37,9 @@ struct ScheduleOptions {
 };
 
 // Returns the learning rate of the 0-based `step` in a run of `total_steps` with `steps_per_epoch`
-// steps per epoch (both at least 1). Steps past the end keep the last rate. Equal to PyTorch's
-// LinearLR followed by CosineAnnealingLR, and to OneCycleLR.
+// steps per epoch (both at least 1). For steps past the end, cosine returns min_lr, and the other
+// kinds return the rate of the last step. Equal to PyTorch's LinearLR followed by
+// CosineAnnealingLR, and to OneCycleLR.
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps_per_epoch,
                      int64_t total_steps);
 

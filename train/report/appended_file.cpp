@@ -34,7 +34,7 @@ void AppendedFile::open() {
   if (!file_.is_open()) fail(path_, "write");
 }
 
-// False if somebody has removed or replaced the file.
+// Returns false if the file was removed or replaced after open().
 bool AppendedFile::is_in_place() const {
   struct stat named {
   }, opened{};
@@ -66,7 +66,7 @@ void AppendedFile::append(std::string_view bytes) {
         fail(path_, "write", error);
       }
     } else {
-      write_whole(path_, this->bytes());  // the open file still has what was written
+      write_whole(path_, this->bytes());  // the open descriptor can still read the old file
       open();
       log::warning(path_.string() + " was removed or replaced; it is written again");
     }

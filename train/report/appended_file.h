@@ -12,12 +12,13 @@ namespace shoal::train {
 
 class AppendedFile {
  public:
-  // Replaces the file's content with `content` and opens it. An interruption leaves either the old
-  // or the new content. Creates the folder. Throws std::system_error with path and reason.
+  // Replaces the file's content with `content` and opens the file. An interruption leaves either
+  // the old or the new content. Creates the folder. Throws std::system_error with path and reason.
   AppendedFile(std::filesystem::path path, const std::string& content);
 
-  // Appends bytes with one write(2). Bytes that cannot be written stay in memory, a warning is
-  // logged, and the next call tries again. A file that was removed or replaced is written again.
+  // Appends bytes, normally with one write(2). Bytes that cannot be written stay in memory, and the
+  // next call tries again; only the first of consecutive failures logs a warning. If the file was
+  // removed or replaced, writes the whole file again.
   void append(std::string_view bytes);
   // Tries again to write bytes that could not be written.
   void flush() { append({}); }

@@ -8,10 +8,10 @@ namespace shoal::train {
 namespace {
 
 constexpr double kShare = 0.1;       // waiting for a smaller part of the time does not limit a run
-constexpr double kBusyPercent = 70;  // above, the host's cores have no time left for more images
+constexpr double kBusyPercent = 70;  // below this CPU load, images wait for the disk
 constexpr double kBusyGpuPercent = 80;
 
-// Returns -1 if the value is unknown.
+// Returns the value of this name, or -1 if there is none.
 double value_of(const NamedValues& values, std::string_view name) {
   const auto at = std::ranges::find(values, name, &NamedValues::value_type::first);
   return at == values.end() ? -1 : at->second;

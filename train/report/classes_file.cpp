@@ -23,7 +23,7 @@ class ClassesFile final : public ReportSink {
 }  // namespace
 
 std::string classes_json(const std::vector<std::string>& classes) {
-  // Not an ordered_json object: adding a key to one searches all others.
+  // Does not use ordered_json, because adding a key to it searches all earlier keys.
   std::string text = "{";
   for (size_t label = 0; label < classes.size(); ++label)
     text += (label == 0 ? "\n " : ",\n ") + nlohmann::json(classes[label]).dump() + ": " +

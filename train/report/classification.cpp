@@ -9,7 +9,7 @@
 namespace shoal::train {
 namespace {
 
-// Logarithm of the sum of exp(logit). NaN if a logit is NaN.
+// Returns the logarithm of the sum of exp(logit) over all logits; NaN if a logit is NaN.
 double log_sum_of(std::span<const float> logits) {
   const float highest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
@@ -17,7 +17,7 @@ double log_sum_of(std::span<const float> logits) {
   return highest + std::log(sum);
 }
 
-// `log_sum`: log_sum_of(logits).
+// Computes best_guesses(). `log_sum`: log_sum_of(logits).
 std::vector<Guess> best_of(std::span<const float> logits, int64_t count, double log_sum) {
   const auto key = [](float logit) {
     return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;

@@ -67,19 +67,19 @@ struct Classification {
   std::vector<ClassCounts> classes;  // by label
   std::vector<Confusion> confusion;  // sorted by label and prediction; only images > 0
   std::array<CalibrationBin, kBins> bins = {};
-  double ece = 0;  // expected calibration error: mean of |accuracy - confidence| over all images
+  double ece = 0;  // expected calibration error: image-weighted mean of |accuracy - confidence|
   // Unweighted means over the classes that have images or predictions. Absent figures count as 0,
   // as in scikit-learn.
   double precision = 0, recall = 0, f1 = 0;
 };
 
 // Returns the figures of the readable images. `classes`: number of outputs of the model. The order
-// of `images` changes only the last bits.
+// of `images` changes only the last bits of floating-point figures.
 Classification classification_of(const std::vector<ImageResult>& images, int64_t classes);
 
-// Returns the positions in `images` of at most `count` readable images with the highest losses,
-// highest first; of equal ones the first. `only_wrong`: only images whose prediction is not the
-// label.
+// Returns the indexes in `images` of at most `count` readable images with the highest losses,
+// highest first; equal losses keep the order of `images`. NaN counts as infinite. `only_wrong`:
+// considers only images whose prediction is not the label.
 std::vector<size_t> highest_losses(const std::vector<ImageResult>& images, size_t count,
                                    bool only_wrong = false);
 

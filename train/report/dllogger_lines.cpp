@@ -93,7 +93,7 @@ class DlloggerLines final : public ReportSink {
 
   const ResolvedJob& job_;
   const double start_ = wall_time();
-  Json summary_ = Json::object();  // the last values
+  Json summary_ = Json::object();  // the last value of each metric
 };
 
 }  // namespace

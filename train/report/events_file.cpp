@@ -1,5 +1,5 @@
 // OUTPUT/events.jsonl: starts, resumes, ends and events of a run, with the time of writing. Unlike
-// history.jsonl it is never truncated, so it also has what happened before a resume.
+// history.jsonl, this file is not truncated when a run resumes, so it contains all events.
 
 #include <fcntl.h>
 

@@ -25,8 +25,8 @@ int64_t count_lines(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-// Returns up to `most` whole lines from the start of a file; none if the file does not exist. A
-// power loss may leave half a line or zeros at its end.
+// Returns up to `most` lines from the start of a file; none if the file does not exist. Stops at a
+// line that is not whole, because a power loss may leave half a line or zeros at the file's end.
 std::string first_lines(const std::filesystem::path& path, int64_t most) {
   std::string text;
   std::ifstream in(path);
@@ -44,7 +44,7 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
   std::string kept = first_lines(path, count);
   if (count_lines(kept) == count) return kept;
-  // On a new machine, --output may be empty. Then the copy in the checkpoint directory is used.
+  // On a new machine, the --output folder may be empty, so tries the copy in the checkpoint folder.
   std::string saved = first_lines(std::filesystem::path(job.checkpoint_dir) / kHistoryFile, count);
   if (count_lines(saved) > count_lines(kept)) kept = std::move(saved);
   if (count_lines(kept) < count)

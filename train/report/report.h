@@ -3,9 +3,10 @@
 // LibTorch.
 //
 // A sink (terminal bar, log lines, history.jsonl, …) overrides the functions for the reports that
-// it writes. They are called only on rank 0, from the thread of the training loop or, while that is
-// frozen, of the watchdog. If a sink cannot write, start() and end() throw std::runtime_error with
-// the path and the reason. The other functions log a warning instead, because training continues.
+// it writes. Its functions are called only on rank 0, from the training loop's thread or, while
+// that thread is frozen, from a thread of the watchdog. If a sink cannot write, start() and end()
+// may throw std::runtime_error with the path and the reason. The other functions log a warning
+// instead, because training continues.
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +21,8 @@ namespace shoal::train {
 
 // Parameters with the same learning rate.
 struct RateGroup {
-  std::string name;  // of its first parameter's layer, such as "features.3"
-  double scale = 1;  // its learning rate / StepReport::lr
+  std::string name;  // the layer of the group's first parameter, such as "features.3"
+  double scale = 1;  // the group's learning rate / StepReport::lr
 };
 
 struct RunStart {
@@ -41,7 +42,7 @@ struct Progress {
   int64_t step_in_epoch = 0;     // steps done in the epoch
   int64_t step = 0;              // steps done since the start of training
   double images_per_second = 0;  // over all ranks, since the last StepReport
-  Meter epoch_sum;               // over all ranks, up to the last StepReport
+  Meter epoch_sum;               // over all ranks: the epoch so far
   double trained_seconds = 0;    // time that the run has trained for
 };
 
@@ -57,7 +58,7 @@ struct StepReport {
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
   double gradient_norm = 0;      // before clipping; not printed if not finite
-  NamedValues utilization = {};  // since the last report with one (utilization.h); usually empty
+  NamedValues utilization = {};  // since the last report that has it (utilization.h); often empty
 };
 
 // A batch of an evaluation whose metrics are printed.
@@ -79,13 +80,13 @@ struct EvaluationReport {
   static constexpr size_t kWorst = 50;
   int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
   int64_t finished_epochs = 0;  // as in the names of checkpoints
-  Meter sum;                    // over all ranks; skipped = unreadable images
+  Meter sum;                    // over all ranks; `skipped` counts unreadable images
   double seconds = 0;
   bool ema = false;      // whether the averaged weights were evaluated
-  bool stopped = false;  // whether the evaluation ended early; then the following are not set
+  bool stopped = false;  // whether the evaluation ended early; then other fields are not valid
   bool best = false;     // whether this is the run's best evaluation so far
-  // Results of all ranks, including unreadable images. In the order of the images or, if ranks may
-  // have different numbers of batches (streams, --sharded), in rank order.
+  // Results of all ranks, including unreadable images. Sorted by the images' positions or, if ranks
+  // may have different numbers of batches (streams, --sharded), by rank.
   std::vector<ImageResult> images;
   Classification figures;
   std::vector<WorstImage> worst;  // at most kWorst images, highest loss first
@@ -96,31 +97,33 @@ struct Event {
   std::string name;
   int64_t step = 0;
   NamedValues values;
-  // False for events that depend on time, because equal runs must write equal histories.
+  // False for events that depend on timing or on the machine, because equal runs must write equal
+  // histories.
   bool in_history = true;
 };
 
 // Images to look at, all of the same size. Made only if --tensorboard is on.
 struct ImageGrid {
-  std::string tag;  // "train/images"; of evaluations: beginning with "valid"
+  std::string tag;  // "train/images"; in evaluations, it begins with "valid"
   int64_t step = 0;
   int64_t height = 0, width = 0;             // of each image, pixels
   std::vector<std::vector<uint8_t>> images;  // height×width×3, RGB
   std::vector<std::string> captions = {};    // of the images, or empty
 };
 
-// The distribution of the values of one tensor.
+// The distribution of the elements of one tensor.
 struct Histogram {
   std::string tag;  // "weights/features.0.0.weight"
   double min = 0, max = 0, sum = 0, sum_of_squares = 0;
-  std::vector<int64_t> counts;  // values in each of the equal parts of the range from min to max
+  std::vector<int64_t> counts;  // elements in each of the equal intervals from min to max
 };
 
-// How long this process has waited for images and for other processes.
+// How long the steps of this process took (`seconds`), and how much of that time they waited for
+// images (`data_seconds`) and for averaged gradients (`exchange_seconds`).
 struct LoaderWait {
-  int64_t steps = 0, waited = 0;  // waited: steps that waited for more than a millisecond
+  int64_t steps = 0, waited = 0;  // waited: steps that waited for images for more than 1 ms
   double seconds = 0, data_seconds = 0;
-  double exchange_seconds = 0;  // waits for averaged gradients after the last layer's backward
+  double exchange_seconds = 0;  // after this rank had computed all gradients of a step
 };
 
 // The best evaluation of the run.
@@ -133,7 +136,7 @@ struct Evaluated {
 struct Exported {
   std::string file;
   bool best = false;            // true: weights of the best evaluation; false: the last weights
-  int64_t epoch = 0, step = 0;  // epochs finished (or the current one), steps done
+  int64_t epoch = 0, step = 0;  // Position::epoch and step of these weights
   std::optional<double> top1;   // percent; absent if these weights were not evaluated
 };
 
@@ -145,7 +148,7 @@ struct RunEnd {
   LoaderWait wait;
   std::optional<Evaluated> best;
   std::optional<Exported> exported;
-  NamedValues utilization = {};  // of the whole run (utilization.h)
+  NamedValues utilization = {};  // since this process began the run (utilization.h)
 };
 
 class ReportSink {

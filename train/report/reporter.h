@@ -17,14 +17,15 @@ class HistoryFile;
 
 class Reporter final : public ReportSink {
  public:
-  // Creates the sinks. `history_lines`: number of lines of history.jsonl to keep. Throws like
-  // HistoryFile's constructor. `job` must outlive the reporter.
+  // Creates the sinks on rank 0. `history_lines`: number of lines of history.jsonl to keep. Throws
+  // like HistoryFile's constructor. `job` must outlive the reporter.
   Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines);
   ~Reporter() override;
 
   void start(const RunStart& report) override;
   void progress(const Progress& report) override;
-  // Steps and batches without a finite loss are not reported. Adds the utilization to the report.
+  // Leaves out steps without a finite loss, as evaluation_progress() does with batches. Adds the
+  // utilization to the report.
   void step(const StepReport& report) override;
   void event(const Event& report) override;
   void evaluation_progress(const EvaluationProgress& report) override;

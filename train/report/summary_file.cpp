@@ -60,7 +60,7 @@ class SummaryFile final : public ReportSink {
   const ResolvedJob& job_;
   std::filesystem::path path_;
   std::string started_ = utc_time();
-  std::string train_, valid_, valid_ema_;  // last history lines of each kind; may be empty
+  std::string train_, valid_, valid_ema_;  // last history line of each kind; empty: none yet
 };
 
 Json SummaryFile::summary(const RunEnd& end) const {

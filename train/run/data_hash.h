@@ -1,5 +1,6 @@
 #pragma once
-// A hash of an epoch's images: their order, pixels and mixing. Equal runs print equal hashes.
+// Logs a hash of an epoch's images: their order, labels, pixels and mixing. Equal runs log equal
+// hashes.
 
 #include <cstdint>
 
@@ -8,8 +9,8 @@
 
 namespace shoal::train {
 
-// Logs the sum of all ranks' hashes, if the log level is debug. `hash`: from this rank's loader,
-// since step `first_step` of the epoch. Collective.
+// If the log level is debug, logs the sum of all ranks' hashes. `hash`: LoaderStats::hash of this
+// rank, which covers the epoch's images from step `first_step` on. Collective.
 void log_data_hash(const ResolvedJob& job, int64_t epoch, int64_t first_step, uint64_t hash,
                    const dist::Group& group);
 

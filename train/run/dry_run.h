@@ -17,14 +17,15 @@ struct DryRun {
   Meter step, evaluation;      // over all ranks: the first step, one evaluation batch per rank
   double step_seconds = 0;     // of this rank; the first step is slower than later ones
   int64_t peak_bytes = 0;      // peak memory of a process; the maximum over all ranks
-  int64_t peak_gpu_bytes = 0;  // peak GPU memory of a process, likewise; 0 without a GPU
-  DiskNeed disk;               // on rank 0; empty with --eval-only
+  int64_t peak_gpu_bytes = 0;  // the same for GPU memory; 0 without a GPU
+  DiskNeed disk;               // of this rank's host; not set with --eval-only
 };
 
-// Loads the weights or the checkpoint of `start`, makes one step and evaluates one batch on every
-// rank. Writes no file. Collective. Throws the errors of run() up to its first step: UserError for
-// a run that cannot be continued; std::runtime_error for damaged data, too little disk space for a
-// checkpoint, and a loss or gradient that is not finite. Also throws UserError for pipes.
+// Loads the weights or the checkpoint of `start`, makes one training step, and evaluates one batch
+// on every rank. With --eval-only, `train` is null and no step is made. Writes no file. Collective.
+// Throws what run() throws up to its first step: UserError for a run that cannot be continued;
+// std::runtime_error for damaged data, too little disk space for a checkpoint, and a loss or
+// gradient that is not finite. Also throws UserError for pipes.
 DryRun dry_run(const ResolvedJob& job, const Start& start,
                std::shared_ptr<const data::Source> train, std::shared_ptr<const data::Source> val,
                dist::Communicator& communicator);

@@ -23,7 +23,8 @@
 namespace shoal::train {
 namespace {
 
-constexpr std::array<int64_t, 1> kViewDimension = {1};  // of logits, images × views × classes
+constexpr std::array<int64_t, 1> kViewDimension = {
+    1};  // in logits of shape images × views × classes
 
 // Returns whether `here` is true on any rank. Collective.
 bool on_any_rank(dist::Group& group, bool here) {
@@ -51,7 +52,7 @@ at::Tensor excluded(const std::vector<int32_t>& subset, int64_t classes) {
   return mask;
 }
 
-// Sets result.images from its logits.
+// Sets result.images from the batch's rows and result.logits.
 void add_images(const data::Batch& batch, BatchResult& result) {
   result.images.resize(batch.rows.size());
   std::vector<size_t> readable;
@@ -71,8 +72,23 @@ void add_images(const data::Batch& batch, BatchResult& result) {
   });
 }
 
-// Returns the results of all ranks, in the order of the images. With `uneven`, positions of
-// different ranks cannot be compared, so the results are in rank order. Collective.
+struct NextBatch {
+  const data::Batch* batch;  // null at the end of this rank's images, and at a stop
+  bool stops;                // a stop signal ended the wait
+};
+
+// Waits for this rank's batch `number` (from 1) and returns it. The wait for a stream may be long;
+// with `stoppable`, a stop signal ends it.
+NextBatch next_batch(data::Loader& loader, dist::Group& group, int64_t number, bool stoppable) {
+  const auto reading = group.during(dist::Phase::reading);
+  const auto interrupted = [] { return stop_signal() != 0; };
+  if (stoppable && !loader.has_batches(number, interrupted) && interrupted())
+    return {nullptr, true};
+  return {loader.next(), false};
+}
+
+// Returns the results of all ranks, in the order of the images. With `uneven` (Loader::uneven()),
+// each rank counts its own positions, so the results are in rank order. Collective.
 std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResult>& mine,
                                 bool uneven) {
   for (ImageResult& one : mine) one.rank = group.rank();
@@ -158,65 +174,72 @@ BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data
   return result;
 }
 
+namespace {
+
+// Completes the report with sums, figures and worst images over all ranks. `classes`: number of
+// outputs of the model, 0 on ranks without readable images. Collective.
+void summarize(EvaluationReport& report, int64_t classes, const data::Loader& loader,
+               dist::Group& group) {
+  reduce(group, {&report.sum});
+  check_images(report.sum);
+  if (group.rank() == 0 && !std::isfinite(report.sum.loss))
+    log::warning(
+        "the loss of the evaluated images is not finite: the weights have diverged, or were "
+        "trained "
+        "for too few steps");
+  const auto outputs = dist::gather_number(group, classes);
+  report.images = gather(group, report.images, loader.uneven());
+  report.figures = classification_of(report.images, *std::ranges::max_element(outputs));
+  report.worst =
+      named(group, report.images, highest_losses(report.images, EvaluationReport::kWorst), loader);
+}
+
+}  // namespace
+
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks) {
   EvaluationReport report;
-  const auto interrupted = [] { return stop_signal() != 0; };
   const bool uneven = loader.uneven();  // ranks may have different numbers of batches
   int64_t batches = uneven ? 0 : loader.batches_per_epoch();
+  int64_t classes = 0;
   const double start = now();
   group.enter(dist::Phase::evaluating);
   {
-    const auto reading = group.during(dist::Phase::reading);  // waits for earlier reads
+    const auto reading = group.during(dist::Phase::reading);  // start_epoch() may wait
     loader.start_epoch(0);
   }
   double previous = start;
-  int64_t classes = 0;
   for (int64_t i = 1;; ++i) {
-    // This rank may wait long for a stream. A stop signal ends the wait.
-    bool stops = false;
-    const data::Batch* batch = nullptr;
-    {
-      const auto reading = group.during(dist::Phase::reading);
-      stops = hooks.keep_going && !loader.has_batches(i, interrupted) && interrupted();
-      if (!stops) batch = loader.next();
-    }
-    const bool more = batch != nullptr || stops;
+    const NextBatch next = next_batch(loader, group, i, hooks.keep_going != nullptr);
+    const bool more = next.batch != nullptr || next.stops;
     if (!(uneven ? on_any_rank(group, more) : more)) break;
     if (hooks.keep_going && !hooks.keep_going()) {
       report.stopped = true;
       return report;
     }
     BatchResult result;
-    if (batch) result = evaluate_batch(model, type, *batch, hooks.subset);
-    if (batch && hooks.worst) hooks.worst->add(*batch, result.images);
-    Meter last = result.meter;
-    report.sum.add(last);
+    if (next.batch) result = evaluate_batch(model, type, *next.batch, hooks.subset);
+    if (next.batch && hooks.worst) hooks.worst->add(*next.batch, result.images);
+    report.sum.add(result.meter);
     report.images.insert(report.images.end(), result.images.begin(), result.images.end());
     classes = std::max(classes, result.classes);
-    if (hooks.batch) hooks.batch(batch ? &result : nullptr);
+    if (hooks.batch) hooks.batch(next.batch ? &result : nullptr);
     const double time = now();
     if (uneven) batches = i;  // the number so far
     if (hooks.progress && (i % hooks.print_freq == 0 || (!uneven && i == batches))) {
-      Meter sum = report.sum;
-      reduce(group, {&last, &sum});
-      hooks.progress({.batch = i,
-                      .batches = batches,
-                      .seconds = time - previous,
-                      .seconds_average = (time - start) / static_cast<double>(i),
-                      .last = last,
-                      .sum = sum});
+      EvaluationProgress progress{.batch = i,
+                                  .batches = batches,
+                                  .seconds = time - previous,
+                                  .seconds_average = (time - start) / static_cast<double>(i),
+                                  .last = result.meter,
+                                  .sum = report.sum};
+      reduce(group, {&progress.last, &progress.sum});
+      hooks.progress(progress);
     }
     previous = time;
   }
-  reduce(group, {&report.sum});
   report.seconds = now() - start;
-  check_images(report.sum);
-  const auto outputs = dist::gather_number(group, classes);  // 0 on ranks without images
-  report.images = gather(group, report.images, uneven);
-  report.figures = classification_of(report.images, *std::ranges::max_element(outputs));
-  report.worst =
-      named(group, report.images, highest_losses(report.images, EvaluationReport::kWorst), loader);
+  summarize(report, classes, loader, group);
   return report;
 }
 

@@ -16,12 +16,12 @@ namespace shoal::train {
 
 struct BatchResult {
   Meter meter;                      // unreadable images count as skipped
-  std::vector<ImageResult> images;  // of all rows, without their rank
+  std::vector<ImageResult> images;  // one for each row; ImageResult::rank is not set
   std::vector<float> logits;        // of the readable rows: rows × classes
   int64_t classes = 0;              // 0 if no row is readable
 };
 
-// Evaluates one batch of this rank. If the batch has several views of each image, averages their
+// Evaluates one batch on this rank. If the batch has several views of each image, averages their
 // logits. `type`: element type of the activations. `subset`: labels that the model may predict;
 // empty: all. Switches the model to evaluation mode.
 BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch,
@@ -33,26 +33,30 @@ struct EvaluationFailed : std::runtime_error {
 };
 
 struct EvaluationHooks {
-  // Called before each batch. Must return the same on every rank; false ends the evaluation.
+  // Called before each batch. Must return the same on every rank; false ends the evaluation. If
+  // set, a stop signal also ends the wait for a batch.
   std::function<bool()> keep_going = {};
-  // Called with sums over all ranks every `print_freq` batches and, if the number of batches is
-  // known, after the last one. The sum over ranks is collective, so set it on every rank or on
-  // none.
+  // Called every `print_freq` batches and, if the number of batches is known, after the last one.
+  // Set this hook on every rank or on none, because summing its metrics over the ranks is
+  // collective.
   std::function<void(EvaluationProgress)> progress = {};
   int64_t print_freq = 10;
-  // Called on every rank after each batch; null: this rank has no more images. May be collective.
+  // Called on every rank after each batch, with null if this rank has no more images. May make
+  // collective calls.
   std::function<void(const BatchResult*)> batch = {};
   std::vector<int32_t> subset = {};  // as in evaluate_batch()
-  WorstPixels* worst = nullptr;      // takes the pixels of this rank's worst images; null: none
+  WorstPixels* worst = nullptr;      // stores the pixels of this rank's worst images; may be null
 };
 
-// Evaluates the whole set. The result is over all ranks, the same on each; its epoch, step, ema and
-// best are not set. Collective. Throws EvaluationFailed on all ranks.
+// Evaluates the whole set. The report covers all ranks and is the same on each. Its epoch, step,
+// finished_epochs, ema and best are not set. If hooks.keep_going() ends the evaluation, only
+// `stopped` is set, and the other fields must not be used. Collective. Throws EvaluationFailed on
+// all ranks.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks = {});
 
-// Returns the images at the positions `places` of `images` (EvaluationReport::images) with their
-// names. Each rank looks up the names of the images that it evaluated. Collective.
+// Returns the elements of `images` (EvaluationReport::images) at the indexes `places`, with the
+// images' names. Each rank looks up the names of the images that it evaluated. Collective.
 std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageResult>& images,
                               const std::vector<size_t>& places, const data::Loader& loader);
 

@@ -7,6 +7,7 @@
 #include "train/run/loop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -56,6 +57,8 @@ class Run {
 
   void require_images(const std::exception_ptr& failure);
   void check_finite(const StepResult& step);
+  void require_finite_end();
+  std::string finite_advice(int64_t before) const;
   bool continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines = {});
 
   const RunContext& run_;
@@ -70,8 +73,8 @@ class Run {
   std::optional<data::Loader> train_loader_;  // empty with --eval-only
   RunReports reports_;
   RunResult result_;
-  std::optional<int64_t> history_before_evaluation_;  // lines; empty: none is under way
-  std::optional<double> top1_;  // percent; of the evaluation that end_epoch() notes
+  std::optional<int64_t> history_before_evaluation_;  // lines; empty: no evaluation runs
+  std::optional<double> top1_;  // percent; result of evaluate(), for end_epoch()
 };
 
 Run::Run(const RunContext& run, const Images& train, const Images& val)
@@ -96,12 +99,13 @@ RunResult Run::train() {
   if (!position_.pending.empty())
     recovery_.add_loss(std::exchange(position_.pending, {}), position_.step);
   if (position_.rollback_due > 0) recovery_.roll_back(position_.rollback_due);
-  // A run that was stopped between an epoch's last step and its evaluation starts with the
-  // evaluation.
+  // If the previous process stopped after an epoch's last step and before its evaluation, this
+  // process starts with that evaluation.
   while (position_.evaluation_pending || !(run_.steps_over() || run_.patience_over())) {
     if (!train_epoch() || !evaluate()) break;
     end_epoch();
   }
+  if (!result_.stop_signal) require_finite_end();
   RunEnd report = reports_.end(result_.stop_signal ? "stopped" : "complete");
   report.exported = checkpoints_.export_weights();
   checkpoints_.require_saved();
@@ -148,7 +152,7 @@ bool Run::train_epoch() {
   return true;
 }
 
-// `start`: the time at which this rank began to wait for the step's images.
+// `start`: time at which this rank began to wait for the step's images; seconds, from now().
 bool Run::train_step(double start) {
   const double waited = now() - start;
   const double lr =
@@ -173,26 +177,57 @@ bool Run::train_step(double start) {
   return continue_unless_stopped(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
-// Ends the run if a rank could not read its images, and saves the state after the previous step.
-// `failure`: of this rank, or null. Collective.
+// If a rank could not read its images, saves the state after the previous step and throws on all
+// ranks. `failure`: this rank's exception, or null. Collective.
 void Run::require_images(const std::exception_ptr& failure) {
   agreement_.require_images(failure, [this] { checkpoints_.save_before_failure(); });
 }
 
 void Run::check_finite(const StepResult& step) {
   if (step.finite) {
-    position_.non_finite_in_a_row = 0;
+    if (std::exchange(position_.non_finite_in_a_row, 0) > 0)
+      run_.store.protect_before(position_.trusted_before());
     return;
   }
   ++position_.non_finite;
   // The key is part of the frozen metric format; an "update" is a step.
   run_.reporter.event({"nonfinite", position_.step, {{"updates", 1}}});
-  if (++position_.non_finite_in_a_row < job_.non_finite_limit) return;
-  checkpoints_.save_and_fail(strf(
-      "loss or gradient was not finite in %lld steps in a row, up to step %lld (learning rate %g, "
-      "gradient norm %g); %s has the last good state. Lower --lr, set --clip, or check the data",
-      static_cast<long long>(position_.non_finite_in_a_row), static_cast<long long>(position_.step),
-      position_.lr, step.gradient_norm, run_.store.directory().c_str()));
+  ++position_.non_finite_in_a_row;
+  run_.store.protect_before(position_.trusted_before());
+  if (position_.non_finite_in_a_row < job_.non_finite_limit) return;
+  checkpoints_.save_and_fail(
+      strf("loss or gradient was not finite in %lld steps in a row, up to step %lld (learning rate "
+           "%g, gradient norm %g). ",
+           static_cast<long long>(position_.non_finite_in_a_row),
+           static_cast<long long>(position_.step), position_.lr, step.gradient_norm) +
+      finite_advice(position_.step - position_.non_finite_in_a_row));
+}
+
+// Throws if the last steps and the last evaluation were not finite. A run of a few steps may have
+// good weights whose batch norm statistics are not settled yet, so its evaluation alone is no error.
+void Run::require_finite_end() {
+  const Meter& evaluation = result_.last_evaluation;
+  if (position_.non_finite_in_a_row == 0 || (!evaluation.empty() && std::isfinite(evaluation.loss)))
+    return;
+  throw std::runtime_error(
+      strf("the run ends after step %lld, but the loss or gradient of the last %lld steps was not "
+           "finite. ",
+           static_cast<long long>(position_.step),
+           static_cast<long long>(position_.non_finite_in_a_row)) +
+      finite_advice(position_.step - position_.non_finite_in_a_row));
+}
+
+// Returns what to do about losses that are not finite. `before`: checkpoints with fewer steps have
+// sound weights.
+std::string Run::finite_advice(int64_t before) const {
+  std::string advice = "Lower --lr, set --clip, or check the data";
+  const auto entries = run_.store.entries();  // newest first; none if another host has them
+  const auto sound = std::ranges::find_if(
+      entries, [&](const CheckpointEntry& entry) { return entry.step < before; });
+  if (sound != entries.end())
+    advice +=
+        "; --resume " + run_.store.path(*sound).string() + " continues from before these steps";
+  return advice;
 }
 
 // A resumed run repeats an evaluation that was stopped or failed. Its checkpoint stores the number
@@ -215,7 +250,7 @@ bool Run::evaluate() {
 void Run::end_epoch() {
   const std::optional<double> top1 = std::exchange(top1_, std::nullopt);
   position_.evaluation_pending = false;
-  if (run_.epoch_complete()) {  // otherwise, --max-steps has ended the run within the epoch
+  if (run_.epoch_complete()) {  // otherwise the run ends within the epoch
     ++position_.epoch;
     position_.step_in_epoch = 0;
     position_.epoch_over = false;
@@ -239,7 +274,8 @@ bool Run::continue_unless_stopped(int stop_signal, std::optional<int64_t> histor
   return false;
 }
 
-// Saves the state while the main thread waits (Watchdog::Rescue). Called on rank 0.
+// Saves the state on rank 0 while the main thread is frozen. Called by a thread of the watchdog
+// (Watchdog::Rescue).
 std::string Run::rescue(const Ending& ending) {
   const std::string error = checkpoints_.save_alone(history_before_evaluation_);
   RunEnd report = reports_.end(ending.signal != 0 ? "stopped" : "failed");
@@ -255,7 +291,8 @@ std::string Run::rescue(const Ending& ending) {
               static_cast<long long>(position_.step));
 }
 
-// Saves the state on rank 0 after an error that other ranks may not know of.
+// Saves the state on rank 0 after an exception. Not collective, because other ranks may not have
+// failed.
 void Run::save_alone() noexcept {
   run_.communicator.main.enter(dist::Phase::updating);  // the watchdog must not save too
   if (run_.leader()) checkpoints_.save_alone(history_before_evaluation_);
@@ -283,7 +320,7 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
       start.data && !changed_settings(start.data->settings, /*within_epoch=*/false, job).empty();
   start.data.reset();  // frees the tensors
   start.weights.reset();
-  // Checks this before anything on the disk changes.
+  // Checks the free space before the checkpoint folder changes.
   if (leader && trains)
     check_disk(disk_need(store, trainer.state_bytes(), job.keep), store.directory(), log::warning);
   if (leader && trains) open_checkpoints(job, start, position, store);

@@ -16,12 +16,13 @@
 namespace shoal::train {
 
 struct RunResult {
-  // SIGINT or SIGTERM if the run was stopped (it is saved and can be resumed); 0 if it is complete.
+  // SIGINT or SIGTERM if the run was stopped; 0 if it is complete. A stopped training is saved and
+  // can be resumed.
   int stop_signal = 0;
   Meter last_evaluation;  // over all ranks; empty if there was none
 };
 
-// Trains, or only evaluates with --eval-only, from `start` on. Collective: every rank calls it with
+// Loads `start` and trains or, with --eval-only, evaluates. Collective: every rank calls run() with
 // the same job and its own communicator. `train` is null with --eval-only. Rank 0 writes files and
 // metric lines. `describe` converts the exception that ends a run to the reason in summary.json.
 // Throws UserError for a run that cannot be continued, std::runtime_error for failures of data,

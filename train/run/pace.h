@@ -1,6 +1,6 @@
 #pragma once
-// Measures how long the steps of this process take and how much of that time it waits for images
-// and for other processes. Does not use LibTorch.
+// Measures how long the steps of this process take, and how much of that time the process waits for
+// images and for other processes. Does not use LibTorch.
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +40,8 @@ class Pace {
     return static_cast<double>(interval_steps_ * images_per_step) /
            std::max(now() - interval_start_, 1e-9);
   }
-  // Fills in the times of a report and begins the next interval. Call add() at least once before.
+  // Fills in the times of a report and begins the next interval. Requires an add() since
+  // begin_epoch().
   void fill(StepReport& r) {
     const auto steps = static_cast<double>(epoch_.steps);
     r.step_seconds = last_seconds_;
@@ -52,7 +53,7 @@ class Pace {
   const LoaderWait& total() const { return total_; }
 
  private:
-  static constexpr double kWaited = 1e-3;  // seconds; shorter waits are not counted
+  static constexpr double kWaited = 1e-3;  // seconds; `waited` counts only longer waits
 
   void begin_interval() {
     interval_start_ = now();

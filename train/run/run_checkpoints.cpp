@@ -25,8 +25,9 @@ void open_checkpoints(const ResolvedJob& job, const Start& start, const Position
       throw std::runtime_error("another run saved " + name + " in " + store.directory().string() +
                                " while this one started; start it again with --resume");
   if (!job.resume_path.empty()) store.protect(job.resume_path);
-  if (position.rollbacks > 0) store.protect_before(position.trouble_start - 1);
-  // Checkpoints of another run are not part of this one, even if they have fewer steps.
+  store.protect_before(position.trusted_before());
+  // If the run resumes from another folder, the checkpoints in this folder belong to a different
+  // run. Then even those with fewer steps are set aside.
   std::error_code error;
   const bool from_elsewhere =
       !start.file.empty() &&
@@ -60,7 +61,7 @@ void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> his
 
 void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
   if (ended_) return;
-  control_.collect();  // nothing is pending when the run ends
+  control_.collect();  // no message may be pending when the run ends
   note_position(history_lines);
   ended_ = true;
   write_or_warn(std::nullopt);
@@ -69,7 +70,7 @@ void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
 std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noexcept try {
   if (std::exchange(ended_, true)) return failure_;
   Ema* const ema = run_.trainer.ema();
-  if (ema && ema->swapped()) ema->swap();  // an evaluation was interrupted
+  if (ema && ema->swapped()) ema->swap();  // an evaluation of the EMA was interrupted
   note_position(history_lines);
   write_or_warn(std::nullopt);
   return failure_;
@@ -100,7 +101,7 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   position.step_seconds = run_.time.step_seconds();
 }
 
-// Returns false if the checkpoint could not be written.
+// Returns false if the checkpoint could not be written. Ranks other than 0 return true.
 bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
   if (!run_.leader()) return true;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
@@ -116,7 +117,7 @@ bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
   log::warning(
       strf("the state after step %lld is NOT SAVED: %s; free some space or repair the disk",
            static_cast<long long>(run_.position.step), failure_.c_str()));
-  // Not in the history, which a resumed run must repeat.
+  // Not in the history, because equal runs must write equal histories.
   run_.reporter.event({"save_failed",
                        run_.position.step,
                        {{"in_a_row", static_cast<double>(failures_)}},
@@ -149,7 +150,7 @@ void RunCheckpoints::write(std::optional<double> top1) {
 }
 
 std::optional<Exported> RunCheckpoints::export_weights() {
-  ended_ = failure_.empty();  // if the export fails, the state is already saved
+  ended_ = failure_.empty();  // if set, a failed export does not save the state again
   if (!run_.leader() || run_.job.export_dir.empty()) return std::nullopt;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
   if (run_.position.step == 0 && run_.job.weights.empty()) {

@@ -12,9 +12,10 @@
 namespace shoal::train {
 
 // Prepares the checkpoint directory for a run that starts at `position`: completes what an
-// interrupted run left, sets aside later checkpoints, and creates the export folder. Rank 0 calls
-// it before it changes other files. Throws std::runtime_error if a folder cannot be written or
-// another run uses it. `start`: what find_start() returned; its tensors may already be freed.
+// interrupted run left, sets aside later checkpoints, and creates the export folder. Called on
+// rank 0, before the Reporter opens files. Throws UserError if a fresh start finds checkpoints;
+// std::runtime_error if a folder cannot be written or another run uses it. `start`: what
+// find_start() returned; its tensors may already be freed.
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store);
 
@@ -36,7 +37,8 @@ class RunCheckpoints {
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
   // Saves the state of a run that is about to end with an error. Does nothing if the last save of
-  // the run was already made. If it fails, only logs a warning and reports the event. Collective.
+  // the run was already made. If saving fails, logs a warning and reports an event, but does not
+  // throw. Collective.
   void save_before_failure(std::optional<int64_t> history_lines = {});
 
   // Calls save_before_failure(), then throws std::runtime_error(reason). Every rank must call it at
@@ -65,9 +67,9 @@ class RunCheckpoints {
   const RunContext& run_;
   dist::ControlChannel& control_;
   const Recovery& recovery_;
-  double saved_at_;      // seconds, now()
-  std::string failure_;  // of the last save; empty if it worked
-  int failures_ = 0;     // saves that failed in a row
+  double saved_at_;      // time of the last save; seconds, from now()
+  std::string failure_;  // error of the last save; empty if it succeeded
+  int failures_ = 0;     // number of saves in a row that failed
   bool ended_ = false;   // the last save has been made
 };
 

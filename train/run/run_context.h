@@ -23,7 +23,7 @@ struct RunContext {
   Position& position;
   Reporter& reporter;
   TimeBudget& time;
-  bool changed_settings;  // whether a resumed run has other settings than its checkpoint
+  bool changed_settings;  // whether a resumed run's settings differ from its checkpoint's
 
   // From now on, heartbeats name the image that `loader` waits for. `loader` must stay alive until
   // Progress::name_reads() is called again.
@@ -48,7 +48,7 @@ struct RunContext {
   bool evaluation_due() const {
     return steps_over() || (job.eval_every > 0 && (position.epoch + 1) % job.eval_every == 0);
   }
-  // Whether the last --patience evaluations were not better than the best one.
+  // Whether none of the last --patience evaluations improved on the best one before them.
   bool patience_over() const {
     return job.patience > 0 && position.evaluations_since_best >= job.patience;
   }

@@ -6,10 +6,11 @@
 namespace shoal::train {
 namespace {
 
-// Evaluates the current weights and reports the result. Returns false if a stop signal ended it.
+// Evaluates the model's current weights and reports the result. `ema`: whether these are the
+// averaged weights. Returns false if a stop signal ended the evaluation.
 bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data::Loader& loader,
                       bool ema, RunEvaluation& result) {
-  // The averaged weights decide which evaluation is the best, if there are any.
+  // If the run averages weights, only their evaluations count for the best one.
   const bool decides = ema == (run.trainer.ema() != nullptr);
   WorstPixels worst(run.job.transform);
   EvaluationHooks hooks;
@@ -23,7 +24,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
     };
   }
   hooks.keep_going = [&] {
-    result.stop_signal = control.collect().stop_signal;  // posted before the last batch
+    result.stop_signal = control.collect().stop_signal;  // posted before the previous batch
     if (result.stop_signal != 0) return false;
     dist::ControlMessage message;
     message.stop_signal = stop_signal();
@@ -33,14 +34,14 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   EvaluationReport report = evaluate(run.trainer.model(), run.trainer.compute_type(), loader,
                                      run.communicator.main, hooks);
   if (report.stopped) return false;
-  control.collect();  // a stop signal during the last batch is posted again at the next step
+  control.collect();  // ignores a stop signal, because the next step posts it again
   report.epoch = run.position.epoch;
   report.step = run.position.step;
   report.finished_epochs = run.position.epoch + (run.epoch_complete() ? 1 : 0);
   report.ema = ema;
   report.best = decides && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);
-  if (hooks.worst && report.best) {  // only then, to keep the event file small
+  if (hooks.worst && report.best) {  // only the best, to keep the event file small
     ImageGrid grid = worst.grid(run.communicator.main, report, run.classes);
     grid.tag = ema ? "valid_ema/worst" : "valid/worst";
     grid.step = report.step;

@@ -14,9 +14,10 @@ struct RunEvaluation {
   int stop_signal = 0;  // signal on any rank that ended the evaluation early; 0: none
 };
 
-// Evaluates and reports the result. The ranks exchange their stop signals before each batch, so no
-// control message may be pending before the call. None is pending afterwards, unless the function
-// throws EvaluationFailed, which it does on all ranks. Collective.
+// Evaluates the weights, then the averaged weights if there are any, and reports each result. The
+// ranks exchange their stop signals before each batch, so no control message may be pending before
+// the call. None is pending afterwards, unless the function throws EvaluationFailed, which it does
+// on all ranks. Collective.
 RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
                            data::Loader& loader);
 

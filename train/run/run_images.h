@@ -1,5 +1,5 @@
 #pragma once
-// Reports made from tensors: images, histograms, and the groups of parameters by learning rate.
+// Makes reports from tensors: images, histograms, and groups of parameters by learning rate.
 
 #include <ATen/core/Tensor.h>
 
@@ -16,7 +16,7 @@
 
 namespace shoal::train {
 
-// Returns the first images (16 at most) of a prepared batch, N×C×H×W, and undoes the normalization.
+// Returns the first images, 16 at most, of a normalized batch N×C×H×W. Undoes the normalization.
 ImageGrid first_images(const at::Tensor& images, const Normalization& normalization,
                        const std::string& tag, int64_t step);
 
@@ -28,20 +28,21 @@ class WorstPixels {
   // `evaluation`: size and channels of the images.
   explicit WorstPixels(const data::TransformOptions& evaluation);
 
-  // Takes the pixels of a batch of this rank. `results`: of its rows. Copies each image that is
-  // among the worst so far; keeps at most kImages images in memory.
+  // Copies the images of this rank's batch that are among the worst so far. `results`: one for each
+  // row of the batch. Keeps at most kImages images in memory.
   void add(const data::Batch& batch, const std::vector<ImageResult>& results);
 
   // Returns the worst images of all ranks as the network saw them (the first view, without the
-  // normalization), highest loss first, with class names, loss and path as captions. `report`: of
-  // this evaluation. The same for any number of ranks. Collective: one sum of kImages images.
+  // normalization), highest loss first, with class names, loss and path as captions. `report`: the
+  // report of this evaluation. Every rank returns the same grid. Collective: one all-reduce of
+  // kImages images.
   ImageGrid grid(const dist::Group& group, const EvaluationReport& report,
                  const std::vector<std::string>& classes) const;
 
  private:
   int64_t side_, channels_;
   std::vector<ImageResult> results_;          // highest loss first
-  std::vector<std::vector<uint8_t>> pixels_;  // of each: side×side×channels
+  std::vector<std::vector<uint8_t>> pixels_;  // of each of these images: side×side×channels
 };
 
 // Returns the histograms of each parameter ("weights/NAME") and of its gradient ("gradients/NAME").

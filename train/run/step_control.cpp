@@ -13,7 +13,7 @@ StepControl::StepControl(const RunContext& run, dist::ControlChannel& control, R
     : run_(run), control_(control), recovery_(recovery), checkpoints_(checkpoints) {}
 
 int StepControl::exchange(const Meter& step, int64_t unreadable) {
-  const bool save = handle_loss(step);  // first, because the exchange may find a lost peer
+  const bool save = handle_loss(step);  // first, because collect() throws if a peer is lost
   const dist::ControlMessage previous = control_.collect();
   dist::ControlMessage message;
   message.stop_signal = stop_signal();
@@ -27,7 +27,7 @@ int StepControl::exchange(const Meter& step, int64_t unreadable) {
   return apply(previous, run_.position.step - 1, save);
 }
 
-// Returns whether a checkpoint should be saved.
+// Handles the step's loss. Returns whether a checkpoint should be saved.
 bool StepControl::handle_loss(const Meter& step) try {
   return recovery_.add_loss(step, run_.position.step);
 } catch (const RollbacksFailed& error) {
@@ -54,11 +54,11 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool s
       unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
   if (message.stop_signal != 0) {
-    control_.collect();  // nothing is pending when the run ends
+    control_.collect();  // no message may be pending when the run ends
     return message.stop_signal;
   }
   const bool due = save || message.checkpoint_requested || checkpoints_.due_by_steps();
-  if (due && !run_.epoch_or_run_over()) checkpoints_.save();  // otherwise the run saves anyway
+  if (due && !run_.epoch_or_run_over()) checkpoints_.save();  // else the run saves anyway
   return 0;
 }
 

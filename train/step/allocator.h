@@ -1,8 +1,8 @@
 #pragma once
 // Allocates LibTorch's CPU tensors from a cache of blocks on huge pages.
 //
-// Without it, glibc returns the memory of every large activation to the kernel, and about half of a
-// training step is spent on page faults for new memory. train/step/block_cache.h describes the
+// Without the cache, glibc returns the memory of every large activation to the kernel, and page
+// faults for new memory take about half of a training step. train/step/block_cache.h describes the
 // cache and its overhead. Affects only speed.
 
 #include "train/step/block_cache.h"

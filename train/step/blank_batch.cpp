@@ -15,7 +15,7 @@ BlankBatch::BlankBatch(int64_t images_per_row, int64_t channels)
   for (int64_t i = 0; i < count; ++i) {
     data::Row& row = rows_[static_cast<size_t>(i)];
     row.partner = static_cast<int32_t>((i + images_per_row) % count);
-    row.lambda = std::numeric_limits<float>::quiet_NaN();  // weight of the label
+    row.lambda = std::numeric_limits<float>::quiet_NaN();  // label weight; makes the loss NaN
   }
   batch_.room = count * room_per_row();
   memory_.resize(static_cast<size_t>(count * batch_.image_bytes() + batch_.room));

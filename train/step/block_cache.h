@@ -1,11 +1,12 @@
 #pragma once
 // Caches freed memory blocks by size class and reuses them. Does not use LibTorch.
 //
-// Large blocks come directly from the kernel, are aligned to 2 MiB and request huge pages. Small
-// blocks come from malloc. A block is at most 1/8 larger than requested (small ones: rounded up to
-// 64 bytes), plus a header of 64 bytes. Used plus cached bytes stay below 1.5 times the peak of
-// used bytes plus 64 MiB: if a new block would exceed this limit, cached blocks are released first,
-// those of the least recently used size class before others. Thread-safe, with one lock.
+// Blocks of 1 MiB and more come directly from the kernel, are aligned to 2 MiB and request huge
+// pages. Smaller blocks come from malloc. Sizes are rounded up by at most 1/8 (up to 1 KiB: to a
+// multiple of 64 bytes) and include a header of 64 bytes. Used plus cached bytes stay below 1.5
+// times the peak of used bytes plus 64 MiB: before a new block would exceed this limit, the cache
+// releases cached blocks, beginning with the least recently used size class. Thread-safe, with one
+// lock.
 
 #include <array>
 #include <cstddef>

@@ -22,9 +22,9 @@ struct Gpus {
 };
 
 // Resolves --device and makes this rank's GPU the current device. `auto` selects a GPU if the
-// plug-in loads and finds one. `cuda` throws UserError if there is none, naming what is missing.
-// Throws std::runtime_error if the GPU computes wrong results. Call before anything asks LibTorch
-// whether CUDA is available, because LibTorch caches the answer.
+// plug-in loads and finds one. If no GPU is found, `cuda` throws UserError that names what is
+// missing. Throws std::runtime_error if the GPU computes wrong results. Call it before anything
+// asks LibTorch whether CUDA is available, because LibTorch caches the answer.
 Gpus claim_gpu(const Job& job, int local_rank);
 
 at::Device device_of(const ResolvedJob& job);
@@ -32,8 +32,8 @@ at::Device device_of(const ResolvedJob& job);
 // Moves a model to a device, for inference only.
 void move_to(models::Classifier& model, at::Device device);
 
-// Returns the allocator for the loader's batches. With a GPU, they are in pinned memory and have
-// room for their labels (data::Batch::room).
+// Returns the allocator for the loader's batches. With a GPU, the batches are in pinned memory and
+// have room for their labels (data::Batch::room).
 data::BufferAllocator batch_memory(const ResolvedJob& job);
 
 }  // namespace shoal::train

@@ -1,6 +1,6 @@
 #pragma once
-// Exponential moving average of the weights and the batch norm statistics. Like timm's ModelEma, it
-// averages floating-point buffers, but not integer ones.
+// Exponential moving average of the parameters and the batch norm statistics. Like timm's ModelEma,
+// the class averages floating-point buffers, but not integer ones (num_batches_tracked).
 
 #include <ATen/core/Tensor.h>
 
@@ -17,8 +17,8 @@ double ema_decay(const EmaOptions& options, int64_t step);
 
 class Ema {
  public:
-  // Starts as a copy of the current values. `parameters` and `statistics` must outlive the
-  // average. options.decay must not be 0.
+  // The averages start as copies of the current parameters and statistics. `parameters` and
+  // `statistics` must outlive this object. options.decay must not be 0.
   Ema(const EmaOptions& options, FlatParameters& parameters, FlatStatistics& statistics);
   Ema(const Ema&) = delete;
   Ema& operator=(const Ema&) = delete;
@@ -27,7 +27,7 @@ class Ema {
   // 0-based. Only enqueues work.
   void update(int64_t step, const at::Tensor& non_finite = {});
 
-  // In the layouts of FlatParameters::flat() and FlatStatistics::running().
+  // The averages, in the layouts of FlatParameters::flat() and FlatStatistics::running().
   const at::Tensor& parameters() const { return average_; }
   const at::Tensor& running() const { return running_average_; }
 

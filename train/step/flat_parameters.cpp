@@ -1,7 +1,7 @@
 // set_data() makes a model's tensor a view of the flat buffer without creating another Tensor
-// object. So every layer and every later autograd node uses the buffer. The gradient is set to a
-// view, too. Autograd adds to an existing gradient in place, so backward writes directly into the
-// flat gradients.
+// object. So every layer and every later autograd node uses the buffer. Each gradient is a view of
+// the gradient buffer. Autograd adds to an existing gradient in place, so backward writes directly
+// into that buffer.
 
 #include "train/step/flat_parameters.h"
 

@@ -5,8 +5,8 @@
 // The optimizer, moving average, clipping, zeroing, broadcast and comparison of ranks are single
 // passes over these buffers. The model's tensors become views into them: 4-D weights with
 // channels-last strides, others contiguous. Every parameter starts at a multiple of 16 elements.
-// The gaps between parameters are zero in every buffer and stay zero. Not thread-safe; use it from
-// the training thread.
+// The gaps between parameters are zero in these buffers and stay zero. Not thread-safe; use
+// FlatParameters from the training thread.
 
 #include <ATen/core/Tensor.h>
 
@@ -29,7 +29,7 @@ constexpr int64_t flat_aligned(int64_t elements) {
 
 struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
-  // kBFloat16 or kHalf: layers compute with a copy of this type.
+  // kBFloat16 or kHalf: layers compute with a copy of this type. Unset: with the parameters.
   std::optional<at::ScalarType> copy_type = std::nullopt;
   double weight_decay = 0;   // of parameters with decay (models::Traits)
   double layer_decay = 1;    // multiplies the learning rate once per block towards the input
@@ -39,15 +39,15 @@ struct FlatOptions {
 
 class FlatParameters {
  public:
-  // Copies the parameters of `model` into new buffers of the given dtype and device. Makes them
-  // views of these buffers and their gradients views of the gradient buffer. Construct it before
-  // the gradient reducer. `model` must outlive this object. The model's tensors stay valid after
-  // this object is destroyed, because the views share ownership of the memory.
+  // Copies the parameters of `model` into new buffers of the given dtype and device. Makes the
+  // model's parameters views of these buffers, and their gradients views of the gradient buffer.
+  // Create this object before the gradient reducer. `model` must outlive it. The model's tensors
+  // stay valid after this object is destroyed, because the views share ownership of the memory.
   FlatParameters(models::Classifier& model, const FlatOptions& options);
   FlatParameters(const FlatParameters&) = delete;
   FlatParameters& operator=(const FlatParameters&) = delete;
 
-  // In layer order. The tensors are the model's own parameters; grad() is already set.
+  // All parameters in layer order. The tensors are the model's own; their grad() is set.
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
   const std::vector<ops::Segment>& segments() const { return segments_; }
@@ -61,8 +61,8 @@ class FlatParameters {
 
   // Trains only the parameters whose entry in `trained` is true. The others need no gradients, and
   // the optimizer leaves them as they are. Zeroes the gradients. Initially all parameters are
-  // trained. For a parameter that was frozen until now, AdamW's bias correction counts from step
-  // `steps`.
+  // trained. `steps`: number of steps so far; for a parameter that was frozen until now, AdamW's
+  // bias correction counts only later steps.
   void train_only(const std::vector<bool>& trained, int64_t steps);
   // The parameters that are trained, in layer order.
   std::vector<at::Tensor> trained_tensors() const;
@@ -85,8 +85,8 @@ class FlatParameters {
   // has changed parameters.
   void refresh_copies();
 
-  // Returns a parameter's view, with its shape, into a buffer of this layout (optimizer state,
-  // average).
+  // Returns a view of parameter `index`, with its shape, into a buffer of the same layout
+  // (optimizer state, average).
   at::Tensor view(size_t index, const at::Tensor& flat_buffer) const;
   // Returns a contiguous (row-major), detached CPU copy for files. If `flat_buffer` is undefined,
   // copies the parameter itself. Throws std::out_of_range for an unknown name.
@@ -113,8 +113,8 @@ class FlatParameters {
   int64_t parameter_count_ = 0;
 };
 
-// Returns a 64-bit hash of a contiguous tensor's elements in memory order. Copies it to the CPU if
-// needed.
+// Returns a 64-bit hash of a contiguous tensor's elements in memory order. Copies the tensor to the
+// CPU if needed. `seed` is hashed too, to combine tensors.
 uint64_t hash_bytes(const at::Tensor& tensor, uint64_t seed = 0);
 
 }  // namespace shoal::train

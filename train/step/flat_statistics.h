@@ -26,7 +26,7 @@ class FlatStatistics {
   FlatStatistics(const FlatStatistics&) = delete;
   FlatStatistics& operator=(const FlatStatistics&) = delete;
 
-  // The buffers, 1-D. Each layer has its mean (C), its variance (C) and padding.
+  // The buffers, 1-D. For each layer: mean (C elements, one per channel), variance (C), padding.
   const at::Tensor& running() const { return running_; }
   const at::Tensor& pending() const { return pending_; }
   // "features.0.1.running_mean", "….running_var", "….num_batches_tracked", in layer order.
@@ -41,7 +41,7 @@ class FlatStatistics {
   // Sets running = (1 - momentum)^k * running + pending and num_batches_tracked += k, where k is
   // `micro_batches`, the number of training forwards since the last call. Changes nothing if
   // `non_finite` (int32, one element, same device; undefined means 0) is not 0. Zeroes pending in
-  // either case. Only enqueues work; does not synchronize with a GPU.
+  // either case. On a GPU, only enqueues work.
   void commit(int64_t micro_batches, const at::Tensor& non_finite);
 
   // Like FlatParameters::contiguous_copy() and load(), for running() or a buffer with the same
@@ -55,14 +55,14 @@ class FlatStatistics {
  private:
   at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;
 
-  struct Range {  // elements of the buffers, and layers
+  struct Range {  // half-open: elements of the buffers, and layers
     int64_t begin, end, first_layer, last_layer;
   };
 
   double momentum_;
   std::vector<bool*> fixed_;
   std::vector<int> stages_;
-  std::vector<Range> trained_;      // neighboring layers that are not fixed
+  std::vector<Range> trained_;      // one range per run of layers that are not fixed
   std::vector<std::string> names_;  // three per layer
   std::vector<int64_t> offsets_, channels_;
   at::Tensor running_, pending_, batches_tracked_;

@@ -42,7 +42,7 @@ ops::MixRow mix_row(const data::Row& row) {
   return mix;
 }
 
-// The per-row data that images are prepared with.
+// Mixing and erasing of the rows, for ops::PrepareBatch.
 struct RowData {
   std::vector<ops::MixRow> mix;
   bool mixed_or_erased = false;
@@ -86,7 +86,7 @@ RowData read_rows(const data::Batch& batch, int64_t images_per_row, Input& input
 }
 
 // Enqueues the computation of input.images from `pixels` and `mix`, which must be in memory of
-// `device`.
+// `device`. `mix` may be null: no mixing or erasing.
 void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, at::Device device,
              int64_t images_per_row, const uint8_t* pixels, const ops::MixRow* mix, Input& input) {
   const int64_t n = batch.count / images_per_row;
@@ -119,7 +119,8 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Appends row data to a batch's images, in the batch's room, and uploads everything in one copy.
+// Appends row data to a batch's images, in the scratch bytes after them (data::Batch::room), and
+// uploads everything in one copy.
 class UploadBuffer {
  public:
   UploadBuffer(const data::Batch& batch, int64_t pixel_bytes)
@@ -141,7 +142,7 @@ class UploadBuffer {
   const uint8_t* bytes_at(int64_t offset) const {
     return uploaded_.const_data_ptr<uint8_t>() + offset;
   }
-  // Returns the uploaded values of `like`, which were added at `offset`.
+  // Returns the uploaded copy of `like` as a 1-D tensor. `offset`: what add() returned for `like`.
   at::Tensor tensor(int64_t offset, const at::Tensor& like) const {
     const auto bytes = static_cast<int64_t>(like.nbytes());
     return uploaded_.narrow(0, offset, bytes).view(like.scalar_type());

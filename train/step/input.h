@@ -15,12 +15,13 @@
 namespace shoal::train {
 
 struct Input {
-  // (N·views)×C×H×W, channels-last, with the batch's normalization, mixing and erasing applied.
+  // (N·views)×C×H×W for N rows, channels-last, with the batch's normalization, mixing and erasing
+  // applied.
   at::Tensor images;
-  // Unreadable rows have label 0; see `readable`. On a GPU, the labels share memory with the
-  // uploaded batch and keep it alive.
+  // Labels of all N rows, including unreadable ones; see `readable`. On a GPU, the labels share
+  // memory with the uploaded batch and keep it alive.
   models::Labels labels;
-  std::vector<uint64_t> keys;  // N, for models::StepContext
+  std::vector<uint64_t> keys;  // one per row, for models::StepContext
   // Evaluation: indexes of the rows whose image could be read. Empty if all could be read.
   std::vector<int64_t> readable;
   int64_t unreadable = 0;  // number of rows whose image could not be read
@@ -28,7 +29,7 @@ struct Input {
   std::optional<c10::Event> batch_was_read;
 };
 
-// Returns the bytes of room (data::Batch::room) that a batch needs per row.
+// Returns the number of scratch bytes per row (data::Batch::room) that make_input() needs on a GPU.
 int64_t room_per_row();
 
 // Creates the input on `device`. `type`: element type of the images. With two images per row, every

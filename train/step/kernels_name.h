@@ -7,7 +7,7 @@
 
 namespace shoal::train {
 
-// Returns the name of the CPU kernels or of the GPU. With another name, results may differ in the
+// Returns the name of the CPU kernels or of the GPU. Runs with different names may differ in the
 // last bits.
 std::string kernels_of(const ResolvedJob& job);
 

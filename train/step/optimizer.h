@@ -1,6 +1,6 @@
 #pragma once
-// An optimizer step in one pass over the flat buffers. The pass also clips the gradients, and skips
-// a step whose gradients are not finite.
+// An optimizer step in one pass over the flat buffers. The pass also clips the gradients, and
+// changes nothing if the gradients are not finite.
 
 #include <ATen/core/Tensor.h>
 

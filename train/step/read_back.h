@@ -1,5 +1,5 @@
 #pragma once
-// Copies the few numbers that describe a step from the device to the host.
+// Copies small tensors, such as the metrics of a step, from the device to the host.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,12 +10,13 @@
 namespace shoal::train {
 
 // Returns host copies of small tensors that are all on the same device. Waits for the device only
-// once.
+// once. On the CPU, returns the tensors themselves.
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
-// Returns loss, top1, top5 and images of a rank's micro-batches: 4 float64 on the device of `sums`,
-// which may be summed over ranks. Each loss is rounded like Meter::exact(), so such sums are exact.
-// `sums`: models::LossResult::sums of each micro-batch. `images`: number of images in all of them.
+// Returns loss, top1, top5 and images (as in Meter) of a rank's micro-batches: a tensor of 4
+// float64 on the device of `sums`. Each loss is rounded like Meter::exact(), so the sum of such
+// tensors over ranks is exact. `sums`: models::LossResult::sums of each micro-batch. `images`:
+// number of images in all micro-batches.
 at::Tensor device_meter(const std::vector<at::Tensor>& sums, int64_t images);
 
 // Converts a host copy of device_meter()'s result.

@@ -190,8 +190,8 @@ int64_t Trainer::state_bytes() const {
 
 namespace {
 
-// Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) or, if `buffer` is
-// defined, of that buffer, which has the same layout.
+// Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) to `to`. If `buffer` is
+// defined, copies the values from this buffer of the same layout.
 template <class Flat>
 void save_each(const Flat& flat, NamedTensors& to, const at::Tensor& buffer = {}) {
   for (const auto& name : flat.names()) to.emplace_back(name, flat.contiguous_copy(name, buffer));
@@ -217,8 +217,9 @@ void Trainer::save(CheckpointData& data) const {
 
 namespace {
 
-// Loads each tensor of `flat` (FlatParameters or FlatStatistics), into `buffer` if it is defined.
-// Throws if `from` lacks one; `what` names `from` in the error.
+// Loads the tensors of `flat` (FlatParameters or FlatStatistics) from `from`. If `buffer` is
+// defined, loads them into this buffer of the same layout. Throws std::runtime_error if `from`
+// lacks a tensor; `what` names `from` in the message.
 template <class Flat>
 void load_each(Flat& flat, const std::unordered_map<std::string, at::Tensor>& from,
                const std::string& what, const at::Tensor& buffer = {}) {

@@ -7,8 +7,8 @@
 //    gradients over the ranks.
 // 3. Average the batch norm statistics and sum the metrics over the ranks. Compute the gradient
 //    norm.
-// 4. Update weights, optimizer state, statistics and averaged weights together, or none if the
-//    gradient is not finite. The state changes only here, in Phase::updating
+// 4. Update weights, optimizer state, statistics and averaged weights together, or none of them if
+//    the gradient is not finite. A step changes the state only here, in Phase::updating
 //    (dist/health/progress.h).
 // Every rank makes the same calls and ends with bit-identical weights.
 
@@ -39,9 +39,9 @@ struct StepResult {
   double gradient_norm = 0;     // norm of the gradients averaged over ranks, before clipping
   bool finite = true;           // false: nothing was committed
   double data_seconds = 0;      // time spent waiting for the loader
-  double exchange_seconds = 0;  // as GradientReducer::finish() returns it
-  // What this rank's loader threw. The rank took part with a blank batch whose loss is NaN, so that
-  // no rank commits the step and none waits for another.
+  double exchange_seconds = 0;  // result of GradientReducer::finish()
+  // Exception that this rank's loader threw, or null. After it, the rank took part with a blank
+  // batch whose loss is NaN. So no rank commits the step, and none waits for another.
   std::exception_ptr loader_failure;
 };
 
@@ -52,7 +52,7 @@ class Trainer {
   Trainer(const ResolvedJob& job, dist::Communicator& communicator);
 
   // Freezes or unfreezes the layers of --freeze for the steps of `epoch`. Call it before step().
-  // Collective if that changes what is trained.
+  // Collective in epochs that change which layers are trained.
   void set_epoch(int64_t epoch);
 
   // Runs one step with the learning rate `lr` and the dropout rate multiplied by `strength`. Uses
@@ -60,22 +60,22 @@ class Trainer {
   // Collective.
   StepResult step(data::Loader& loader, int64_t step, double lr, double strength = 1);
 
-  // Called in the next step with the images of its first micro-batch as the network sees them,
-  // N×C×H×W on the device, and their normalization.
+  // Function that the next step() calls with the images of its first micro-batch, as the network
+  // sees them (N×C×H×W on the device), and with their normalization.
   using ShowImages = std::function<void(const at::Tensor& images, const Normalization&)>;
   void show_next_images(ShowImages show) { show_images_ = std::move(show); }
 
-  // Takes the batches of one step from `loader` without training on them. Call on every rank. Sets
-  // only `meter`, data_seconds and loader_failure.
+  // Takes the batches of one step from `loader` without training on them. Call it on every rank. In
+  // the result, sets only `meter`, data_seconds and loader_failure.
   StepResult skip(data::Loader& loader);
 
   // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.
   int64_t state_bytes() const;
-  // Adds contiguous CPU copies of all state that training changes to `data`.
+  // Adds to `data` contiguous CPU copies of all state that training changes.
   void save(CheckpointData& data) const;
-  // Restores the state that save() stored. Call on every rank. Throws std::runtime_error or
-  // UserError that names what is missing or has another shape. weights_only: does not load the
-  // optimizer's state, for evaluation.
+  // Restores the state that save() stored. Call it on every rank. Throws std::runtime_error or
+  // UserError that names what is missing or has another shape. weights_only: loads no optimizer
+  // state (for evaluation, and to start from other weights).
   void load(const CheckpointData& data, bool weights_only = false);
 
   Ema* ema() { return ema_.get(); }
@@ -107,7 +107,7 @@ class Trainer {
   std::unique_ptr<dist::GradientReducer> reducer_;
   std::function<void(at::Tensor&)> sum_across_ranks_;
   int64_t frozen_stages_ = 0;
-  // Number of committed steps at which the frozen layers were unfrozen; -1: they were not.
+  // Number of committed steps when the frozen layers were unfrozen; -1: not unfrozen.
   int64_t unfrozen_step_ = -1;
   at::Tensor class_weights_;  // float64; undefined: all 1
   at::Tensor gradient_norm_, non_finite_;
@@ -115,9 +115,9 @@ class Trainer {
   ShowImages show_images_;  // empty: none
 };
 
-// Loads a checkpoint's weights into the model, for `eval` and `predict`: the averaged ones if there
-// are any and `ema` is set. Switches the model to evaluation mode. Throws std::runtime_error that
-// names what is missing or has another shape.
+// Loads a checkpoint's weights into the model, for `shoal eval` and `shoal predict`: the averaged
+// ones if there are any and `ema` is set. Switches the model to evaluation mode. Throws
+// std::runtime_error that names what is missing or has another shape.
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema);
 
 // Returns contiguous CPU copies of a model's parameters and buffers, by their names.

@@ -33,7 +33,7 @@ Fit fit_model(const models::Network& model, const TensorShapes& file) {
 // The properties of a network's layers that differ between programs.
 struct Layers {
   double eps = 0;             // of batch norm
-  bool same_padding = false;  // as TensorFlow's
+  bool same_padding = false;  // convolutions pad like TensorFlow's
 };
 Layers layers_of(const models::Network& network) {
   Layers layers;
@@ -124,7 +124,7 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
     refuse(name, fit, file);
 
-  // torchvision's networks have the same layers as shoal's.
+  // Without `rename`, the family is torchvision's. Its networks have the same layers as shoal's.
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const bool tensorflow =
@@ -140,7 +140,7 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   for (const auto& [own, stored] : fit.taken) {
     at::Tensor value = by_name.at(stored);
     if (shift != 0 && own.ends_with(".running_var")) value = value.to(at::kDouble).add(shift);
-    // A linear layer stored as a 1×1 convolution.
+    // The file stores this linear layer as a 1×1 convolution.
     if (value.dim() == 4 && dimensions[own] == 2) value = value.flatten(1);
     adapted.tensors.emplace_back(own, value);
   }

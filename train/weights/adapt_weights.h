@@ -13,11 +13,11 @@
 
 namespace shoal::train {
 
-// Returns the network of this name with its own rates of dropout and stochastic depth.
+// Returns the network of this name with its default dropout and drop path rates.
 models::Network default_network(const std::string& name, int64_t classes = 1000,
                                 int64_t channels = 3);
 
-// Returns the parameters and then the buffers of a network.
+// Returns names and shapes of a network's parameters and then of its buffers.
 TensorShapes shapes_of(const models::Network& network);
 
 struct AdaptedWeights {
@@ -28,12 +28,13 @@ struct AdaptedWeights {
 };
 
 // Converts the averaged weights of `data` if there are any, otherwise its weights, to tensors of
-// `model`; the classifier may have another number of classes. Throws UserError if one is missing or
-// has another shape; the message names the first few and the model that the weights look like.
-// `partial`: throws only if no parameter fits.
+// `model`. The classifier may have another number of classes. Throws UserError if a tensor is
+// missing or has another shape; the message names the first such tensors and the model that the
+// weights look like. Also throws UserError for weights of a larger model that includes all tensors
+// of `model`. With `partial`, throws only if no parameter fits.
 //
-// Running variances are shifted by the difference of batch norm's eps between the programs, which
-// gives exactly the other program's results.
+// If batch norm's eps differs between the programs, adds the difference to the running variances.
+// Then variance + eps, and with it the result of batch norm, is that of the other program.
 AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
                              bool partial = false);
 
@@ -42,11 +43,12 @@ struct KnownModel {
   std::string name;
   Fit fit;
 };
-// Returns the most similar model; nothing if less than half of the tensors fit.
+// Returns the most similar model; nullopt if less than half of the tensors fit (Fit::share()).
 std::optional<KnownModel> model_like(const TensorShapes& file);
 std::optional<KnownModel> model_like(const CheckpointData& data);
 
-// Whether the name of a network or file is that of one of timm's TensorFlow networks.
+// Whether `name`, the name of a network or file, contains that of one of timm's networks with
+// TensorFlow's padding (tf_efficientnet, tf_mobilenet).
 bool names_tensorflow(const std::string& name);
 
 }  // namespace shoal::train

@@ -64,8 +64,9 @@ const PickleValue& entry_of(const PickleValue& dict, const std::string& name, Ki
   return *value;
 }
 
-// Calls use(key, value) for each item of a dict, in the order of the file. Charges the memory of
-// copies of both texts to the file's budget.
+// Calls use(key, value) for each item of a dict, in the order of the file. Charges the memory for
+// copies of both texts to the file's budget. Throws std::runtime_error if a key is not text or a
+// value is not of `kind`.
 template <class Use>
 void for_each_item(TorchArchive& file, const PickleValue& dict, Kind kind, Use use) {
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
@@ -127,7 +128,7 @@ CheckpointData read(TorchArchive file) {
   return data;
 }
 
-// Writes a file of torch.save whose content is the dict.
+// Writes the dict in the format of torch.save.
 void write_dict(const Dict& dict, const std::function<void(const void*, size_t)>& sink) {
   std::vector<char> pickle;
   torch::jit::Pickler pickler(

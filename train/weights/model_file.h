@@ -16,12 +16,13 @@ inline constexpr const char* kModelFile = "model.safetensors";
 // Missing if the weights are not such an average.
 inline constexpr const char* kAverageOf = "average_of";
 
-// Writes the averaged weights if there are any, otherwise the weights. `data`: a run's state.
-// Throws what `sink` throws.
+// Writes finished_weights(data) and the metadata. `data`: a run's state. Throws std::runtime_error
+// if an entry of the metadata is missing in `data`, and what `sink` throws.
 void write_model(const CheckpointData& data, const ByteSink& sink);
 
-// Reads such a file as a checkpoint without training state. Averaged weights are in data.ema.
-// Throws std::runtime_error if it is damaged, UserError if another program wrote it.
+// Reads such a file as a checkpoint without training state. Averaged weights are in `ema` of the
+// result, others in `model`. `where` appears in messages. Throws std::runtime_error if the file is
+// damaged, UserError if another program wrote it.
 CheckpointData read_model(const std::vector<char>& bytes, const std::string& where);
 
 // Returns the averaged weights, plus the model's tensors that have no average. Without averaged

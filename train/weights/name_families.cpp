@@ -73,10 +73,10 @@ std::string efficientnet_pytorch_name(const Place& place) {
   }
 }
 
-// torchvision's names: features.0.{0,1} (stem), features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2},
-// features.LAST.{0,1} (head), classifier.1. In MobileNetV3:
-// features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3. PART counts only the parts
-// that a block has.
+// Parses torchvision's names. EfficientNet: features.0.{0,1} (stem),
+// features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2}, features.LAST.{0,1} (head), classifier.1.
+// MobileNetV3: features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3; stem and head
+// as in EfficientNet. PART counts only the parts that a block has.
 class Parser {
  public:
   explicit Parser(const TensorShapes& model) {
@@ -95,7 +95,7 @@ class Parser {
     stages_ = stage + 1;
   }
 
-  // Returns nothing for a name of another network.
+  // Returns nullopt for names of other networks.
   std::optional<Place> parse(const std::string& name) const {
     const std::vector<std::string> words = split(name, '.');
     if (const auto at = place_of_block(words)) return in_block(*at, words);
@@ -112,7 +112,7 @@ class Parser {
 
  private:
   struct Block {
-    int last = 0, squeeze = -1;  // numbers of parts; -1: it has no squeeze-excite
+    int last = 0, squeeze = -1;  // PART of the last part and of squeeze-excite; -1: none
     bool fused = false;
     int64_t in = 0, out = 0;  // channels
     int stage = 0, number = 0, index = 0;

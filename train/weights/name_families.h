@@ -21,13 +21,13 @@ struct TensorShape {
 using TensorShapes = std::vector<TensorShape>;
 
 // Where a tensor is in an EfficientNet or MobileNetV3, parsed from its name. An inverted residual
-// block has up to four parts: expand, depthwise, squeeze, project. A fused one: `fused`, a k×k
-// convolution, and `project` if it expands. MobileNetV3's head is a fused block; `hidden` is the
-// layer before its classifier.
+// block has up to four parts: expand, depthwise, squeeze, project. A fused block has the part
+// `fused`, a k×k convolution, and, if the block expands, `project`. MobileNetV3's last convolution
+// counts as a fused block. `hidden` is the layer before MobileNetV3's classifier.
 struct Place {
   enum class Part { stem, expand, depthwise, squeeze, project, fused, head, hidden, classifier };
   Part part = Part::stem;
-  bool norm = false;      // of the batch norm, not of the convolution before it
+  bool norm = false;      // whether it is of batch norm; false: of a convolution or linear layer
   bool expands = false;   // whether the block has several convolutions, the first of which expands
   bool in_fused = false;  // whether the block is a fused one
   int stage = 0, block = 0;  // from 0; the number of the block within its stage
@@ -37,24 +37,25 @@ struct Place {
 
 struct NameFamily {
   const char* name;  // "timm"
-  // Returns an empty string if the program has no such networks. Null: the same names as
-  // torchvision's.
+  // Returns the program's name of a tensor, or an empty string if the program has no such networks.
+  // Null: the names are torchvision's.
   std::string (*rename)(const Place& place);
-  // Batch norm's eps in networks of this program; 0: as in shoal's.
+  // Batch norm's eps in this program's networks; 0: the same as in shoal's.
   double batch_norm_eps;
-  // Whether its networks pad like TensorFlow's "same", in which strided convolutions of images with
-  // an even size have one pixel less padding at the top and left.
+  // Whether this program's networks pad like TensorFlow's "same". For images of an even size, its
+  // strided convolutions have one pixel less padding at the top and left.
   bool same_padding;
 };
 
 // Returns all families; torchvision's is the first.
 const std::vector<NameFamily>& name_families();
 
-// Batch norm's eps in timm's networks tf_*, which have timm's names but TensorFlow's padding.
+// Batch norm's eps in efficientnet_pytorch and in timm's networks tf_*. The networks tf_* have
+// timm's names but TensorFlow's padding.
 inline constexpr double kTensorFlowEps = 1e-3;
 
-// Returns the names of a model's tensors in a family, in the same order; empty if the family has no
-// names for such a model.
+// Returns the names of a model's tensors in a family, in the order of `model`; an empty list if the
+// family has no names for such a model. `model` has torchvision's names.
 std::vector<std::string> names_in(const NameFamily& family, const TensorShapes& model);
 
 // Returns the name without the prefixes that wrappers add: module. (DataParallel), _orig_mod.
@@ -62,7 +63,7 @@ std::vector<std::string> names_in(const NameFamily& family, const TensorShapes& 
 std::string without_wrappers(std::string_view name);
 
 // Removes the wrappers' prefixes from the names of `tensors`, a list of names and values. Throws
-// UserError, with a text that continues the file's name, if two names become equal.
+// UserError if two names become equal. The message lacks the file's name, which the caller adds.
 template <class Tensors>
 void remove_wrappers(Tensors& tensors) {
   std::set<std::string> names;

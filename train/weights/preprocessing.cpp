@@ -10,7 +10,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr std::array<int64_t, 1> kInputDimension = {1};  // of a convolution's weight
+constexpr std::array<int64_t, 1> kInputDimension = {1};  // input channels of a convolution's weight
 
 // Returns an entry of data.text. If it is missing, returns `otherwise`.
 std::string text_in(const CheckpointData& data, const std::string& name,
@@ -19,7 +19,8 @@ std::string text_in(const CheckpointData& data, const std::string& name,
   return entry == data.text.end() ? otherwise : entry->second;
 }
 
-// Returns parse(text of the entry). Throws std::runtime_error that names the entry.
+// Returns parse(text), where text is the result of text_in(). Throws std::runtime_error that names
+// the entry if parse() throws std::logic_error.
 template <class Parse>
 auto parsed(const CheckpointData& data, const std::string& name, const std::string& otherwise,
             Parse parse) {
@@ -89,7 +90,7 @@ void fit_channels(NamedTensors& tensors, const std::string& convolution, int64_t
   for (auto& [name, weight] : tensors) {
     if (name != convolution || weight.dim() != 4 || weight.size(1) == channels) continue;
     if (weight.size(1) == 1 && channels == 3) refuse_gray_weights();
-    if (weight.size(1) != 3 || channels != 1) continue;  // loading reports the shape
+    if (weight.size(1) != 3 || channels != 1) continue;  // loading reports the wrong shape
     weight = at::sum(weight.to(at::kFloat), at::IntArrayRef(kInputDimension), /*keepdim=*/true);
     log::info("--channels 1: the weights of " + convolution +
               " are summed over red, green and blue");

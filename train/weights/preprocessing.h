@@ -18,19 +18,22 @@ int64_t channels_in(const CheckpointData& data);
 // ImageNet's. Throws std::runtime_error if the values are damaged.
 Normalization normalization_in(const CheckpointData& data);
 
-// Sets channels, mean and standard deviation to those of the weights, unless the user gave them.
-// Does nothing for files of other programs. Throws like normalization_in().
+// Sets channels, mean and standard deviation in `job` to those of the weights, unless the user gave
+// them. For one channel, averages mean and standard deviation over the three. Does nothing if
+// `data` does not store the number of channels (files of other programs, older files of shoal).
+// Throws like normalization_in().
 void take_normalization(const CheckpointData& data, Job& job);
 
-// Does the same for the whole preprocessing of evaluation. `data` must come from shoal.
+// Like take_normalization(), but for the whole preprocessing of evaluation, including sizes and
+// interpolation. `data` must come from shoal.
 void take_preprocessing(const CheckpointData& data, Job& job);
 
-// Throws UserError with the message that gray weights need --channels 1.
+// Throws UserError: weights for grayscale images need --channels 1.
 [[noreturn]] void refuse_gray_weights();
 
-// Fits the weight of a model's first convolution, the tensor `convolution`, to images with that
-// many channels. For gray images, sums an RGB weight over its input channels, like timm, and logs
-// that. Throws UserError if the weight is for gray images and `channels` is 3.
+// Fits the weight of a model's first convolution, the tensor named `convolution`, to images with
+// `channels` channels. For grayscale images, sums an RGB weight over its input channels, like timm,
+// and logs a message. Throws UserError if the weight is for grayscale images and `channels` is 3.
 void fit_channels(NamedTensors& tensors, const std::string& convolution, int64_t channels);
 
 }  // namespace shoal::train

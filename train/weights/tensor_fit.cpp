@@ -9,9 +9,10 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kMaxText = 300;  // bytes, of an entry in a message
+constexpr size_t kMaxText = 300;  // bytes of one entry in a message
 
-// Whether a convolution of RGB images, of the shape `rgb`, can be made one of grayscale images.
+// Whether `rgb` is the shape of a convolution's weight for RGB images and `gray` the same shape for
+// grayscale images.
 bool is_gray_of(const std::vector<int64_t>& gray, std::vector<int64_t> rgb) {
   if (rgb.size() != 4 || rgb[1] != 3) return false;
   rgb[1] = 1;
@@ -50,7 +51,7 @@ Fit fit_in(const NameFamily& family, const TensorShapes& model, const std::strin
   return fit;
 }
 
-// The number of names that the model and the file have in common.
+// Returns the number of names that the model and the file have in common.
 size_t common_names(const Fit& fit) {
   return fit.taken.size() + static_cast<size_t>(std::count_if(
                                 fit.misfits.begin(), fit.misfits.end(),

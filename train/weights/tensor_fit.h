@@ -14,7 +14,7 @@ namespace shoal::train {
 // A tensor of the model that the file lacks or has in another shape.
 struct Misfit {
   TensorShape wanted;
-  std::string stored_name;                           // in the file's family of names
+  std::string stored_name;                           // `wanted` by the names of the file's program
   std::optional<std::vector<int64_t>> stored_sizes;  // unset: the file does not have it
   // "conv1.weight has the shape 64×3×7×7, in the file 64×1×7×7", "… is missing"
   std::string sentence() const;
@@ -27,17 +27,17 @@ struct Fit {
   std::vector<std::string> unused;  // tensors of the file that the model does not have
 
   bool complete() const { return misfits.empty(); }
-  // Whether all would fit if the model had one channel instead of three.
+  // Whether all tensors would fit if the model were for grayscale images instead of RGB images.
   bool needs_gray() const;
   // Counts the tensors of the file and of the model together, and returns the fraction (0 to 1)
   // that have a match of the same name and shape.
   double share() const;
 };
 
-// Uses the family that has the most names in common with the file. The number of classes may
-// differ: the first size of tensors of the layer `classifier` ("fc") is not compared. In a model of
-// grayscale images, the first convolution may be one of RGB images (fit_channels() in
-// preprocessing.h).
+// Finds the tensors of `model` in `file`, by the names of the family that has the most names in
+// common with the file. The number of classes may differ: the first size of tensors of the layer
+// `classifier` ("fc") is not compared. If the model is for grayscale images, the file's first
+// convolution may be for RGB images (fit_channels() in preprocessing.h).
 Fit fit_tensors(const TensorShapes& model, const std::string& classifier, const TensorShapes& file);
 
 // Returns the first entries of a list: "a, b, c and 9 more".

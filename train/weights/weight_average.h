@@ -5,8 +5,8 @@
 
 namespace shoal::train {
 
-// Sums in double. All tensor lists must have the same names and shapes. For integers, such as
-// num_batches_tracked, keeps the last value.
+// Sums in float64. All tensor lists must have the same names and shapes. For integer tensors, such
+// as num_batches_tracked, keeps the last ones added.
 class WeightAverage {
  public:
   void add(const NamedTensors& weights);
@@ -15,7 +15,7 @@ class WeightAverage {
   NamedTensors mean() const;  // over the added tensors; add() must have been called
 
  private:
-  NamedTensors sums_;  // in double; integers: the last value
+  NamedTensors sums_;  // float64; integer tensors: the last ones added
   std::vector<at::ScalarType> types_;
   int64_t count_ = 0;
 };

@@ -78,7 +78,7 @@ std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::D
         counts, job.balance, std::accumulate(counts.begin(), counts.end(), int64_t{0}), job.seed);
   if (!job.train_sharded) return counts;
   at::Tensor sums = at::tensor(counts, at::kLong);
-  if (communicator.env.local_rank != 0) sums.zero_();  // the ranks of a host have the same images
+  if (communicator.env.local_rank != 0) sums.zero_();  // all ranks of a host list the same images
   communicator.main.all_reduce_sum(sums);
   const auto* const all = sums.const_data_ptr<int64_t>();
   return {all, all + counts.size()};
@@ -92,7 +92,7 @@ std::string read_on_leader(const std::string& path, const dist::Communicator& co
       const std::vector<char> bytes = read_whole_file(path);
       text.assign(bytes.begin(), bytes.end());
     }
-  } catch (const std::system_error&) {  // refused on all ranks
+  } catch (const std::system_error&) {  // every rank rejects the empty text
   }
   return dist::gather_text(communicator.main, text)[0];
 }

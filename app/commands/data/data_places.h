@@ -36,19 +36,19 @@ std::string portion_text(const train::Job& job);
 // for a larger share than the run held out.
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader);
 
-// The following throw UserError naming the option.
+// The following functions throw UserError that names the option.
 
 // Checks that the paths in --data, --train and --val exist. Call before slow steps and before
 // accessing --output.
 void check_data_exists(const train::Job& job, const DataPlaces& places);
-// Checks that an option names the images of `split` and that, if it is --data, the folder contains
-// them.
+// Checks that an option names the images of `split`. If that option is --data, checks that its
+// folder contains them.
 void check_split_exists(const train::Job& job, const Split& split);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
-// Checks that --val-synsets comes with the option that needs it.
+// Checks that --val-synsets is not given without --val-labels.
 void check_synsets(const train::Job& job);
-// Checks for options that have no effect with these images.
+// Checks that no option is given that has no effect with these images or cannot work with them.
 void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train);
 
 }  // namespace shoal::app

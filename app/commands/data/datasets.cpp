@@ -19,8 +19,8 @@
 namespace shoal::app {
 namespace {
 
-// Returns the names in --classes FILE. Without a file, and if `numbered`, returns the N numbers
-// from 0 for --classes N, padded with zeros.
+// Returns the names in --classes FILE. For --classes N with `numbered`, returns the numbers from 0
+// to N-1 as names, padded with zeros to equal length. Otherwise returns no names.
 Classes class_names(const train::Job& job, bool numbered) {
   if (!job.classes_file.empty()) return read_class_names(job.classes_file);
   const int64_t count = numbered ? job.classes.value_or(0) : 0;
@@ -33,7 +33,7 @@ Classes class_names(const train::Job& job, bool numbered) {
   return names;
 }
 
-// The classes that labels refer to. Empty: the classes of the images themselves.
+// The classes that labels are indices into. Empty: the classes of the images themselves.
 struct KnownClasses {
   Classes names;
   std::string whose;  // for messages: "the training images", "the checkpoint"
@@ -46,8 +46,8 @@ bool any_known(const Classes& names, const Classes& known) {
 }
 
 // Relabels validation images with the classes of the training images or of the model. Some of these
-// classes may have no validation images. When only evaluating, classes that are numbers may also be
-// labels.
+// classes may have no validation images. When only evaluating, if none of the images' classes is
+// known and all their names are numbers, the numbers are the labels.
 std::shared_ptr<const data::Dataset> with_known_classes(
     std::shared_ptr<const data::Dataset> dataset, const OpenRequest& request,
     const KnownClasses& known) {
@@ -195,7 +195,7 @@ Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool wit
   check_split_exists(job, places.val);
   const bool train_piped = with_train && train.piped();
   Classes names = class_names(job, train_piped || val.piped());
-  if (names.empty() && train_piped && val.piped()) names = known;  // when resuming
+  if (names.empty() && train_piped && val.piped()) names = known;  // of the checkpoint to resume
   const KnownClasses given = {names, "--classes"}, saved = {known, "the checkpoint"};
   Datasets datasets;
   // A pipe cannot be searched for classes, so use those of the validation images if they are files.

@@ -24,9 +24,8 @@ std::vector<std::string> folder_names(const Arguments& arguments, const Weights&
 std::shared_ptr<const data::Source> with_labels_of(const Weights& weights,
                                                    std::shared_ptr<const data::Source> images);
 
-// Returns the labels that --subset allows the model to predict; empty: all. Throws UserError that
-// names file and line of a class that the model does not have, or a class with images that is
-// missing. Collective.
+// Returns the labels that --subset allows the model to predict; empty: all. Throws UserError if the
+// file names a class that the model does not have, or lacks a class that has images. Collective.
 std::vector<int32_t> subset_of(const Arguments& arguments, const data::Source& images,
                                const dist::Group& group);
 

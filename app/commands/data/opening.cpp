@@ -23,8 +23,8 @@ void check_names(const data::Source& images, const std::string& source) {
   }
 }
 
-// Returns the folder through which the processes of this host pass images to each other.
-// Collective.
+// Returns the relay through which the first process of this host passes images to the others. Its
+// folder is new in each run. Collective.
 data::StreamRelay relay_of(const dist::Communicator& communicator) {
   const std::string name = "shoal-pipes-" + hex(host_token(communicator));
   const dist::Env& env = communicator.env;
@@ -38,7 +38,7 @@ data::OpenOptions open_options(const OpenRequest& request, const Classes& known)
   options.progress = [name = request.split.name](int64_t files) {
     log::status(strf("listing the %s images: %lld", name.c_str(), static_cast<long long>(files)));
   };
-  // Of all processes with the same images, only one warns.
+  // Only one of the processes with the same images logs warnings.
   const dist::Env& env = request.communicator.env;
   if (!request.quiet && (request.sharded() ? env.local_rank : env.rank) == 0)
     options.warning = log::warning;

@@ -15,7 +15,7 @@ namespace shoal::app {
 
 using Classes = std::vector<std::string>;
 
-// What to open: one split, for one job. Refers to the three objects, which must outlive it.
+// What to open: one split of a job. The objects that it refers to must outlive it.
 struct OpenRequest {
   const train::Job& job;
   const Split& split;
@@ -27,16 +27,18 @@ struct OpenRequest {
   bool piped() const { return split.location.is_pipe(); }
 };
 
-// Opens the pipe of this process. `known`: its classes. Throws UserError that names the option.
-// Collective.
+// Opens the pipe of this process. `known`: class names by label; must not be empty. Throws
+// UserError that names the option. Collective.
 std::shared_ptr<const data::Stream> open_pipe(const OpenRequest& request, const Classes& known);
 
-// Lists the images of a split in files and checks that all ranks agree (agreement.h). Throws
-// UserError that names the option. Collective.
+// Lists the images of a split that is stored in files. With --sharded, relabels them with the
+// classes of all hosts; otherwise checks that all ranks found the same images (agreement.h).
+// `known`: class names by label, used to look up labels in records; may be empty. Throws UserError
+// that names the option. Collective.
 std::shared_ptr<const data::Dataset> open_listed(const OpenRequest& request, const Classes& known);
 
-// Returns the source that this process reads: the dataset itself, or with --forward-reads a source
-// that reads its files sequentially.
+// Returns the source that this process reads: the dataset itself or, with --forward-reads and files
+// of many images, a stream that reads the dataset's files sequentially.
 std::shared_ptr<const data::Source> as_read(const OpenRequest& request,
                                             const std::shared_ptr<const data::Dataset>& dataset);
 

@@ -6,7 +6,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr size_t kShown = 10;  // pairs in the log
+constexpr size_t kShown = 10;  // number of pairs that are logged
 
 void complete(const data::Fingerprints& images, int threads) {
   images.complete(threads, [](int64_t done) {

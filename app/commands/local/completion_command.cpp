@@ -1,4 +1,4 @@
-// shoal completion: prints completions of shells and manual pages.
+// shoal completion: prints shell completions and manual pages.
 #include <filesystem>
 
 #include "app/commands/local/local_commands.h"

@@ -9,9 +9,10 @@
 namespace shoal::app {
 namespace {
 
-// The start of a line, after the prefix of mpirun and horovodrun ("[1,0]<stdout>:", perhaps with
-// the time before it; messages have <stderr>), torchrun ("[default0]:"), kubectl
-// ("[pod/worker-0/main] "), srun ("0: ") or docker compose ("worker-1  | ").
+// Matches the start of a line and the launcher's prefix, if there is one: mpirun and horovodrun
+// ("[1,0]<stdout>:", perhaps with the time before it), torchrun ("[default0]:"), kubectl
+// ("[pod/worker-0/main] "), srun ("0: ") or docker compose ("worker-1  | "). Lines of stderr
+// ("[1,0]<stderr>:") do not match.
 const std::string kStart =
     R"(^(?:(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[[^\]]+\](?:<stdout>)?[: ]|)"
     R"( *\d+: |[\w.-]+ +\| )?)";
@@ -39,7 +40,8 @@ const std::vector<MetricDefinition>& metric_definitions() {
     add("epoch", "train:.*; epoch=([0-9]+);");
     for (const char* name : train::kUtilizationNames)
       add(std::string("util:") + name, "util:(?:.*; util:)?" + std::string(name) + "=([0-9.]+);");
-    // The eight expressions in existing job definitions for PyTorch's imagenet example.
+    // The next eight expressions are those that existing SageMaker jobs use for PyTorch's imagenet
+    // example.
     const auto imagenet = [&](const char* name, const char* line, const char* label) {
       add(name, std::string(line) + ":.*" + label + R"(\s+([e\-+0-9\\.]*) \()");
     };

@@ -56,7 +56,7 @@ Json networks(const Arguments& arguments) {
   return list;
 }
 
-// The number of parameters and the stage of each node. A node without parameters belongs to the
+// Number of parameters and stage of one node of a network. A node without parameters belongs to the
 // stage of the node before it.
 struct Layer {
   int64_t parameters = 0;

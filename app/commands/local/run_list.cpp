@@ -35,7 +35,7 @@ bool is_run(const fs::path& folder) {
   return fs::is_regular_file(folder / "checkpoints/manifest.json", error);
 }
 
-// Returns the member at `names`, one inside the other; null if there is none.
+// Returns the nested member json[names[0]][names[1]]...; null if there is none.
 const Json* member(const Json& json, const std::vector<const char*>& names) {
   const Json* at = &json;
   for (const char* name : names) {
@@ -55,13 +55,13 @@ std::string text_at(const Json& json, const std::vector<const char*>& names) {
   return found && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Whether a process writes to the run.
+// Whether a process has the run's lock, which it holds while it trains.
 bool is_running(const fs::path& folder) {
   const Descriptor lock = open_file((folder / ".lock").c_str(), O_RDONLY);
   return lock.is_open() && ::flock(lock.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// Returns the model in config.toml, which has the line also if the model is a default.
+// Returns the model named in config.toml. If the model is the default, its line is a comment.
 std::string model_in_config(const std::string& config) {
   const std::string key = "\nmodel = \"", comment = "\n# model = \"";
   for (const std::string& start : {key, comment}) {

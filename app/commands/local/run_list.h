@@ -1,5 +1,5 @@
 #pragma once
-// Reads what the folders of runs contain, without LibTorch.
+// Reads the results in the folders of runs. Does not use LibTorch.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +13,7 @@ struct RunRow {
   std::string name;              // the run's folder, relative to the folder that was searched
   std::string model;             // empty: unknown
   std::optional<double> top1;    // percent, of the best evaluation
-  std::optional<double> epochs;  // finished
+  std::optional<double> epochs;  // number of finished epochs
   std::optional<double> epochs_asked;
   std::optional<double> images_per_second;  // of training: mean of the last epoch
   // complete, stopped or failed, as in summary.json; running; or unfinished: it has no summary and
@@ -23,8 +23,8 @@ struct RunRow {
   std::vector<std::string> notes;  // what could not be read
 };
 
-// Returns the runs in `folder`: itself, or the folders below it, at most four levels deep. Sorted
-// by name. Throws UserError if it is not a folder.
+// Returns the runs in `folder`: the folder itself if it is a run, else the runs below it, at most
+// four levels deep. Sorted by name. Throws UserError if `folder` is not a folder.
 std::vector<RunRow> find_runs(const std::filesystem::path& folder);
 
 }  // namespace shoal::app

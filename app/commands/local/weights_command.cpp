@@ -14,8 +14,8 @@ namespace {
 
 struct Row {
   const KnownWeights* weights;
-  RemoteFile file;   // the preferred one
-  std::string path;  // of the file in the cache; empty: it has not been downloaded
+  RemoteFile file;   // the preferred one of several formats
+  std::string path;  // the file in the cache; empty: not downloaded
 };
 
 Row row_of(const KnownWeights& weights, const std::string& cache) {
@@ -26,7 +26,7 @@ Row row_of(const KnownWeights& weights, const std::string& cache) {
   return row;
 }
 
-// Whether `word` selects the row: its name, the name of its model, or another spelling of its name.
+// Whether `word` is the row's name, another spelling of that name, or the name of its model.
 bool selects(const std::string& word, const Row& row) {
   if (word == row.weights->name || word == row.weights->model) return true;
   if (word.find(':') == word.npos || word.find("://") != word.npos) return false;

@@ -19,8 +19,7 @@
 namespace shoal::app {
 namespace {
 
-// After a stop signal, the launcher kills workers that are still running this many seconds after
-// their --stop-timeout.
+// Seconds after --stop-timeout. Workers that still run then, after a stop signal, are killed.
 constexpr double kMoreThanWorkers = 10;
 
 int start(const Plan& plan, const Call& call) {
@@ -43,7 +42,8 @@ int start(const Plan& plan, const Call& call) {
   return launch(start_of);
 }
 
-// Throws if the workers could not start or connect because of limits of this host.
+// Throws std::runtime_error if limits of this host would keep the workers from starting or from
+// connecting.
 void check_host(const Plan& plan, const Call& call) {
   const train::Job& job = call.arguments.job;
   if (plan.workers.size() > 1) dist::loopback_address();
@@ -68,7 +68,8 @@ int start_ranks(const Call& call) {
   for (const std::string& note : plan.notes) log::warning(note);
   if (plan.workers.empty()) return kOk;
   check_host(plan, call);
-  // Under a launcher, another rank may already have written the file.
+  // Removes the failure file of an earlier run. Under a launcher such as mpirun, another rank of
+  // this run may already have written it.
   if (!dist::find_launcher(call.environment))
     clear_failure_file(reporting(call.environment).failure_file);
   return start(plan, call);

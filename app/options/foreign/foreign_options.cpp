@@ -71,7 +71,8 @@ std::string defaults_of(const ForeignOption& option) {
 
 namespace {
 
-// `modifier` replaces the value that `flag` sets, and has an effect only with it.
+// Handles an option `modifier` that replaces the value that `flag` sets. Without `flag`, the
+// modifier has no effect.
 void resolve_pair(const char* flag, const char* modifier, std::vector<Setting>& ours,
                   std::vector<std::string>& ineffective) {
   const auto erase = [&](const char* name) {
@@ -87,7 +88,7 @@ void resolve_pair(const char* flag, const char* modifier, std::vector<Setting>& 
   }
 }
 
-// timm's learning rate: --lr, or --lr-base for a batch of --lr-base-size.
+// Handles timm's learning rate: --lr, or --lr-base for a global batch of --lr-base-size images.
 void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
   const auto drop = [&](const char* name, const std::string& why) {
     if (std::erase_if(ours, [&](const Setting& s) { return written_as(s, name); }) > 0)

@@ -2,7 +2,8 @@
 // Options of other training programs, so that shoal accepts their command lines and hyperparameters
 // unchanged. Does not use LibTorch.
 //
-// A table maps each of their options to one of ours, or gives the reason why it has no effect.
+// A table maps each of their options to one of ours, or gives the reason why the option has no
+// effect.
 // docs/reference_flags.md lists the same rows, and a test compares the two. Options that shoal has
 // under the same name are not in the table: they have the same meaning, with the exceptions that
 // resolve_foreign() handles.
@@ -49,8 +50,8 @@ const ForeignOption* find_foreign(std::string_view name);
 Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& ineffective);
 
-// Returns the recipe with the defaults of the program that the option identifies. Empty if the
-// option identifies no program.
+// Returns the name of the recipe with the defaults of the program that the option identifies. Empty
+// if the option identifies no program.
 std::string defaults_of(const ForeignOption& option);
 
 // Handles options whose meaning depends on other options. Removes settings without effect from
@@ -59,9 +60,9 @@ std::string defaults_of(const ForeignOption& option);
 //   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
 //                   of 3 that --ra-sampler sets
 //   --model-ema-decay   likewise with timm's --model-ema
-//   --lr-base, --lr-base-size   have an effect only without --lr; timm does not scale AdamW's
-//                   learning rate linearly
-//   --warmup-lr     becomes a share of the learning rate
+//   --lr-base, --lr-base-size   have an effect only without --lr. --lr-base-size also has none with
+//                   AdamW: timm scales AdamW's learning rate by the square root, shoal linearly
+//   --warmup-lr     is divided by --lr, to give --warmup-start; has no effect without --lr
 //   warmup_epochs   in SMDDP's program: epochs to leave out of its measurements. In shoal: the
 //                   warm-up of the learning rate, which SMDDP calls lr_warmup_epochs
 //

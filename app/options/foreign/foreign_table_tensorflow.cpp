@@ -51,7 +51,7 @@ constexpr const char* kTimmStrength =
     "use --random-erase for cutout; translations are at most 45 % of the width or height";
 constexpr const char* kTensorFlow = "shoal does not use TensorFlow";
 constexpr const char* kCounted = "shoal counts the images";
-// Their program interpolates each strength separately; --strength-schedule has one factor for all.
+// NVIDIA's program has a schedule for each strength; --strength-schedule has one factor for all.
 constexpr const char* kStages =
     "use --size-schedule for stages of image sizes, for example "
     "25%:128,25%:192,50%:192,50%:256,75%:256,75%:300";

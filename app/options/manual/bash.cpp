@@ -27,7 +27,8 @@ _shoal() {
   case $command in
 )";
 
-// The script after the cases. bash replaces only what follows the last : of the word.
+// The script after the cases. It removes everything up to the last : from the completions, because
+// bash replaces only the text after it.
 constexpr const char* kEnd = R"(  esac
   if [[ $current == -* || -z $values$paths ]]; then
     values=$names paths=
@@ -44,7 +45,8 @@ constexpr const char* kEnd = R"(  esac
 complete -F _shoal shoal
 )";
 
-// Returns the assignments of values and paths, or `return` for numbers and other text.
+// Returns the script's assignments to `values` and `paths`, or `return` if nothing can be completed
+// (numbers and other text).
 std::string assignments(const Values& values) {
   std::string text;
   if (!values.words.empty()) text += "values='" + joined(values.words, " ") + "'";

@@ -10,7 +10,7 @@
 
 namespace shoal::app {
 
-// What can follow an option or a command.
+// The words and paths that complete an option's value or a command's positional words.
 struct Values {
   enum class Paths { none, files, folders };
   std::vector<std::string> words;
@@ -27,7 +27,7 @@ Values values_of_words(const CommandRow& row);
 // Returns the options of a command. For `config`: those of `train`.
 std::vector<const Option*> completed_options(Command command);
 
-// Return the script that completes the command line of shoal.
+// Return the script that completes the command line of shoal in one shell.
 std::string bash_completion();
 std::string zsh_completion();
 std::string fish_completion();
@@ -35,7 +35,7 @@ std::string fish_completion();
 // Returns the manual page of a command in roff or, if `row` is null, that of shoal itself.
 std::string manual_page(const CommandRow* row, const std::string& version);
 
-// Returns all files with their paths under share/.
+// Returns the path under share/ and the content of each completion script and manual page.
 std::vector<std::pair<std::string, std::string>> manual_files(const std::string& version);
 
 }  // namespace shoal::app

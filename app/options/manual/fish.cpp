@@ -13,7 +13,7 @@ std::string quoted_for_fish(const std::string& text) {
   return result + "'";
 }
 
-// Returns the flags that complete the values: -r needs a value, -F adds files, -f removes them.
+// Returns fish's flags for completing the values: -F offers files, -f does not, -a offers words.
 std::string flags_of(const Values& values) {
   std::string words = joined(values.words, " ");
   std::string flags;

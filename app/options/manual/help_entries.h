@@ -14,7 +14,7 @@ struct HelpEntry {
   bool common = false;               // whether plain --help shows it
 };
 
-// In the order of --help.
+// Returns the entries in the order of --help.
 std::vector<HelpEntry> help_entries(Command command);
 
 }  // namespace shoal::app

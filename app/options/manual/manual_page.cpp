@@ -31,8 +31,8 @@ std::string paragraph(const std::string& tag, const std::string& text) {
   return ".TP\n.B " + roff(tag) + "\n" + roff(text) + "\n";
 }
 
-// Returns the entries of --help as sections: those of options below OPTIONS, then recipes and exit
-// codes.
+// Returns the entries of --help as sections: the groups of options below OPTIONS, then recipes and
+// exit codes.
 std::string sections(Command command) {
   std::string text = ".SH OPTIONS\n", before;
   for (const HelpEntry& entry : help_entries(command)) {

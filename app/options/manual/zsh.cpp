@@ -4,7 +4,8 @@
 namespace shoal::app {
 namespace {
 
-// Returns the text inside single quotes, with a backslash before each of `special`.
+// Escapes `text` for use inside single quotes. Adds a backslash before each backslash and each
+// character of `special`.
 std::string escaped(const std::string& text, const std::string& special) {
   std::string result;
   for (const char c : text) {

@@ -14,12 +14,12 @@ struct ConfigEntry {
   int line = 0;       // from 1
 };
 
-// Whether the value of this top-level name is a mapping, and not a group of entries.
+// Whether a mapping under this top-level name is an option's value, and not a group of entries.
 using IsMapping = std::function<bool(const std::string& name)>;
 
 // Parse `text` as TOML or YAML. `path`: the file, for messages. Throw UserError with path and line
 // if the text is not valid, or if a value is not a string, a number, true, false, or a list or
-// mapping of these.
+// mapping of these, or if it nests deeper than kMostValueLevels.
 std::vector<ConfigEntry> parse_toml(const std::string& path, const std::string& text,
                                     const IsMapping& is_mapping);
 std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& text,

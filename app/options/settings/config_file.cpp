@@ -22,7 +22,7 @@ bool is_option_of_any(const std::string& name) {
          });
 }
 
-// Whether an option's value is a mapping, such as EPOCH: PIXELS.
+// Whether the value of an option can be a mapping, such as EPOCH: PIXELS.
 bool takes_mapping(const std::string& name) {
   const auto& all = options();
   return std::any_of(all.begin(), all.end(), [&](const Option& option) {

@@ -21,14 +21,14 @@ struct ConfigFile {
 };
 
 // Reads the settings of a command. Options of other commands are ignored, so that commands can
-// share a file. Throws UserError if the file cannot be read or parsed, or if a name is unknown, is
-// given twice or is in a group that does not exist.
+// share a file. Throws UserError if the file cannot be read or parsed, or if an entry has an
+// unknown name or group, is given twice, or is empty.
 ConfigFile read_config(Command command, const std::string& path, const Files& files);
 
 // Returns the name of an option group in a file: "learning-rate" for the heading "Learning rate".
 std::string group_name(const std::string& heading);
 
-// Returns a sentence that names the entries of the file that another source overrides with another
+// Returns a sentence that names the entries of the file to which another source gives a different
 // value; empty if there are none. `arguments`: the settings of all sources.
 std::string overridden_entries(const std::vector<Setting>& entries, const Arguments& arguments);
 

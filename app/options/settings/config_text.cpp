@@ -39,7 +39,7 @@ std::string toml_value(const Option& option, const std::string& text) {
   return is_toml_number(text) ? text : toml_text(text);
 }
 
-// The line of one option, without its origin.
+// Returns the line of one option, without its origin.
 std::string assignment(const Option& option, const std::string& value) {
   return option.name + " = " + toml_value(option, value);
 }

@@ -28,7 +28,7 @@ class TomlReader {
       }
       for (const auto& [inner, value] : *table) add(name, std::string(inner.str()), value);
     }
-    // The parser sorts by name.
+    // The parser sorts by name. This restores the order of the file.
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const ConfigEntry& a, const ConfigEntry& b) { return a.line < b.line; });
     return std::move(entries_);

@@ -44,7 +44,7 @@ class YamlReader {
         {group, name, json.is_string() ? json.get<std::string>() : json.dump(), line_of(key)});
   }
 
-  // Scalars stay text, because YAML has no types without a schema: the option decides.
+  // Keeps scalars as text, which the option parses: YAML gives them a type only with a schema.
   Json json_of(const std::string& name, const YAML::Node& node, int level) const {
     if (level > kMostValueLevels) fail(node, name + " nests too deep");
     if (node.IsNull()) return {};

@@ -23,9 +23,11 @@ std::optional<std::string> decoded(const std::string& text);
 // not fit `spelling`.
 std::string joined_list(const std::string& text, const std::string& spelling);
 
-// Converts a decoded value to text that `option` accepts: true or an empty string becomes
-// option.bare; false, no, off and none become option.off; a JSON list becomes the option's list
-// form. Returns any other text unchanged. Throws like joined_list.
+// Converts a decoded value to text that `option` accepts:
+//   true, yes, on, ""      option.bare, if the value is optional
+//   false, no, off, none   option.off, if the option has one
+//   a JSON list or object  the option's list form, as joined_list() does
+// Returns any other text, and the value of a flag, unchanged. Throws like joined_list().
 std::string in_words_of(const Option& option, const std::string& text);
 
 }  // namespace shoal::app

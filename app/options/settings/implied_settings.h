@@ -5,9 +5,10 @@
 
 namespace shoal::app {
 
-// Sets --model to the network of --weights, if they are known by name or by the name of their file.
-// For evaluation, also sets the preprocessing with which their accuracy was measured. Given options
-// take precedence. Throws UserError for an unknown name and if --model is another network.
+// Sets --model to the network of --weights, if shoal knows the weights by name or file name. For
+// evaluation, also sets the preprocessing with which the accuracy of the weights was measured;
+// given options take precedence. Throws UserError for an unknown name, and if --model names another
+// network.
 void imply_settings(Arguments& arguments);
 
 }  // namespace shoal::app

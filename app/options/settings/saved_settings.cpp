@@ -32,8 +32,8 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
   }
-  // A fact about the data that no option sets. It comes last, because a difference in an option
-  // often causes it and should be reported first.
+  // These facts about the data are set by no option. They come last, because a changed option often
+  // causes a difference in them and should be reported first.
   settings.push_back(
       {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
   settings.push_back(

@@ -107,7 +107,7 @@ class PathFiller {
     if (paths_.fast_files) fill_one("forward-reads", PathWithOrigin{"true", "SageMaker"});
     if (!platform_) return;  // opening the data reports what is missing
     std::string missing;
-    const bool may_hold_out = holds_out && !job.train_dir.empty();  // the checkpoint decides
+    const bool may_hold_out = holds_out && !job.train_dir.empty();  // if the checkpoint has a split
     if (job.val_dir.empty() && job.val_split == 0 && !may_hold_out) missing = "validation";
     if (trains_ && job.train_dir.empty()) missing = "training";
     if (missing.empty()) return;
@@ -119,7 +119,8 @@ class PathFiller {
                                              "images with --val-split 0.1"));
   }
 
-  // Without a channel, --pretrained means what it means in PyTorch's imagenet example.
+  // Replaces `--weights pretrained` by the channel named pretrained. Without that channel, uses
+  // torchvision's V1 weights, as --pretrained does in PyTorch's imagenet example.
   void fill_weights() {
     const Option& model = require_option(arguments_.command, "model", kCommandLine);
     const std::string name = model.get(arguments_);

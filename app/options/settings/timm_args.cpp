@@ -9,8 +9,8 @@
 namespace shoal::app {
 namespace {
 
-// Arguments of timm that have the name of an option of shoal but another meaning: names of splits,
-// a device with its number.
+// Arguments of timm that have the name of an option of shoal but another meaning: --val-split and
+// --train-split name a split, and --device contains a device number.
 constexpr const char* kOtherMeaning[] = {"val-split", "train-split", "device"};
 
 const ConfigEntry* entry_named(const std::vector<ConfigEntry>& entries, const char* name) {

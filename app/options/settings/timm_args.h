@@ -12,9 +12,9 @@ namespace shoal::app {
 // Whether the entries come from timm's train.py, recognized by five of its arguments.
 bool is_timm_args(const std::vector<ConfigEntry>& entries);
 
-// Keeps the entries that shoal or the table of other programs' options knows, and adds the defaults
-// of timm's networks. Appends to `ignored` the names of arguments that have a value but no effect
-// in shoal.
+// Returns the entries that shoal or the table of other programs' options knows. Adds drop-path 0,
+// the default of timm's networks, if no drop-path is given. Appends to `ignored` the names of
+// arguments that have a value but no effect in shoal.
 std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
                                         std::vector<std::string>& ignored);
 

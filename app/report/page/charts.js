@@ -1,6 +1,6 @@
 // Line charts over steps, epochs or time. All charts share the zoom of the x axis.
 
-const charts = new Map(); // id → {box, legend, plot, graph, series, labels}
+const charts = new Map(); // id → {box, legend, plot, at, graph, series, format, draw}
 
 const X_AXES = {
   step: { title: "step", of: (run, column, i) => column.step[i] },
@@ -10,7 +10,7 @@ const X_AXES = {
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Exponential moving average, corrected for its start.
+// Returns the exponential moving average, corrected for the bias of its start at 0.
 function smoothed(values, weight) {
   let mean = 0, norm = 0;
   return values.map((value) => {
@@ -21,7 +21,7 @@ function smoothed(values, weight) {
   });
 }
 
-// Returns a series of a column of a run, or null if it has no values.
+// Returns the column `name` of a run as a series, or null if the column has no values.
 function seriesOf(run, columns, name, look) {
   if (!columns || !columns[name] || !columns[name].some(isNumber)) return null;
   const axis = X_AXES[state.x];
@@ -33,14 +33,15 @@ function seriesOf(run, columns, name, look) {
   return x.length ? { x, y, ...look } : null;
 }
 
-// Adds the smoothed line of a noisy series; the raw values become faint.
+// Returns the series with a smoothed line, where the raw values become faint. Short series stay as
+// they are.
 function withSmoothing(series) {
   if (!series) return [];
   if (state.smooth === 0 || series.y.length < 8) return [series];
   return [{ ...series, faint: true }, { ...series, y: smoothed(series.y, state.smooth), raw: series }];
 }
 
-// Dygraphs wants one table with a column per series.
+// Returns the form that dygraphs needs: one table with a column per series.
 function rowsOf(series) {
   const rows = new Map();
   series.forEach((one, k) => one.x.forEach((x, i) => {
@@ -102,7 +103,8 @@ function zoomAll(from, range) {
   zooming = false;
 }
 
-// Without the library's touch handlers, so that a finger on a chart scrolls the page.
+// Returns the library's interaction model without touch handlers: a finger on a chart must scroll
+// the page.
 function interaction() {
   const model = { ...Dygraph.defaultInteractionModel };
   for (const name of Object.keys(model)) if (name.startsWith("touch")) delete model[name];
@@ -139,8 +141,8 @@ function graphOptions(chart, options) {
   };
 }
 
-// Returns the box of a chart, or null without values. Reuses the box of an earlier call with the
-// same id, so that zoom and hover survive live updates.
+// Returns the box of a chart, or null if no series has values. Reuses the box of an earlier call
+// with the same id, so that zoom and hover survive live updates.
 function lineChart(id, title, unit, series, options = {}) {
   series = series.filter(Boolean);
   if (!series.length) return null;
@@ -215,8 +217,8 @@ function quantity(name) {
   return [title.charAt(0).toUpperCase() + title.slice(1), unit];
 }
 
-// One chart per measured quantity. Its lines are the devices, "0" and "1" of gpu.0.busy and
-// gpu.1.busy.
+// Returns one chart per measured quantity. A chart has one line per device: gpu.0.busy and
+// gpu.1.busy are the lines "0" and "1" of one chart.
 function utilization() {
   const groups = new Map();
   for (const run of report.runs)

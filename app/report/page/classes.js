@@ -1,5 +1,5 @@
-// The evaluation of a run by class: confusion, accuracy per class, calibration, images with the
-// highest losses.
+// The evaluation of one run: confused classes, accuracy per class, calibration, and the images with
+// the highest losses.
 
 const evaluated = () => report.runs.filter((run) => run.evaluation);
 const chosen = () => evaluated().find((run) => run.name === state.run) || evaluated()[0];
@@ -31,7 +31,7 @@ function classTable(run) {
   const { classes: names, per_class: columns } = run.evaluation;
   const rows = names.map((name, i) => ({ i, name }));
   const share = (value) => (isNumber(value) ? percent(100 * value, 1) : NONE);
-  // Other runs are compared by the name of the class.
+  // The label of a class may differ between runs, so their classes are matched by name.
   const accuracy = (other) => {
     const place = new Map(other.evaluation.classes.map((name, i) => [name, i]));
     return (row) => other.evaluation.per_class.recall[place.get(row.name)];
@@ -49,7 +49,7 @@ function classTable(run) {
   ], rows, { sort: state.sort, redraw: () => update({}), keep: "classes" });
 }
 
-// Accuracy over confidence, as bars with the diagonal.
+// Draws accuracy over confidence as bars. The diagonal shows perfect calibration.
 function calibration(evaluation) {
   const { ece, bins } = evaluation.calibration;
   const side = 220, pad = 26, scale = (v) => v * (side - pad);

@@ -25,7 +25,8 @@ function svg(tag, attributes, ...children) {
 const isNumber = (value) => typeof value === "number" && isFinite(value);
 const NONE = "–";
 
-// 4,020,358; 0.1234; 1.2e-7: four significant digits, whole numbers in full.
+// Formats a number with `digits` significant digits: 4,020,358; 0.1234; 1.2e-7. Whole numbers and
+// numbers from 10,000 are shown with all digits before the decimal point.
 function number(value, digits = 4) {
   if (!isNumber(value)) return NONE;
   if (value === 0) return "0";
@@ -58,7 +59,7 @@ function plain(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-// Setting values stay as a user would type them.
+// Returns the value of a setting as a user would type it.
 const typed = (value) => (value == null ? NONE : typeof value === "object" ? JSON.stringify(value)
   : isNumber(value) && !Number.isInteger(value) ? String(Number(value.toPrecision(8))) : String(value));
 
@@ -67,8 +68,8 @@ function section(id, title, ...children) {
 }
 
 // Returns a table. Each column: {title, value(row), text(row) or node(row), number, best(row),
-// bar(row), class}. If `sort`, the state {column, down}, and `redraw` are given, a click on a title
-// sorts by its column.
+// bar(row), class}. If `sort` ({column, down}) and `redraw` are given, a click on a column's title
+// changes `sort` and calls `redraw`. `keep`: name under which render() keeps the scroll position.
 function table(columns, rows, { sort, redraw, keep } = {}) {
   let ordered = rows;
   if (sort && sort.column != null) {

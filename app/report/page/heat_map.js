@@ -1,7 +1,7 @@
-// The confusion matrix as a canvas: rows are true classes, columns predicted classes. Supports
-// thousands of classes, because the view shows a square part of the matrix.
+// Draws the confusion matrix on a canvas: rows are true classes, columns are predicted classes. The
+// view can zoom into a square part of the matrix, so thousands of classes are no problem.
 
-const NAMED_CELLS = 24; // cells per side up to which names and counts are written
+const NAMED_CELLS = 24; // names and counts are written if the view has at most this many cells per side
 
 function heatMap(run) {
   const { classes: names, confusion: flat, per_class: columns } = run.evaluation;
@@ -33,7 +33,7 @@ function heatMap(run) {
       const truth = Math.floor(key / all), predicted = key % all;
       const x = edge + (predicted - view.left) * cell, y = edge + (truth - view.top) * cell;
       if (x < edge - 0.01 || y < edge - 0.01 || x >= width - 0.01 || y >= width - 0.01) continue;
-      // Square roots, so that rare mistakes stay visible.
+      // The square root keeps rare mistakes visible.
       pen.globalAlpha = least + (1 - least) * Math.sqrt(Math.min(1, share(truth, predicted)));
       pen.fillStyle = truth === predicted ? hit : miss;
       pen.fillRect(x, y, size, size);

@@ -1,4 +1,4 @@
-// The state of the page, and its rendering.
+// The state of the page, and the functions that render it.
 
 let report = JSON.parse(document.getElementById("data").textContent);
 
@@ -45,7 +45,7 @@ function footer() {
   return el("footer", {}, `Written ${utc(report.written)} UTC by shoal ${report.version} · charts: dygraphs (MIT)`);
 }
 
-// Redraws everything. Charts keep their zoom, scrolled parts their position, a control its focus.
+// Redraws everything, but keeps the zoom of charts, scroll positions and the focused control.
 function render() {
   const page = document.getElementById("page"), scrolled = new Map(), focused = document.activeElement;
   const label = focused && focused.getAttribute && focused.getAttribute("aria-label");

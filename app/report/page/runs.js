@@ -1,4 +1,5 @@
-// Everything about the runs except charts and classes: results, epochs, time, settings, events.
+// The sections of the page without charts and classes: results, time, epochs, settings, events,
+// hosts.
 
 const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
 const runColor = (run) => color(PALETTE[report.runs.indexOf(run) % PALETTE.length]);
@@ -27,7 +28,7 @@ function bestOf(run) {
   return found;
 }
 
-// Results of a run, for tiles and for the table of several runs.
+// Results of a run, for the tiles of one run and the table of several. `up`: whether higher is better.
 const RESULTS = [
   { title: "Best top-1", value: (run) => bestOf(run).acc1, text: percent, up: true,
     more: (run) => [run.history.valid_ema.acc1 ? "EMA" : "", isNumber(bestOf(run).epoch) ? "epoch " + bestOf(run).epoch : ""].filter(Boolean).join(", ") },
@@ -152,7 +153,7 @@ function epochs() {
   return section("epochs", "Epochs", runs.map((run) => fold("epochs-" + run.name, [swatch(run), run.name], () => epochTable(run))));
 }
 
-// Settings, and the facts of the start that are worth comparing.
+// Returns one row per setting, and rows that compare version, commit, data and number of processes.
 function settingRows() {
   const rows = new Map();
   const put = (name, i, value) => {
@@ -219,7 +220,7 @@ function events() {
   left ? el("p", { class: "note" }, left + " earlier events are left out.") : null);
 }
 
-// The hosts of each run, from its summary and its starts.
+// Returns the hosts of each run, from its summary and from its events that list hosts.
 function hosts() {
   const rows = report.runs.map((run) => {
     const names = new Set(run.summary.hosts || []);

@@ -1,4 +1,4 @@
-"""The program `shoal` of this package, for the command that pip installs."""
+"""Entry point of the command `shoal` that pip installs."""
 
 import os
 import sys
@@ -6,5 +6,5 @@ from pathlib import Path
 
 
 def main():
-    """Replaces this process by the program."""
+    """Replaces this process with the program bin/shoal of this package."""
     os.execv(Path(__file__).parent / "bin" / "shoal", ["shoal", *sys.argv[1:]])

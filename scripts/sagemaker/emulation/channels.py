@@ -79,7 +79,7 @@ def objects(s3, channel):
 
 
 def share(channel, found, host, hosts):
-    """Returns the objects of the host number `host`."""
+    """Returns the objects that host number `host` (from 0) receives."""
     source = channel["DataSource"].get("S3DataSource", {})
     sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
     return found[host::hosts] if sharded else found
@@ -113,7 +113,7 @@ def content(channel, item):
 
 
 class Feeder(threading.Thread):
-    """Writes a Pipe channel to FOLDER/NAME_0, NAME_1 …, one FIFO per epoch, until end()."""
+    """Writes a Pipe channel to FOLDER/NAME_0, NAME_1, ..., one FIFO per epoch, until end()."""
 
     def __init__(self, s3, channel, folder, host, hosts):
         super().__init__(daemon=True)

@@ -42,7 +42,7 @@ def check(words):
 
 
 def started(words, **options):
-    """Starts a program that prints "ready" first."""
+    """Starts a program and waits for its first line, which must be "ready"."""
     process = subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **options
     )
@@ -150,7 +150,7 @@ class Cluster:
         return [process for process in self.processes.values() if process.returncode is None]
 
     def terminate(self):
-        """Sends SIGTERM to the first process of each container, as `docker stop` does."""
+        """Sends SIGTERM to each container's first process. Returns the time to call kill()."""
         for process in self.running():
             process.send_signal(signal.SIGTERM)
         return time.monotonic() + GRACE_SECONDS

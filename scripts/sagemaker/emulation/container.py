@@ -58,7 +58,7 @@ class Mirror(threading.Thread):
 
 @dataclass
 class Container:
-    """What one host has. `mounts`: [(folder, mount point)], mounted read-only at the start."""
+    """One host's container. `mounts`: [(folder, mount point)], mounted read-only at the start."""
 
     host: str
     base: Path
@@ -69,7 +69,7 @@ class Container:
 
 
 def place(base, path):
-    """Returns where a path of the container is: /opt/ml is `base`."""
+    """Returns the real path of a path in the container. /opt/ml is `base`; the rest is below it."""
     return base / (path.removeprefix(ML).lstrip("/") if path.startswith(ML) else path.lstrip("/"))
 
 

@@ -32,7 +32,7 @@ class Plan:
     keep: bool = False
     kill: bool = False  # interruptions send no SIGTERM
     stop_after: list = field(default_factory=list)  # seconds of training until each interruption
-    stop_at: list = field(default_factory=list)  # regular expressions; a line that matches stops
+    stop_at: list = field(default_factory=list)  # regular expressions of lines that interrupt
 
 
 class Life:
@@ -193,7 +193,7 @@ class Life:
         return found
 
     def failure(self, failed, codes):
-        """Returns the reason that the platform shows: of a host that wrote one, else the first."""
+        """Returns the failure reason of the first failed host that wrote one, else an exit code."""
         for container in failed:
             path = container.base / "output/failure"
             if path.exists():

@@ -18,7 +18,7 @@ from upload import file_digest, split_uri
 
 
 def copy(source, target):
-    """Copies a file so that others never see a part of it."""
+    """Copies a file so that readers never see a partial copy."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.part")
     shutil.copyfile(source, part)
@@ -31,7 +31,7 @@ def file_names(folder):
         (Path(place) / name).relative_to(folder).as_posix()
         for place, _, names in os.walk(folder, followlinks=True)
         for name in names
-        if not (name.startswith(".") and name.endswith(".part"))  # of copy()
+        if not (name.startswith(".") and name.endswith(".part"))  # temporary files of copy()
     )
 
 

@@ -12,7 +12,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-# With a piece of the key's Base64: libraries contain only the line that introduces a key.
+# Requires 40 characters of the key's Base64: libraries contain only the line before it.
 PRIVATE_KEY = re.compile(
     rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s+(?:[\w-]+: [^\n]*\s+)*[A-Za-z0-9+/=]{40}"
 )

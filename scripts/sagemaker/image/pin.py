@@ -17,7 +17,7 @@ BUILD_TOOLS = "setuptools"
 
 
 def resolve(requirement):
-    """Returns sorted lines NAME==VERSION --hash=sha256:… of the requirement and all it needs."""
+    """Returns sorted lines NAME==VERSION --hash=sha256:HEX of the requirement and all it needs."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-"]
     command += ["--ignore-installed", "--disable-pip-version-check", requirement]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

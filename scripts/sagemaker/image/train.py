@@ -27,7 +27,7 @@ def say(text):
 
 
 def derive_key(secret, purpose):
-    """Returns an Ed25519 key. Equal arguments give equal keys; other purposes, independent ones."""
+    """Returns an Ed25519 key. Equal arguments give equal keys, different ones independent keys."""
     kdf = HKDF(hashes.SHA256(), length=32, salt=None, info=f"shoal {purpose}".encode())
     return Ed25519PrivateKey.from_private_bytes(kdf.derive(secret.encode()))
 

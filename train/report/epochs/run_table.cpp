@@ -1,4 +1,5 @@
-// At the end of a run: its epochs, the best one, and where its files are.
+// Logs a table of the epochs at the end of a run, with the best one and the locations of the run's
+// files.
 #include "base/log.h"
 #include "train/report/epochs/run_history.h"
 #include "train/report/history_file.h"

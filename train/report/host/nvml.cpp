@@ -35,7 +35,8 @@ struct Nvml::Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // Returns false if the library lacks a function or there is no GPU. 0 means success in NVML.
+  // Returns false if the library lacks a function or there is no GPU. Functions of NVML return 0
+  // for success.
   bool start() {
     if (!find(handle, "nvmlInit_v2", init) || !find(handle, "nvmlShutdown", shutdown) ||
         !find(handle, "nvmlDeviceGetCount_v2", count) ||

@@ -9,11 +9,11 @@
 namespace shoal::train {
 
 struct GpuUse {
-  double percent = 0;         // of the time that a kernel runs, mean over the GPUs
-  double memory_percent = 0;  // of the memory of all GPUs that is used
+  double percent = 0;         // share of the time in which a kernel runs; mean over the GPUs
+  double memory_percent = 0;  // used share of the memory of all GPUs
 };
 
-// The mean of readings.
+// Sums up readings, so that their mean can be computed.
 struct GpuMean {
   void add(const GpuUse& use) {
     percent += use.percent, memory_percent += use.memory_percent;
@@ -31,7 +31,7 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Returns nothing if a reading fails.
+  // Reads all GPUs. Returns nothing if reading one fails.
   std::optional<GpuUse> read() const;
 
  private:

@@ -21,30 +21,32 @@ namespace shoal::train {
 // does not offer are absent.
 inline constexpr std::array kUtilizationNames = {
     "cpu_cores",           // cores that the processes of the run use
-    "cpu_percent",         // of the host's cores that are busy
+    "cpu_percent",         // busy share of the host's cores
     "memory_gb",           // resident memory of the processes of the run
-    "memory_percent",      // of the host's memory that is used
+    "memory_percent",      // used share of the host's memory
     "disk_read_mb_s",      // by the processes of the run, not from the page cache
-    "disk_write_mb_s",     // likewise
+    "disk_write_mb_s",     // by the processes of the run
     "network_in_mb_s",     // of the host, without loopback
-    "network_out_mb_s",    // likewise
-    "gpu_percent",         // of the time that the host's GPUs compute, mean over the GPUs
-    "gpu_memory_percent",  // of the GPUs' memory that is used
+    "network_out_mb_s",    // of the host, without loopback
+    "gpu_percent",         // share of the time in which a GPU computes; mean over the host's GPUs
+    "gpu_memory_percent",  // used share of the memory of the host's GPUs
 };
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Sums since the start of the host or of a process, and current values. Negative: unknown.
+// Counters since the start of the host or of a process, and current memory values. Negative:
+// unknown.
 struct HostCounters {
   double cpu_seconds = -1;                          // of the processes of the run
   double busy_seconds = -1, idle_seconds = -1;      // of the host's cores
-  double disk_read = -1, disk_write = -1;           // bytes, of the processes
-  double network_in = -1, network_out = -1;         // bytes
-  double memory = -1;                               // bytes, of the processes
+  double disk_read = -1, disk_write = -1;           // bytes, of the processes of the run
+  double network_in = -1, network_out = -1;         // bytes, of the host
+  double memory = -1;                               // bytes, of the processes of the run
   double memory_total = -1, memory_available = -1;  // bytes, of the host
 };
 
-// `proc`: /proc, or a folder with copies of its files. `self`: id of this process in it.
+// Reads the counters. `proc`: /proc, or a folder with copies of its files. `self`: id of this
+// process in that folder.
 HostCounters read_counters(const std::filesystem::path& proc, int self);
 
 class UtilizationMeter {
@@ -56,8 +58,8 @@ class UtilizationMeter {
 
   // Reads the GPUs if the last reading is at least kPeriod old. Call it often.
   void poll(SteadyClock::time_point now);
-  // Returns the utilization since the last call that returned values, or nothing if that call was
-  // less than kPeriod ago. In the order of kUtilizationNames.
+  // Returns the utilization since the last call that returned values, in the order of
+  // kUtilizationNames. Returns nothing if that call was less than kPeriod ago.
   NamedValues take(SteadyClock::time_point now);
   // Returns the utilization since construction.
   NamedValues of_run(SteadyClock::time_point now) const;

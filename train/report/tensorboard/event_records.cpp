@@ -56,7 +56,7 @@ std::string hparams_event(const char* tag, const pb::HParams& content) {
   auto& plugin = *value.mutable_metadata()->mutable_plugin_data();
   plugin.set_plugin_name("hparams");
   plugin.set_content(content.SerializeAsString());
-  value.mutable_tensor()->set_dtype(pb::Tensor::FLOAT);  // without values; readers want a tensor
+  value.mutable_tensor()->set_dtype(pb::Tensor::FLOAT);  // an empty tensor; readers require one
   value.mutable_tensor()->mutable_tensor_shape()->add_dim();
   return framed(event, wall_time(), 0);
 }

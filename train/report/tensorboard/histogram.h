@@ -1,5 +1,5 @@
 #pragma once
-// Histograms of the values of tensors. Does not use LibTorch.
+// Computes histograms of tensors. Does not use LibTorch.
 
 #include <span>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace shoal::train {
 
-// Values that are not finite are left out.
+// Returns the histogram of the finite elements of `values`.
 Histogram make_histogram(std::string tag, std::span<const float> values);
 
 }  // namespace shoal::train

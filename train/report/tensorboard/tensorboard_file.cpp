@@ -1,7 +1,8 @@
 // TensorBoard's event file. Its scalars are the numbers in history.jsonl. A run that starts or
-// resumes writes a new file: the scalars of the history's lines, which end at the checkpoint, and
-// the images and histograms up to there from the previous file. Then it removes the previous file.
-// So no reader finds a point twice, even if the run was killed or continues in a new container.
+// resumes writes a new file. The file begins with the scalars of the history's lines, which end at
+// the checkpoint, and with the previous file's images and histograms up to the checkpoint. Then the
+// run removes the previous file. So no reader finds a point twice, even if the run was killed or
+// continues in a new container.
 
 #include <algorithm>
 #include <charconv>
@@ -30,8 +31,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPrefix = "events.out.tfevents.", kSuffix = ".shoal";
 
-// Returns the number in the name of an event file of shoal: the time of its creation, or more if
-// that is taken. 0 if it is another file. TensorBoard reads files in the order of their names.
+// Returns the number in the name of one of shoal's event files; 0 for other files. The number is
+// the time of the file's creation in seconds since 1970, or larger if an earlier file already has
+// that number. TensorBoard reads files in the order of their names.
 int64_t number_of(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
@@ -64,7 +66,7 @@ double time_of(const Json& row) {
   return static_cast<double>(::timegm(&parts)) + seconds;
 }
 
-// Appends the numbers of a JSON object.
+// Appends the numbers in a JSON object to `values`. Adds `prefix` to their names.
 void add_numbers(const std::string& prefix, const Json& object, NamedValues& values) {
   for (const auto& [key, value] : object.items())
     if (value.is_number()) values.emplace_back(prefix + key, value.get<double>());
@@ -106,7 +108,7 @@ class TensorboardFile final : public ReportSink {
   std::optional<AppendedFile> file_;  // empty before start()
 };
 
-// Returns the record of a line of the history; empty if the line has no curve.
+// Returns the record of a line of the history; empty if the line has no values to plot.
 std::string TensorboardFile::row_record(double time, const Json& row) const {
   const std::string event = row.at("event");
   if (event == "test") return "";  // progress of an evaluation: many rows with the same step
@@ -126,8 +128,8 @@ std::string TensorboardFile::row_record(double time, const Json& row) const {
   return values.empty() ? "" : scalar_record(time, row.at("step").get<int64_t>(), values);
 }
 
-// Returns the records up to the checkpoint at `step`, from which a run resumes. `files`: those of
-// earlier processes; the newest contains all that the others do.
+// Returns the records up to `step`, the step of the checkpoint that the run resumes from. `files`:
+// event files of earlier processes, newest last. The newest contains all records of the others.
 std::string TensorboardFile::earlier_records(int64_t step,
                                              const std::vector<fs::path>& files) const {
   std::string records;

@@ -25,8 +25,7 @@ Graph* record(void (*body)(void* context), void* context, int warm_ups) {
     // Frees the memory of the warm-ups. Otherwise it would stay reserved for this stream, while the
     // graph allocates the same amount again.
     c10::cuda::CUDACachingAllocator::emptyCache();
-    // With this mode, other threads (the loader's, NCCL's watchdog) may call CUDA during the
-    // capture.
+    // In this mode, other threads (the loader's, NCCL's watchdog) may call CUDA during the capture.
     result->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       body(context);

@@ -42,7 +42,7 @@ int device_count(char* reason, size_t size) {
   return count;
 }
 
-// Restores the caller's current device.
+// Makes `device` the thread's current device. The destructor restores the previous one.
 class OnDevice {
  public:
   explicit OnDevice(int device) {

@@ -36,7 +36,7 @@ struct Graph;  // recorded GPU work that is replayed with one launch
 
 struct Plugin {
   int version;
-  const char* architectures;  // compiled architectures: "8.0 9.0+PTX"
+  const char* architectures;  // compiled architectures: "75-real 80-real 90" (CMake)
 
   // Returns the number of usable GPUs; 0 if there is no driver. If it is 0, writes one sentence
   // that explains why to `reason` (`size` bytes, may be nullptr).
@@ -52,17 +52,17 @@ struct Plugin {
   void (*reset_peak_memory)(int device);
   void (*empty_cache)();  // returns the allocator's unused memory to the device
 
-  // Allocate and free pinned host memory, from which copies to a GPU are asynchronous.
+  // Allocate and free pinned host memory. Copies from pinned memory to a GPU can be asynchronous.
   void* (*allocate_pinned)(size_t bytes);
   void (*free_pinned)(void* memory);  // does not throw
 
   const ops::Table* operations;
 
   // Records a graph: calls body(context) `warm_ups` times (at least 1) on a separate stream, then
-  // once more during capture, which records its work without running it. During capture, `body`
-  // must not wait for the device or copy from or to host memory. A replay uses the same tensor
-  // addresses and the same scalar arguments (learning rate, step number) as the capture. The caller
-  // owns the graph.
+  // once more during capture, which records the call's GPU work without running it. During capture,
+  // `body` must not wait for the device or copy from or to host memory. A replay uses the same
+  // tensor addresses and the same scalar arguments (learning rate, step number) as the capture. The
+  // caller owns the graph and frees it with destroy().
   Graph* (*record)(void (*body)(void* context), void* context, int warm_ups);
   void (*replay)(Graph* graph);  // enqueues on the current stream
   void (*destroy)(Graph* graph);

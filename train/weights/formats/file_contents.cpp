@@ -17,8 +17,8 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr int kMaxLevels = 4;       // of dicts below an entry
-constexpr size_t kMaxValue = 1000;  // bytes
+constexpr int kMaxLevels = 4;       // of nested dicts that are read in an entry
+constexpr size_t kMaxValue = 1000;  // bytes per value; longer texts are cut
 constexpr size_t kMaxValues = 1000;
 
 // Returns a number or text as text; empty for other values.
@@ -29,7 +29,8 @@ std::string shown(const PickleValue& value) {
   return "";
 }
 
-// Returns a tensor of one element as a number, others by their shape.
+// Describes a tensor: its number if it is a single float32, float64 or int64, else its shape and
+// dtype.
 std::string shown(const StoredTensor& tensor) {
   const auto element = [&tensor](auto value) {
     std::memcpy(&value, tensor.first, sizeof value);
@@ -93,7 +94,7 @@ class TorchReader {
       });
       return true;
     }
-    // These three are copies of values in "text" and "integers".
+    // arch, epoch and step are copies of values in "text" and "integers".
     if (key != "classes") return key == "arch" || key == "epoch" || key == "step";
     for (const PickleValue* name : value.items) {
       file_.spend(sizeof(std::string) + name->text.size());

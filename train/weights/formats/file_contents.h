@@ -13,8 +13,8 @@ namespace shoal::train {
 
 struct FileContents {
   using Texts = std::vector<std::pair<std::string, std::string>>;  // name → value
-  // A set of tensors: the value of a key at the top level. The names are paths of keys below it:
-  // "state.0.momentum_buffer" of an optimizer.
+  // The tensors below one key at the top level. Their names are paths of keys below that key, such
+  // as "state.0.momentum_buffer" in the state of an optimizer.
   struct Entry {
     std::string name;  // empty: the file is a single state dict
     StoredTensors tensors;
@@ -23,7 +23,7 @@ struct FileContents {
   bool is_ours = false;
   std::vector<Entry> entries;
   std::string used;       // name of the entry that --weights uses, a path of keys: "ema.module"
-  StoredTensors weights;  // that state dict, without prefixes of wrappers
+  StoredTensors weights;  // tensors of that entry, without prefixes of wrappers
   Texts values;           // single numbers and texts
   Texts settings;         // of a run of shoal
   std::vector<std::string> classes;
@@ -31,8 +31,8 @@ struct FileContents {
   std::string value(const std::string& name) const;  // empty if there is none
 };
 
-// The tensors point into `bytes`. Throws UserError if the file contains no weights,
-// std::runtime_error if it is damaged; both name `file`.
+// Lists the contents of a file. The tensors point into `bytes`. Throws UserError if the file
+// contains no weights, std::runtime_error if it is damaged; both name `file`.
 FileContents read_contents(std::span<const char> bytes, const std::string& file);
 
 const char* name_of(Element element);  // "float32"

@@ -18,7 +18,7 @@ namespace shoal::train {
 //   UserError           UserError: where + " " + the text
 //   std::runtime_error  std::runtime_error: where + " is not KIND: " + the text. shoal's parsers
 //                       throw these
-//   std::bad_alloc      the same. LibTorch's out-of-memory errors are converted to it
+//   std::bad_alloc      std::bad_alloc, also for LibTorch's out-of-memory errors
 //   others              std::runtime_error: where + " is not KIND, or it is damaged". LibTorch and
 //                       the JSON parser throw these. Their text describes internals, so it is only
 //                       logged at level debug

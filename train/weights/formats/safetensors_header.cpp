@@ -12,8 +12,8 @@
 namespace shoal::train {
 namespace {
 
-constexpr uint64_t kMaxHeader = uint64_t{100} << 20;  // the format's limit
-constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // 100,000 tensors need 10 MB
+constexpr uint64_t kMaxHeader = uint64_t{100} << 20;  // bytes; the format's limit
+constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // bytes; 100,000 tensors need 10 MB
 
 Element element_of(const std::string& name) {
   static const std::map<std::string, Element> types = {
@@ -43,12 +43,13 @@ std::vector<int64_t> whole_numbers(const nlohmann::json& list) {
 }
 
 struct Placed {
-  uint64_t begin = 0, end = 0;  // bytes after the header
+  uint64_t begin = 0, end = 0;  // bytes from the end of the header
   std::string name;
   StoredTensor tensor;
 };
 
-// `data` are the bytes after the header. Throws std::exception.
+// Returns the tensor that an entry of the header describes. `data`: the bytes after the header.
+// Throws std::exception if the entry is malformed.
 Placed placed(const std::string& name, const nlohmann::json& entry, std::span<const char> data) {
   Placed one;
   one.name = name;

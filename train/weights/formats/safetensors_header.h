@@ -21,8 +21,8 @@ struct SafetensorsHeader {
 // Whether the bytes start like a safetensors file.
 bool is_safetensors(std::span<const char> bytes);
 
-// Throws std::exception if the header is damaged or larger than 16 MiB, or if tensors overlap, lie
-// outside the file, or have an unsupported type.
+// Parses the header of the file `bytes`. Throws std::exception if the header is damaged or larger
+// than 16 MiB, or if tensors overlap, extend beyond the file, or have an unsupported type.
 SafetensorsHeader read_safetensors_header(std::span<const char> bytes);
 
 }  // namespace shoal::train

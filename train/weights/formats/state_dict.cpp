@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kMaxName = 300;  // bytes, in messages
 
-// A state dict and the path of keys that leads to it: "ema.module". Empty: the top level of the
-// file.
+// A state dict in a file. `name`: path of the keys that lead to the dict, such as "ema.module";
+// empty: the top level.
 struct Entry {
   std::string name;
   const PickleValue* dict = nullptr;
@@ -41,8 +41,9 @@ class Search {
   const std::vector<Entry>& found() const { return found_; }
 
  private:
-  // A dict is a state dict if most of its values are tensors: a checkpoint may have a few tensors
-  // beside its state dicts. A file may refer to one dict many times.
+  // A dict is a state dict if more than half of its values are tensors. A few are not enough,
+  // because a checkpoint may store some tensors beside its state dicts. Results are kept in known_,
+  // because a file may refer to one dict many times.
   bool is_state_dict(const PickleValue& value) {
     if (value.kind != PickleValue::Kind::dict) return false;
     const auto [known, fresh] = known_.emplace(&value, false);
@@ -93,9 +94,9 @@ std::string pickled_class(const PickleValue& root) {
                   "; choose one with --weights-entry NAME");
 }
 
-// Returns the entry called `wanted`. If `wanted` is empty: the averaged weights if there are any,
-// else the entry with a usual name, else the only entry. Throws UserError if there is no such entry
-// or the choice is ambiguous.
+// Returns the first entry at or below the key `wanted`. If `wanted` is empty: the averaged weights
+// if there are any, else the entry with a usual name, else the only entry. Throws UserError if
+// there is no such entry or the choice is ambiguous.
 const Entry& choose(const PickleValue& root, const std::vector<Entry>& found,
                     const std::string& wanted) {
   if (found.empty()) {

@@ -16,11 +16,11 @@ struct StoredStateDict {
   StoredTensors tensors;  // by name, without the prefixes of wrappers (weights/name_families.h)
 };
 
-// Returns the state dict at the key `wanted`. If it is empty, returns the first of model_ema,
-// state_dict_ema, ema, state_dict and model that exists, otherwise the only state dict of the file.
-// The tensors point into the file. Throws std::runtime_error if the file is damaged; UserError,
-// with a text that continues the file's name, if there is no such entry or no state dict, if the
-// choice is ambiguous, or if a whole model was pickled.
+// Returns the first state dict at or below the key `wanted`. If `wanted` is empty, returns the
+// first of model_ema, state_dict_ema, ema, state_dict and model that exists, otherwise the only
+// state dict of the file. The tensors point into the file's bytes. Throws std::runtime_error if the
+// file is damaged. Throws UserError if there is no such entry or no state dict, if the choice is
+// ambiguous, or if a whole model was pickled. The caller puts the file's name before the message.
 StoredStateDict find_state_dict(TorchArchive& file, const std::string& wanted);
 
 }  // namespace shoal::train

@@ -8,7 +8,7 @@ namespace shoal::train {
 namespace {
 
 constexpr size_t kMaxDimensions = 16;
-constexpr uint64_t kMaxEmpty = uint64_t{1} << 40;  // product of the sizes that are not 0
+constexpr uint64_t kMaxEmpty = uint64_t{1} << 40;  // empty tensors: product of the sizes above 0
 
 bool is_contiguous(const StoredTensor& tensor) {
   int64_t expected = 1;
@@ -17,7 +17,8 @@ bool is_contiguous(const StoredTensor& tensor) {
   return true;
 }
 
-// Copies dimension `d` and those after it; returns the end of what was written.
+// Copies the elements of dimensions `d` and higher to `to`, in row-major order. Returns the end of
+// the bytes written.
 char* copy_from(const StoredTensor& tensor, size_t d, const char* from, char* to) {
   const size_t width = bytes_of(tensor.element);
   if (d == tensor.sizes.size()) {

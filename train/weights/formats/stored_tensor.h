@@ -18,18 +18,19 @@ struct StoredTensor {
   std::vector<int64_t> sizes, strides;  // strides in elements; empty: contiguous
   const char* first = nullptr;          // the first element, maybe unaligned; in the file's bytes
 
-  // Size of a contiguous copy.
+  // Returns the size of a contiguous copy in bytes.
   size_t bytes() const;
 };
 using StoredTensors = std::vector<std::pair<std::string, StoredTensor>>;
 
-// Returns the number of elements of a shape. Throws std::runtime_error if it has negative sizes,
-// more than 16 dimensions or more than `most` elements, or if the other sizes of an empty one have
-// a product above 2^40.
+// Returns the number of elements of a shape. Throws std::runtime_error if the shape has a negative
+// size, more than 16 dimensions or more than `most` elements. If a size is 0, the product of the
+// other sizes may instead be at most 2^40.
 uint64_t count_elements(std::span<const int64_t> sizes, uint64_t most);
 
-// Returns the elements that a strided tensor spans in its storage: from its first to its last one.
-// Throws std::runtime_error if that is more than `most`, or a stride is negative.
+// Returns the number of elements that a tensor with strides spans in its storage, from its first to
+// its last element. Throws std::runtime_error if the number is above `most` or a stride is
+// negative, and what count_elements() throws.
 uint64_t spanned_elements(const StoredTensor& tensor, uint64_t most);
 
 // Writes a contiguous copy of tensor.bytes() to `to`.

@@ -11,7 +11,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kMaxKey = 200;        // bytes, of a storage
+constexpr size_t kMaxKey = 200;        // bytes of a storage's key
 constexpr size_t kTensorMemory = 512;  // bytes per tensor beside its elements
 constexpr size_t kSpare = size_t{64} << 20;
 
@@ -32,7 +32,7 @@ Element storage_element(const std::string& name) {
   return found->second;
 }
 
-// The parts of a storage's persistent id: ("storage", type, key, device, elements).
+// Element type and key from a storage's persistent id: ("storage", type, key, device, elements).
 struct StorageId {
   Element element;
   const std::string& key;
@@ -84,8 +84,8 @@ void TorchArchive::open_zip(std::span<const char> bytes) {
   };
 }
 
-// Layout: pickles of a magic number, the version, system information, the object and the storage
-// keys; then for each key the number of elements (64 bits) and the elements.
+// Layout: five pickles (magic number, version, system information, the object, the storage keys),
+// then for each key the number of elements (64 bits) and the elements.
 void TorchArchive::open_legacy(std::span<const char> bytes) {
   size_t at = 0;
   const auto next = [&] {

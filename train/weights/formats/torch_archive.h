@@ -27,14 +27,14 @@ class TorchArchive {
 
   const PickleValue& root() const { return object_->root(); }
 
-  // Returns the tensor of a tensor_call(). Throws std::runtime_error naming `name` if it does not
-  // lie inside its storage.
+  // Returns the tensor that `call`, a result of tensor_call(), creates. Throws std::runtime_error
+  // that names `name` if the tensor extends beyond its storage.
   StoredTensor tensor(const PickleValue& call, const std::string& name);
 
   // Call before copying something out of the pickle. All tensors and texts of an archive share a
-  // budget of four times the file's size plus 64 MiB. Without it, a small file could ask for any
-  // amount, because entries may share a storage or a text. Throws std::runtime_error when the
-  // budget is used up.
+  // budget of four times the file's size plus 64 MiB. Without it, a small file could make its
+  // reader allocate any amount, because many entries may share one storage or text. Throws
+  // std::runtime_error when the budget is used up.
   void spend(size_t bytes) { budget_.spend(bytes); }
 
  private:

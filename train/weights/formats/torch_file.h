@@ -19,8 +19,8 @@ struct StateDict {
 };
 
 // Returns the state dict at the key `entry`, or the usual one (find_state_dict() in state_dict.h).
-// `where` appears in messages. Throws std::runtime_error if the bytes are damaged, UserError for
-// the user's mistakes.
+// `where` appears in messages. Throws std::runtime_error if the bytes are damaged, UserError in the
+// cases of find_state_dict().
 StateDict read_torch_file(const std::vector<char>& bytes, const std::string& where,
                           const std::string& entry = "");
 

@@ -1,12 +1,12 @@
 #pragma once
-// Copies stored tensors (stored_tensor.h) to LibTorch's.
+// Copies stored tensors (stored_tensor.h) to LibTorch tensors.
 
 #include "train/weights/checkpoint_file.h"
 #include "train/weights/formats/stored_tensor.h"
 
 namespace shoal::train {
 
-// Returns a contiguous CPU copy.
+// Each returns contiguous CPU copies with the stored dtypes.
 at::Tensor copied_tensor(const StoredTensor& tensor);
 NamedTensors copied_tensors(const StoredTensors& tensors);
 

@@ -59,7 +59,8 @@ ZipFile::Directory ZipFile::find_directory() const {
   return {number<uint64_t>(end64 + 32), number<uint64_t>(end64 + 40), number<uint64_t>(end64 + 48)};
 }
 
-// The extra field contains the values that do not fit into 32 bits, in this order.
+// Reads a directory entry's extra field, which contains the values that do not fit into 32 bits.
+// Call widened() for the entry's size, compressed size and offset, in this order.
 class ZipFile::Fields {
  public:
   Fields(const ZipFile& zip, uint64_t at, uint64_t bytes) : zip_(zip) {

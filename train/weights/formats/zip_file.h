@@ -12,20 +12,20 @@
 namespace shoal::train {
 
 // Reads single-part archives (also Zip64) whose files are stored without compression, as torch.save
-// writes them. Checks every offset and size; does not check CRC-32.
+// writes them. Checks every offset and size. Only check_contents() checks CRC-32.
 class ZipFile {
  public:
   // `bytes` must outlive this object. Throws std::runtime_error if they are not a zip archive, or
-  // name a file twice.
+  // if its directory is damaged or names a file twice.
   explicit ZipFile(std::span<const char> bytes);
 
   // Name of the first file in the directory.
   std::string_view first_name() const { return first_name_; }
-  // Returns the content of a file, or nothing if there is none of that name. Throws
-  // std::runtime_error if it is compressed or encrypted, or if its data extends beyond the archive.
+  // Returns the content of a file; nullopt if there is none of that name. Throws std::runtime_error
+  // if the file is compressed or encrypted, or if its data extends beyond the archive.
   std::optional<std::span<const char>> find(const std::string& name) const;
-  // Throws std::runtime_error if the content of a file does not match its checksum, and what find()
-  // throws.
+  // Checks the CRC-32 of every file. Throws std::runtime_error if one does not match, and what
+  // find() throws.
   void check_contents() const;
 
  private:
@@ -40,7 +40,7 @@ class ZipFile {
   class Fields;
 
   Directory find_directory() const;
-  uint64_t add_entry(uint64_t at);  // returns the offset of the next one
+  uint64_t add_entry(uint64_t at);  // returns the offset of the next entry
   template <class T>
   T number(uint64_t at) const;
   std::span<const char> part(uint64_t at, uint64_t bytes) const;

@@ -10,7 +10,8 @@ namespace {
 
 using Values = std::vector<int64_t>;
 
-// Adds the nodes of one operation after another. Each operator() returns the name of its output.
+// Adds the ONNX nodes of a network. Each operator() adds the nodes of one operation, whose inputs
+// are x_ and residual_, and returns the name of its output.
 class Writer {
  public:
   Writer(OnnxGraph& graph, const models::Network& network, const FindTensor& find)

@@ -21,13 +21,13 @@
 
 namespace shoal::train {
 
-// Returns a parameter or a running mean or variance by its name: contiguous, and valid until the
-// writer has finished. Empty if there is none.
+// Returns the elements of the parameter or running statistic with this name, row-major and valid
+// until onnx_file() returns. Empty if there is none.
 using FindTensor = std::function<std::span<const float>(const std::string& name)>;
 
 struct OnnxOptions {
-  data::TransformOptions evaluation;  // size, resize, filter, channels and normalization
-  bool dynamic_batch = false;         // N is free; false: N = 1
+  data::TransformOptions evaluation;  // size, resize, interpolation, channels, normalization
+  bool dynamic_batch = false;         // true: each call may choose N; false: N = 1
   bool with_preprocessing = false;
   std::vector<std::pair<std::string, std::string>> metadata;
 };

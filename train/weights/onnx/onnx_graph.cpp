@@ -71,7 +71,7 @@ struct OnnxGraph::Model {
 
 OnnxGraph::OnnxGraph(const std::string& name) : model_(std::make_unique<Model>()) {
   onnx::ModelProto& proto = model_->proto;
-  proto.set_ir_version(onnx::IR_VERSION_2020_5_8 + 1);  // 8, the version of opset 18
+  proto.set_ir_version(onnx::IR_VERSION_2020_5_8 + 1);  // 8, the IR version of opset 18
   proto.set_producer_name("shoal");
   onnx::OperatorSetIdProto& operators = *proto.add_opset_import();
   operators.set_domain("");

@@ -31,10 +31,11 @@ class OnnxGraph {
   OnnxGraph(const OnnxGraph&) = delete;
   OnnxGraph& operator=(const OnnxGraph&) = delete;
 
-  // Sets the start of the names of the nodes and constants that follow: "features.0.0/Conv".
+  // Sets the prefix of the names of nodes and constants that are added later: "features.0.0" in
+  // "features.0.0/Conv".
   void set_scope(const std::string& scope) { scope_ = scope; }
 
-  // The next functions add a value and return its name.
+  // Each of the next functions adds a value and returns its name.
   std::string input(const std::string& name, OnnxType type,
                     const std::vector<OnnxDimension>& shape);
   std::string tensor(const std::string& name, std::span<const float> values,

@@ -31,7 +31,7 @@ class Preprocessing {
     return graph_.node("Slice", {values, graph_.integers({index}), graph_.integers({index + 1})});
   }
 
-  // Returns height and width after the resize: side * size / short side, rounded down.
+  // Returns height and width after the resize: side * eval_resize / shorter side, rounded down.
   std::string resized_size(const std::string& x) {
     const std::string size = graph_.node("Shape", {x}, {{"start", kRows}});
     const std::string shorter = graph_.node("ReduceMin", {size});
@@ -67,7 +67,8 @@ class Preprocessing {
     return graph_.node("Pad", {x, pads, graph_.scalar(0.0F), graph_.integers({kRows, kColumns})});
   }
 
-  // Cuts out the center. Rounds the corner's halves to even, like Python's round().
+  // Cuts out the center. If the offset of the crop ends in .5, rounds it to even, like Python's
+  // round().
   std::string cropped(const std::string& x, const std::string& size) {
     const std::string side = graph_.integers({options_.eval_size});
     const std::string excess =
@@ -81,7 +82,7 @@ class Preprocessing {
     const std::string last = graph_.node("Add", {first, side});
     const std::string crop =
         graph_.node("Slice", {x, first, last, graph_.integers({kRows, kColumns})});
-    // Makes the shape known to runtimes. 0: the size is that of `crop`.
+    // Makes the shape known to runtimes. The 0 keeps the batch size of `crop`.
     return graph_.node(
         "Reshape",
         {crop, graph_.integers({0, options_.channels, options_.eval_size, options_.eval_size})});

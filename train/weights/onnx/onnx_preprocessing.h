@@ -1,5 +1,5 @@
 #pragma once
-// Preprocessing of evaluation as part of an ONNX model. Does not use LibTorch.
+// Adds the preprocessing of evaluation to an ONNX model. Does not use LibTorch.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace shoal::train {
 
-// Adds the input "images", uint8 batch×height×width×channels, and the nodes that resize and crop
-// them like data::Transform::evaluation_row() and normalize them. Returns the value with the crops,
+// Adds the input "images", uint8 batch×height×width×channels, and the nodes that resize, crop and
+// normalize the images like data::Transform::evaluation_row(). Returns the name of the result,
 // float32 batch×channels×size×size.
 //
 // The resize has Pillow's two passes, horizontal first, with 8 bits in between. Pixels differ from

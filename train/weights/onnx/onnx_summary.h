@@ -23,7 +23,8 @@ struct OnnxSummary {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// Throws std::runtime_error if the bytes are not an ONNX model. `where` appears in messages.
+// Describes the model in `bytes`. Throws std::runtime_error if they are not an ONNX model, or if it
+// is damaged. `where` appears in messages.
 OnnxSummary onnx_summary(std::span<const char> bytes, const std::string& where);
 
 }  // namespace shoal::train
