@@ -146,8 +146,8 @@ struct LoaderOptions {
 
 // How long to wait for a pipe.
 struct PipePatience {
-  double appear_seconds = 120;  // until the pipe exists, and again until its first bytes
-  double stall_seconds = 1800;  // until the next bytes
+  double appear_seconds = 120;  // until the pipe exists, and again until a writer opens it
+  double stall_seconds = 1800;  // until the first or next bytes of the writer
 };
 
 // How the processes of one host share a pipe (stream/relay.h).

@@ -151,8 +151,8 @@ int bench_command(const Arguments& arguments) {
     throw UserError("--train and --eval exclude each other; remove one");
   std::optional<TemporaryFolder> temporary;
   const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
-  if (!arguments.job.cache_dir && indexes) temporary.emplace();
   const std::string cache = arguments.job.cache_dir.value_or("");
+  if (cache.empty() && indexes) temporary.emplace();
   auto dataset = open(measured_images(arguments.paths[1], !arguments.bench.eval), cache);
   if (arguments.job.cache_bytes > 0)
     dataset = std::make_shared<data::CachedDataset>(dataset, arguments.job.cache_bytes);

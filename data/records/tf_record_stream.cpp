@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "data/errors.h"
 #include "data/limits.h"
 #include "data/records/tensor_image.h"
 #include "data/records/tf_record.h"
@@ -46,8 +47,12 @@ class TfRecordStream : public RecordStream {
     image.name = name() + (example.name.empty() ? "" : " (" + example.name + ")");
     const auto* const begin = record_.data() + example.image;
     image.bytes.assign(begin, begin + example.image_bytes);
-    if (keys_.raw != ExampleKeys::Raw::no && image.damage.empty())
+    if (keys_.raw == ExampleKeys::Raw::no || !image.damage.empty()) return;
+    try {
       image.bytes = image_of_tensor(image.bytes, keys_);
+    } catch (const DamagedImage& error) {
+      image.damage = error.what();
+    }
   }
 
   // Unlike files, a stream cannot be searched for a label 0 beforehand. Therefore labels under

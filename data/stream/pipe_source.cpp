@@ -19,13 +19,12 @@
 namespace shoal::data {
 namespace {
 
-using PipeClock = std::chrono::steady_clock;
-
 constexpr size_t kPipeBuffer = size_t{1} << 20;  // bytes
+constexpr int kPollMs = 1000;                    // between looks at the time
 constexpr int kLookAgainMs = 50;                 // poll interval for a pipe that does not exist
 
-double seconds_since(PipeClock::time_point start) {
-  return std::chrono::duration<double>(PipeClock::now() - start).count();
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 std::string whole_seconds(double seconds) {
@@ -69,7 +68,7 @@ size_t PipeSource::read(void* to, size_t bytes) {
 }
 
 void PipeSource::open() {
-  const auto start = PipeClock::now();
+  const auto start = std::chrono::steady_clock::now();
   while ((descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
     if (errno != ENOENT && errno != EINTR) throw FileFailure("open", path_, errno);
     if (seconds_since(start) > patience_.appear_seconds)
@@ -90,36 +89,37 @@ void PipeSource::pause() const {
   if (::poll(&one, 1, kLookAgainMs) > 0) throw Interrupted();
 }
 
-// Reads the available bytes into the buffer; returns 0 at the end.
+// Waits for bytes, and reads the available ones into the buffer; returns 0 at the end.
 size_t PipeSource::fill() {
+  auto start = std::chrono::steady_clock::now();
   while (!ended_) {
-    wait_for_bytes(opened_ ? patience_.stall_seconds : patience_.appear_seconds);
+    pollfd both[] = {{descriptor_, POLLIN, 0}, {interrupt_->descriptor(), POLLIN, 0}};
+    const int found = ::poll(both, 2, kPollMs);
+    if (found < 0 && errno != EINTR) throw FileFailure("wait for", path_, errno);
+    if (found > 0 && both[1].revents != 0) throw Interrupted();
     const ssize_t count = ::read(descriptor_, buffer_.data(), buffer_.size());
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (count < 0) throw FileFailure("read", path_, errno);
-    opened_ = true;
+    if (count < 0 && errno != EAGAIN && errno != EINTR) throw FileFailure("read", path_, errno);
+    // Without a writer, read() returns 0. poll() tells that apart from the end.
+    const bool ends = count == 0 && found > 0;
+    if ((count > 0 || ends || (count < 0 && errno == EAGAIN)) && !std::exchange(opened_, true))
+      start = std::chrono::steady_clock::now();
     begin_ = 0;
-    end_ = static_cast<size_t>(count);
-    ended_ = count == 0;
+    end_ = static_cast<size_t>(std::max<ssize_t>(count, 0));
+    ended_ = ends;
     if (count > 0) return end_;
+    if (!ended_) require_patience(start);
   }
   return 0;
 }
 
-void PipeSource::wait_for_bytes(double seconds) {
-  const auto start = PipeClock::now();
-  for (;;) {
-    pollfd both[] = {{descriptor_, POLLIN, 0}, {interrupt_->descriptor(), POLLIN, 0}};
-    const int found = ::poll(both, 2, 1000);
-    if (found < 0 && errno != EINTR) throw FileFailure("wait for", path_, errno);
-    if (found > 0 && both[1].revents != 0) throw Interrupted();
-    if (found > 0) return;
-    if (seconds_since(start) <= seconds) continue;
-    throw std::runtime_error(path_ +
-                             (opened_ ? " has sent nothing for " : " has had no writer for ") +
-                             whole_seconds(seconds) + " (at byte " + std::to_string(position_) +
-                             "); check the process that writes it");
-  }
+// Throws if the wait since `start` is too long.
+void PipeSource::require_patience(std::chrono::steady_clock::time_point start) const {
+  const double seconds = opened_ ? patience_.stall_seconds : patience_.appear_seconds;
+  if (seconds_since(start) <= seconds) return;
+  throw std::runtime_error(path_ +
+                           (opened_ ? " has sent nothing for " : " has had no writer for ") +
+                           whole_seconds(seconds) + " (at byte " + std::to_string(position_) +
+                           "); check the process that writes it");
 }
 
 }  // namespace shoal::data

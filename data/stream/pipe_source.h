@@ -1,6 +1,7 @@
 #pragma once
 // Reads a named pipe from its first byte to its end. Also accepts a regular file.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,14 +52,15 @@ class PipeSource : public ByteSource {
  private:
   void open();
   size_t fill();
-  void wait_for_bytes(double seconds);
+  void require_patience(std::chrono::steady_clock::time_point start) const;
   void pause() const;
 
   std::string path_;
   std::shared_ptr<Interrupt> interrupt_;
   PipePatience patience_;
   int descriptor_ = -1;
-  bool ended_ = false, opened_ = false;  // opened_: the first bytes or the end have been read
+  bool ended_ = false;
+  bool opened_ = false;  // a writer has opened the pipe
   uint64_t position_ = 0;
   std::vector<uint8_t> buffer_;
   size_t begin_ = 0, end_ = 0;  // range of the unread bytes in buffer_

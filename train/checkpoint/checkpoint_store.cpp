@@ -208,13 +208,15 @@ void CheckpointStore::write_manifest() {
 }
 
 void CheckpointStore::prune_to(int64_t keep) {
-  const auto list = entries();
+  std::error_code error;
+  auto list = entries();
+  std::erase_if(list,
+                [&](const CheckpointEntry& entry) { return !fs::exists(path(entry), error); });
   const auto top = best_of(list);
   const auto kept = std::find_if(list.begin(), list.end(), [&](const CheckpointEntry& entry) {
     return entry.step < protected_before_;
   });
   std::vector<fs::path> unmarked;
-  std::error_code error;
   for (size_t i = static_cast<size_t>(keep); i < list.size(); ++i) {
     const std::string& name = list[i].name;
     if ((top && name == top->name) || name == protected_name_) continue;

@@ -17,7 +17,7 @@ std::string UnreadableImages::add(int64_t count, int64_t step_in_epoch) {
   if (count == 0) return "";
   // If the length of the stream is unknown, the limit is 1 % of the images so far, but at least 100
   // images, so that a few unreadable ones at the start do not stop the run.
-  const int64_t seen = step_in_epoch * job_.global_batch_size;
+  const int64_t seen = step_in_epoch * job_.global_batch_size * job_.mix.images_per_row();
   const int64_t all = job_.open_ended ? std::max<int64_t>(seen, 10'000) : job_.train_images;
   if (static_cast<double>(in_epoch_) <= 0.01 * static_cast<double>(all)) return "";
   return strf(

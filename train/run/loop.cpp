@@ -116,7 +116,7 @@ RunResult Run::train() {
 RunResult Run::evaluate_only() {
   run_.name_reads(val_loader_);
   const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
-  run_.reporter.end(reports_.end("evaluated"));
+  run_.reporter.end(reports_.end(evaluation.stop_signal ? "stopped" : "evaluated"));
   return {evaluation.stop_signal, evaluation.sum};
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/grouped.h"
 #include "train/job/job.h"
+#include "train/weights/adapt_weights.h"
 #include "train/weights/formats/safetensors.h"
 #include "train/weights/formats/torch_archive.h"
 #include "train/weights/formats/torch_file.h"
@@ -46,8 +47,9 @@ std::string naming_part(const std::string& file) {
   constexpr int kFolders = 3;
   std::filesystem::path part = file;
   for (int i = 0; i <= kFolders && part.has_filename(); ++i, part = part.parent_path())
-    if (part.filename().string().find("efficientnet") != std::string::npos)
-      return part.filename().string();
+    if (const std::string name = part.filename().string();
+        name.find("efficientnet") != std::string::npos || names_tensorflow(name))
+      return name;
   return std::filesystem::path(file).filename().string();
 }
 

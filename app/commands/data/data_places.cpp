@@ -28,7 +28,7 @@ std::string cache_folder(const train::Job& job) {
 }
 
 std::string index_folder(const train::Job& job, const DataPlaces& places) {
-  if (!job.seek_index || places.train.location.text.empty()) return "";
+  if (!job.seek_index || places.train.location.text.empty() || cache_folder(job).empty()) return "";
   std::string name = fs::absolute(places.train.location.text).lexically_normal().native();
   // Indexes are stored by an image's position in the training set. These options change positions.
   if (job.val_split > 0) name += strf(":%g", job.val_split);

@@ -1,5 +1,6 @@
 #include "app/commands/data/opening.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
@@ -78,7 +79,9 @@ std::shared_ptr<const data::Stream> open_pipe(const OpenRequest& request, const 
   options.stream_index = share.index;
   options.stream_count = share.count;
   options.shuffle_buffer = job.shuffle_buffer;
-  options.pipe_patience.stall_seconds = job.collective_timeout;
+  data::PipePatience& patience = options.pipe_patience;
+  patience.stall_seconds = job.collective_timeout;
+  patience.appear_seconds = std::min(patience.appear_seconds, job.collective_timeout);
   if (share.relayed) options.relay = relay_of(request.communicator);
   return opened(request, [&] { return data::open_stream(share.source, options); });
 }

@@ -103,4 +103,7 @@ TEST_CASE("the launcher check shows the rank and the launcher and variables that
                                                   {"SLURM_NODEID", "0"}});
   CHECK(slurm.at(0).value == "Slurm");
   CHECK_THAT(slurm.at(1).value, Contains("SLURM_PROCID=0"));
+  const auto toolkit =
+      app::launcher_checks(plain, {{"SM_HOSTS", "[\"a\"]"}, {"SM_CURRENT_HOST", "a"}});
+  CHECK_THAT(toolkit.at(1).value, Contains("SM_CURRENT_HOST=a"));
 }

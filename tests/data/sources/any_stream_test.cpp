@@ -169,6 +169,13 @@ TEST_CASE("a record with a wrong checksum is a damaged image; a wrong length is 
              Contains("record 3") && Contains("length"));
 }
 
+TEST_CASE("a tensor of the wrong size in a stream is a damaged image") {
+  const Texts images = streamed(golden_record_bytes("uint8.tfrecord"), kClasses,
+                                "image=data,label=labels,raw=uint8,shape=2x3x3");
+  REQUIRE(images.size() >= 2);
+  CHECK_THAT(images[1], Contains("record 1 (") && Contains("bytes"));
+}
+
 TEST_CASE("records that are cut short anywhere are reported", "[single]") {
   for (const char* name : {"numbers.tfrecord", "split.rec"}) {
     const std::string whole = golden_record_bytes(name);

@@ -71,6 +71,10 @@ TEST_CASE("waiting for the pipe, its writer or its bytes ends after a timeout", 
   });
   PipeSource stalled(folder / "p", std::make_shared<Interrupt>(), {10, 0.3});
   CHECK_THROWS_WITH(read_rest(stalled), Contains("nothing") && Contains("at byte 0"));
+  make_pipe(folder / "q");
+  WriterProcess silent(folder / "q", [](int) { ::pause(); });
+  PipeSource mute(folder / "q", std::make_shared<Interrupt>(), {10, 0.3});
+  CHECK_THROWS_WITH(read_rest(mute), Contains("q has sent nothing"));
   PipeSource folder_itself(folder.path(), std::make_shared<Interrupt>(), kShort);
   CHECK_THROWS_WITH(read_rest(folder_itself), Contains("neither a pipe nor a file"));
 }

@@ -45,4 +45,6 @@ TEST_CASE("a stream may have 100 unreadable images, then 1 % of those seen") {
   CHECK(unreadable.add(100, 1).empty());
   CHECK(unreadable.add(60, 2000).empty());
   CHECK_THAT(unreadable.add(1, 2000), Catch::Contains("161 of 16000 training images"));
+  job.mix = {.mixup = 0.2, .mode = shoal::data::MixMode::half};  // reads twice as many images
+  CHECK(unreadable.add(1, 2000).empty());
 }
