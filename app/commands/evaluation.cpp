@@ -45,6 +45,12 @@ void Evaluation::open(const Weights& weights) {
   const auto known = folder_names(arguments_, weights);
   datasets_ = open_datasets(job, places, /*with_train=*/false, known, communicator_);
   if (known.empty()) datasets_.val = with_labels_of(weights, datasets_.val);
+  if (weights.val_split > 0 && job.val_split == 0 && communicator_.rank() == 0)
+    log::info(
+        "evaluating the images in " + datasets_.val_source +
+        strf(", not the training images that the run held out (--val-split %g); for those, use "
+             "--train PATH instead of --data or --val",
+             weights.val_split));
   check_class_count(weights, classes().size(), "the data has");
   subset_ = subset_of(arguments_, *datasets_.val, communicator_.main);
   start(job);

@@ -119,6 +119,9 @@ int export_command(const Arguments& given) {
       strf("%s: %s, %s, %s weights, %.1f MB", file.c_str(), weights.job.model.name.c_str(),
            counted(weights.job.model.classes, "class").c_str(),
            weights.ema ? "averaged" : "trained", static_cast<double>(fs::file_size(file)) / 1e6)));
+  if (arguments.export_file.format == Format::torchvision)
+    log::info(
+        "this format has no place for class names and preprocessing; .safetensors and .onnx have");
   return 0;
 }
 

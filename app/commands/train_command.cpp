@@ -53,6 +53,17 @@ void print_settings(const Arguments& arguments) {
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
+// Throws UserError if `path` cannot be a folder, because it or a folder above it is a file.
+void require_folder(const char* option, const std::filesystem::path& path) {
+  std::error_code none;
+  for (std::filesystem::path part = path; !part.empty(); part = part.parent_path()) {
+    if (std::filesystem::is_regular_file(part, none))
+      throw UserError(std::string(option) + " " + path.string() + ": " + part.string() +
+                      " is a file; name a folder");
+    if (part == part.parent_path()) return;
+  }
+}
+
 // Lowers a batch size that comes from a recipe if the global batch is larger than the dataset. The
 // programs that the recipes imitate also train on a partial batch. shoal drops partial batches, so
 // it would have no batch at all.
@@ -204,8 +215,8 @@ int train_command(const Arguments& given) {
     install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  if (std::filesystem::is_regular_file(arguments.job.output))
-    throw UserError("--output " + arguments.job.output + " is a file; name a folder");
+  require_folder("--output", arguments.job.output);
+  require_folder("--checkpoint-dir", train::checkpoint_directory(arguments.job));
   if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);

@@ -1,5 +1,7 @@
 #include "app/commands/weights.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/commands/data/datasets.h"
@@ -18,12 +20,29 @@
 namespace shoal::app {
 namespace {
 
+// Returns the error message for a command without weights. Proposes a path among the command's
+// images that looks like weights.
+std::string no_weights(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  const auto is_weights = [](const fs::path& path) {
+    const std::string ending = path.extension(), name = path.filename();
+    std::error_code none;
+    return ending == ".pt" || ending == ".pth" || ending == ".safetensors" ||
+           fs::is_directory(path / "checkpoints", none) ||
+           ((name == "best" || name == "last") &&
+            fs::is_directory(path.parent_path() / "checkpoints", none));
+  };
+  const auto found = std::ranges::find_if(paths, is_weights);
+  if (found != paths.end()) return "no weights given; did you mean --checkpoint " + *found + "?";
+  return "no weights given: add --checkpoint PATH (a run of shoal) or --weights WHAT (also other "
+         "programs' files and names; see `shoal weights`)";
+}
+
 train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& group) {
   const train::Job& job = arguments.job;
   if (job.checkpoint.empty() == job.weights.empty())
     throw UserError(job.weights.empty()
-                        ? "no weights given: add --checkpoint PATH (a run of shoal) or --weights "
-                          "WHAT (also other programs' files and names; see `shoal weights`)"
+                        ? no_weights(arguments.paths)
                         : "--checkpoint and --weights exclude each other; remove one of them");
   return job.weights.empty() ? train::open_checkpoint(job.checkpoint, group)
                              : train::open_weights(job.weights, job.weights_entry, group,

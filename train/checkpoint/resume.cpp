@@ -135,8 +135,8 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
                 const std::function<void(const std::string&)>& warn) {
   const auto arch = weights.text.find("arch");  // missing in files of other programs
   if (arch != weights.text.end() && arch->second != job.model.name && !job.load_partial)
-    throw UserError("--weights: they are for --model " + arch->second + ", this run has " +
-                    job.model.name);
+    throw UserError("--weights: they are for " + arch->second + ", but this run trains " +
+                    job.model.name + "; add --model " + arch->second);
   CheckpointData data;
   try {
     const AdaptedWeights adapted =

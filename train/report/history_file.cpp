@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -38,15 +39,26 @@ std::string first_lines(const std::filesystem::path& path, int64_t most) {
   return text;
 }
 
-// Returns the lines to keep, from the file itself or from the copy in the checkpoint directory.
+// Returns the folders whose copy of the history may replace the file: on a new machine, or with
+// --resume PATH and a new --output, the --output folder is empty.
+std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
+  const std::filesystem::path resumed = job.resume_path;
+  std::vector<std::filesystem::path> folders = {job.checkpoint_dir};
+  if (!resumed.empty())
+    folders.insert(folders.end(), {resumed, resumed / "checkpoints", resumed.parent_path()});
+  return folders;
+}
+
+// Returns the lines to keep, from the file itself or from a copy.
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
   std::string kept = first_lines(path, count);
   if (count_lines(kept) == count) return kept;
-  // On a new machine, the --output folder may be empty, so tries the copy in the checkpoint folder.
-  std::string saved = first_lines(std::filesystem::path(job.checkpoint_dir) / kHistoryFile, count);
-  if (count_lines(saved) > count_lines(kept)) kept = std::move(saved);
+  for (const std::filesystem::path& folder : folders_of_copies(job)) {
+    std::string saved = first_lines(folder / kHistoryFile, count);
+    if (count_lines(saved) > count_lines(kept)) kept = std::move(saved);
+  }
   if (count_lines(kept) < count)
     log::warning(strf(
         "%s has only %lld of the %lld lines that the checkpoint counts; new lines "

@@ -27,7 +27,8 @@ class HistoryFile final : public ReportSink {
  public:
   // Opens the file for appending. First truncates it to `keep_lines` lines, because later lines
   // were written after the checkpoint that the run resumes from. --eval-only keeps all lines. If
-  // the copy in the checkpoint directory has more of the lines to keep, starts from that copy.
+  // the copy in the checkpoint directory, or beside --resume PATH, has more of the lines to keep,
+  // starts from that copy.
   // Throws std::runtime_error with path and reason. Later failures do not end the run
   // (AppendedFile).
   HistoryFile(const ResolvedJob& job, int64_t keep_lines);

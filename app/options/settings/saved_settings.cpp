@@ -8,7 +8,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char *kOrigin = "checkpoint", *kPlatform = "SageMaker";
+constexpr const char* kPlatform = "SageMaker";
 
 constexpr const char* kImagesChanged =
     "the images have changed (or an older version also counted files that are not images). Restore "
@@ -46,7 +46,7 @@ void take_saved_settings(Arguments& arguments,
                          size_t data_classes) {
   const auto named = [&arguments](const std::string& option) {
     const auto origin = arguments.origins.find(option);
-    if (origin == arguments.origins.end() || origin->second == kOrigin) return false;
+    if (origin == arguments.origins.end() || origin->second == kCheckpointOrigin) return false;
     // SageMaker may set forward-reads by itself. The checkpoint's value wins, so that the image
     // order does not change within a run.
     return option != "forward-reads" || origin->second != kPlatform;
@@ -58,7 +58,7 @@ void take_saved_settings(Arguments& arguments,
     if (option->name == "classes" && value == std::to_string(data_classes)) continue;
     const auto& replacements = option->saving->replaced_by;
     if (std::none_of(replacements.begin(), replacements.end(), named))
-      apply(arguments, option->name, value, kOrigin);
+      apply(arguments, option->name, value, kCheckpointOrigin);
   }
 }
 

@@ -10,6 +10,8 @@
 
 namespace shoal::app {
 
+constexpr const char* kCheckpointOrigin = "checkpoint";  // in Arguments::origins
+
 // Returns every setting of `job` that can change results, in the order of the option table,
 // including settings without effect in this run. At the end: the number of training images and a
 // hash of the class weights.

@@ -227,7 +227,11 @@ std::string asked_text(const Arguments& arguments) {
   std::string text;
   for (const auto& [who, entries] : by_origin(arguments)) {
     if (who == kByDefault) continue;
-    text += (text.empty() ? "" : "\n") + wrapped(who + ":", entries, 2);
+    text += text.empty() ? "" : "\n";
+    // All settings that a checkpoint can restore are listed later, with their final values.
+    text += who == std::string("from ") + kCheckpointOrigin
+                ? who + ": " + std::to_string(entries.size()) + " settings, listed below"
+                : wrapped(who + ":", entries, 2);
   }
   return text;
 }

@@ -65,6 +65,11 @@ TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
   CHECK(HistoryFile(job, 3).lines() == 3);
   CHECK(rows(path)[2].at("step") == 9);
 
+  // --resume FILE with another --output.
+  ResolvedJob other = job_in(folder.path() / "other");
+  other.resume_path = job.checkpoint_dir + "/epoch-0001-step-00000009.pt";
+  CHECK(HistoryFile(other, 3).lines() == 3);
+
   job.eval_only = true;
   CHECK(HistoryFile(job, 0).lines() == 3);
 }
