@@ -90,9 +90,9 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
     }
   }
   if (list.empty()) return std::nullopt;
-  throw std::runtime_error(
-      "none of the " + std::to_string(list.size()) + " checkpoints in " + directory_.string() +
-      " can be read; restore one, or train in another folder");
+  throw std::runtime_error("none of the " + std::to_string(list.size()) + " checkpoints in " +
+                           directory_.string() +
+                           " can be read; restore one, or train in another folder");
 }
 
 std::vector<char> read_checked(const fs::path& file) {
