@@ -33,7 +33,7 @@ EpochSchedule parse_epoch_schedule(const std::string& text);
 
 struct Progression {
   // All of these change the result of training.
-  int64_t size = 224;   // side of the images in pixels, unless a schedule below is set
+  int64_t size = 224;   // side of the images in pixels, if neither `sizes` nor `smallest` is set
   EpochSchedule sizes;  // side by epoch, rounded to multiples of kStep
   // Multi-scale: draws the side of each step's images from the multiples of kStep between
   // `smallest` and `largest`; 0: off.

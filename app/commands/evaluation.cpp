@@ -34,7 +34,8 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // there is no --output folder
-  job.classes_file.clear();                // folder_names() reads the file
+  // folder_names() applies --classes. open_datasets() would require exactly these classes.
+  job.classes_file.clear();
   const DataPlaces places = find_data(job);
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);
   const auto train = arguments_.origins.find("train");

@@ -154,7 +154,7 @@ void add_general(std::vector<Option>& table) {
            .off_is("none"),
        row("config", ~kCommon, "FILE",
            "Read options from a TOML or YAML file (also timm's args.yaml); the command line and "
-           "hyperparameters take precedence",
+           "SageMaker's hyperparameters take precedence",
            FIELD(config))
            .unset_is("none"),
        row("strict-hyperparameters", kTrain, "",

@@ -110,12 +110,12 @@ void add_mixing(std::vector<Option>& table, const char* group) {
 void add_augmentation(std::vector<Option>& table) {
   const char* const group = "Augmentation of training images, after crop and flips";
   add(table, group,
-      {checked_row(
-           "auto-augment", "POLICY",
-           "Augmentation policy: " + data::augment::policy_names() +
-               "; named as in torchvision (ra-m9-n2, imagenet, trivial) and timm (the others); the "
-               "numbers after m, n, mstd, inc and w can be changed",
-           data::augment::parse_policy, JOB(augment.policy))
+      {checked_row("auto-augment", "POLICY",
+                   "Augmentation policy of torchvision (imagenet, ra-m9-n2, trivial) or timm (the "
+                   "others): " +
+                       data::augment::policy_names() +
+                       "; the numbers after m, n, mstd, inc and w can be changed",
+                   data::augment::parse_policy, JOB(augment.policy))
            .off_is("none"),
        checked_row("color-jitter", "X|B,C,S|B,C,S,H",
                    "Random brightness, contrast and saturation (factors within 1 +- B, C, S) and "

@@ -70,8 +70,10 @@ void add_splits(std::vector<Option>& table) {
            JOB(val_synsets))
            .unset_is("none: --val-labels contains class names"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
-           "Feature names in TFRecords: image=KEY,label=KEY and optionally "
-           "class=KEY,name=KEY,label-offset=N,raw=TYPE,shape=HxWxC",
+           "How to read TFRecords, any of: image=KEY, label=KEY, class=KEY (class name), name=KEY "
+           "(file name), label-offset=N (number of the first class); for tensors instead of "
+           "encoded "
+           "images: raw=TYPE,shape=HxWxC and optionally scale=X; see docs/data.md",
            JOB(tfrecord_keys))
            .unset_is("the feature names of ImageNet's TFRecords")
            .spells_lists(",="),
@@ -84,11 +86,13 @@ void add_splits(std::vector<Option>& table) {
        classes_row(),
        row("classes", kEval | kPredict | kExport, "FILE|imagenet",
            "File with the class names, one per line in the order of the model's outputs, or "
-           "`imagenet` for the names of ImageNet's 1000 classes (eval: of their folders, "
+           "`imagenet` for the names of ImageNet's 1000 classes (eval: its folder names, "
            "n01440764, …)",
            JOB(classes_file))
-           .unset_is("names stored with the weights; ImageNet's for known weights; else numbers "
-                     "(eval: the classes of the images)")});
+           .unset_is(
+               "names stored with the weights; else, for eval: the classes of the images; for "
+               "predict and export: ImageNet's for weights that `shoal weights` lists, "
+               "otherwise numbers")});
 }
 
 void add_reading(std::vector<Option>& table) {
@@ -96,16 +100,16 @@ void add_reading(std::vector<Option>& table) {
       {row("train-samples", kTrain, "N",
            "Images per epoch, over all processes, if training images come through a pipe",
            JOB(train_samples))
-           .unset_is("none; give this, --steps-per-epoch or --max-steps")
+           .unset_is("none; a pipe needs this, --steps-per-epoch or --max-steps")
            .at_least(1)
            .of_training()
            .changes_results()
            .replaced_by("steps-per-epoch"),
        row("steps-per-epoch", kTrain, "N",
-           "Steps per epoch if training images come through a pipe (other data: one pass per "
-           "epoch)",
+           "Steps per epoch if training images come through a pipe; no effect on other data, whose "
+           "epoch is one pass",
            JOB(epoch_steps))
-           .unset_is("until the images end")
+           .unset_is("from --train-samples; with --max-steps alone, until the pipe ends")
            .at_least(1)
            .of_training()
            .changes_results()

@@ -78,7 +78,8 @@ void box(const BoxRow& row) {
   }
 }
 
-constexpr int32_t kOne = 1 << 14;  // a weight of 1 along x
+// The weight 1 in fixed point. Weights along x are integers, those along y are floats.
+constexpr int32_t kOne = 1 << 14;
 constexpr int64_t kBlock = 64;     // pixels whose coordinates are computed together
 
 // Source positions of up to kBlock pixels: the source pixel to the upper left, and the distance
@@ -104,7 +105,7 @@ void find_places(const AffineRow& row, int64_t begin, int64_t count, Places& pla
   for (int64_t i = 0; i < count; ++i) places.offset[i] = line[i] * stride + 3 * column[i];
 }
 
-// Rounds a fraction (0 … 1, or slightly below 0) to units of kOne.
+// Returns a fraction (0 … 1, or slightly below 0) as a multiple of 1 / kOne, rounded.
 int32_t weight_of(float share) {
   return static_cast<int32_t>(share * kOne + (kOne + 0.5F)) - kOne;
 }

@@ -92,7 +92,8 @@ void Heartbeat::Shared::run() {
       if (!wait()) break;
     }
   } catch (const std::exception&) {
-    // The store's process has ended. Usually the main thread notices this too, and knows more.
+    // The connection to the store failed, usually because the store's process has ended. The main
+    // thread then fails too, with a clearer error. Gives it time to end the process with that.
     std::unique_lock lock(mutex);
     changed.wait_for(lock, kMainThreadTime, [this] { return stop; });
     lock.unlock();

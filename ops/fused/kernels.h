@@ -56,13 +56,16 @@ struct Upstream {
   const void* x = nullptr;
   const Norm* norm = nullptr;
   Activation activation = Activation::none;
-  // The gradient of z = x * scale + shift is dz = u [* mask of the image] [* gate] [+ spread *
-  // activation'(z)]. If `joined`, dz = u [* mask] * activation'(z). u is nullptr if it is 0.
-  const void* u = nullptr;
-  const float* mask = nullptr;    // images
-  const float* gate = nullptr;    // images×stride; requires `spread`
-  const float* spread = nullptr;  // images×stride
-  bool joined = false;            // u is the gradient of a Join's output
+  // dz is the gradient of z = x * scale + shift. Factors and terms that are nullptr are left out.
+  //   joined:    dz = u * mask * activation'(z)
+  //   otherwise: dz = u * mask * gate + spread * activation'(z); u includes activation'(z)
+  const void* u = nullptr;      // images×pixels×stride; nullptr: 0
+  const float* mask = nullptr;  // one factor per image
+  const float* gate = nullptr;  // images×stride, of the squeeze-excite; requires `spread`
+  // images×stride: the part of the gradient that is equal for all pixels of an image, from average
+  // pooling or squeeze-excite.
+  const float* spread = nullptr;
+  bool joined = false;  // u is the gradient of the output of a Join with an activation
 };
 
 // Where a consumer writes the gradient of its input. If the input is deferred: u = gradient *

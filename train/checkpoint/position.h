@@ -28,7 +28,7 @@ struct Position {
   int64_t trusted_before() const {
     const int64_t before_spike = rollbacks > 0 ? trouble_start - 1 : 0;
     if (non_finite_in_a_row == 0) return before_spike;
-    // The last finite step may have damaged the weights.
+    // Does not trust the state after the last finite step, which may have damaged the weights.
     const int64_t before_non_finite = step - non_finite_in_a_row;
     return rollbacks > 0 ? std::min(before_spike, before_non_finite) : before_non_finite;
   }

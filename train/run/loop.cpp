@@ -203,8 +203,9 @@ void Run::check_finite(const StepResult& step) {
       finite_advice(position_.step - position_.non_finite_in_a_row));
 }
 
-// Throws if the last steps and the last evaluation were not finite. The evaluation alone is no
-// error: after a few steps, good weights may have batch norm statistics that are far off.
+// Throws if the last steps were not finite, unless a finite evaluation followed. An evaluation that
+// is not finite is no error after finite steps: in a short run, the statistics of batch norm may
+// still be far off.
 void Run::require_finite_end() {
   const Meter& evaluation = result_.last_evaluation;
   if (position_.non_finite_in_a_row == 0 || (!evaluation.empty() && std::isfinite(evaluation.loss)))

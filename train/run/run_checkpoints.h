@@ -70,7 +70,7 @@ class RunCheckpoints {
   double saved_at_;      // time of the last save; seconds, from now()
   std::string failure_;  // error of the last save; empty if it succeeded
   int failures_ = 0;     // number of saves in a row that failed
-  bool ended_ = false;   // the last save has been made
+  bool ended_ = false;   // save_before_failure() and save_alone() do nothing any more
 };
 
 }  // namespace shoal::train

@@ -60,7 +60,8 @@ class Collector {
   }
 
  private:
-  // Throws UserError if two spellings of one option (batch-size, batch_size) have different values.
+  // Throws UserError if a source gives an option two different values (batch-size, batch_size). All
+  // SM_HP_* variables together are one source.
   void check_once(const std::string& name, const std::string& value, const std::string& origin) {
     const Option* option = find_option(Command::train, name);
     for (const Setting& other : known_) {
