@@ -80,7 +80,7 @@ void box(const BoxRow& row) {
 
 // The weight 1 in fixed point. Weights along x are integers, those along y are floats.
 constexpr int32_t kOne = 1 << 14;
-constexpr int64_t kBlock = 64;     // pixels whose coordinates are computed together
+constexpr int64_t kBlock = 64;  // pixels whose coordinates are computed together
 
 // Source positions of up to kBlock pixels: the source pixel to the upper left, and the distance
 // from it.

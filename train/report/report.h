@@ -81,7 +81,7 @@ struct EvaluationReport {
   int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
   // Including an epoch that ends with this evaluation; as in the name of the next checkpoint.
   int64_t finished_epochs = 0;
-  Meter sum;                    // over all ranks; `skipped` counts unreadable images
+  Meter sum;  // over all ranks; `skipped` counts unreadable images
   double seconds = 0;
   bool ema = false;      // whether the averaged weights were evaluated
   bool stopped = false;  // whether the evaluation ended early; then other fields are not valid
