@@ -47,7 +47,8 @@ class Images : public BasicDataset {
     try {
       const auto [part, inside] = place(sample);
       if (part.set) return part.set->read(inside, bytes);
-      if (!fs::exists(part.file)) throw DamagedImage("the file does not exist");
+      std::error_code error;
+      if (!fs::exists(part.file, error)) throw DamagedImage("the file does not exist");
       read_image_file(part.file, bytes);
     } catch (const MissingLibrary&) {
       throw;  // affects every image
@@ -72,11 +73,12 @@ class Images : public BasicDataset {
 
 bool is_set(const std::string& path, bool named) {
   if (is_sharded_set(path)) return true;
-  if (!fs::is_regular_file(path)) return false;
+  std::error_code error;  // reading it as an image reports the reason
+  if (!fs::is_regular_file(path, error)) return false;
   try {
     return is_packed_set(path) || (!has_image_extension(path) && is_record_file(path, named));
   } catch (const FileFailure&) {
-    return false;  // reading it as an image reports the reason
+    return false;
   }
 }
 
@@ -137,12 +139,13 @@ class Opener {
     const int64_t before = images_->size();
     if (source.size() >= PATH_MAX || source.find('\0') != std::string::npos)
       throw std::invalid_argument("this is not a path: it is too long or contains a zero byte");
+    std::error_code error;
     const Location location = resolve(source);
     if (location.is_pipe())
       throw std::invalid_argument(source + " is a pipe; name files or folders");
     if (location.kind != Location::Kind::path || is_set(source, /*named=*/true))
       images_->add(open_dataset(source, options_));
-    else if (fs::is_directory(source))
+    else if (fs::is_directory(source, error))
       add_found(files_below(source, left_out_));
     else if (may_be_pattern && is_pattern(source))
       add_found(expand_pattern(source));

@@ -58,6 +58,7 @@ TEST_CASE("malformed manifests are refused with the line") {
   CHECK_THAT(refused("[\"cat/1.jpg\""), Contains("it is not JSON"));
   CHECK_THAT(refused("[\"1.jpg\"]"), Contains("no class folder"));
   CHECK_THAT(refused("[\"dog/1.jpg\"]"), Contains("dog/1.jpg, which is not in"));
+  CHECK_THAT(refused("[\"" + std::string(300, 'a') + "/1.jpg\"]"), Contains("which is not in"));
   CHECK_THAT(refused("[]"), Contains("names no image"));
   CHECK_THAT(refused("{}"), Contains("line 1: there is no source-ref"));
   CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg"})"), Contains("there is no label"));
