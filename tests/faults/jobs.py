@@ -138,7 +138,7 @@ class Training(Trial):
 
 
 class Writing(Trial):
-    """`shoal pack` and `shoal prepare` into `out`/set, `shoal export` into `out`/model.onnx."""
+    """`shoal pack`, `prepare`, `export` and `eval` with files below `out`."""
 
     def __init__(self, tools, folder, *command):
         super().__init__(tools, folder)
@@ -153,6 +153,7 @@ class Writing(Trial):
             "WEIGHTS": images / "weights.safetensors",
             "OUT": self.out / "set",
             "MODEL": self.out / "model.onnx",
+            "ROWS": self.out / "rows.csv",
         }
         return [place.get(word, word) for word in self.command]
 
