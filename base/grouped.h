@@ -15,4 +15,9 @@ inline std::string grouped(int64_t value) {
   return text;
 }
 
+// Returns a number of bytes in megabytes, to be printed as "%.1f MB".
+inline double megabytes(int64_t bytes) {
+  return static_cast<double>(bytes) / 1e6;
+}
+
 }  // namespace shoal

@@ -1,7 +1,6 @@
 #include "base/normalization.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -23,11 +22,9 @@ ChannelValues parse(const std::string& text, double least, const char* form) {
   std::vector<double> values;
   for (size_t at = text.find_first_not_of(kSeparators); at != text.npos;) {
     const size_t end = std::min(text.find_first_of(kSeparators, at), text.size());
-    double value = -1;
-    const auto read = std::from_chars(text.data() + at, text.data() + end, value);
-    if (read.ec != std::errc() || read.ptr != text.data() + end || !(value >= least && value <= 1))
-      throw std::invalid_argument(form);
-    values.push_back(value);
+    const auto value = parse_number<double>(std::string_view(text).substr(at, end - at));
+    if (!value || !(*value >= least && *value <= 1)) throw std::invalid_argument(form);
+    values.push_back(*value);
     at = text.find_first_not_of(kSeparators, end);
   }
   if (values.size() == 1) return {values[0], values[0], values[0]};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -32,16 +31,16 @@ std::string number(double value) {
 }
 
 std::optional<int64_t> parse_whole_number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  const auto value = parse_number<int64_t>(text);
+  if (!value || *value < 0) return std::nullopt;
   return value;
 }
 
-std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
+std::string joined(const std::vector<std::string>& texts, std::string_view separator, size_t most) {
   std::string all;
-  for (size_t i = 0; i < texts.size(); ++i) all.append(i == 0 ? "" : separator).append(texts[i]);
-  return all;
+  for (size_t i = 0; i < std::min(texts.size(), most); ++i)
+    all.append(i == 0 ? "" : separator).append(texts[i]);
+  return texts.size() > most ? all + " and " + std::to_string(texts.size() - most) + " more" : all;
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {

@@ -1,10 +1,12 @@
 #pragma once
 // Text: formatting, wrapping and UTF-8.
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace shoal {
@@ -19,11 +21,23 @@ std::string hex(uint64_t value);
 // Returns the shortest text that reads back as the same number.
 std::string number(double value);
 
+// Returns the number whose text is all of `text`; nothing for other text and for numbers that T
+// cannot hold. Accepts neither blanks nor a leading +. A floating-point number may be inf or nan.
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last) return std::nullopt;
+  return value;
+}
 // Returns the number >= 0 whose decimal digits are `text`; nothing for other text.
 std::optional<int64_t> parse_whole_number(std::string_view text);
 
-// Returns the texts with `separator` between them.
-std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
+// Returns the texts with `separator` between them. If there are more than `most`, counts the others:
+// "a, b, c and 9 more".
+std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ",
+                   size_t most = SIZE_MAX);
 
 // Returns the parts of `text` between separators. Like std::getline(), adds no empty part after a
 // separator at the end.

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -58,6 +59,30 @@ def shoal_program(build):
     if not program.exists():
         fail(f"{program} does not exist; run scripts/build")
     return str(program)
+
+
+def loader_bench(build):
+    program = build / "loader_bench"
+    if not program.exists():
+        sys.exit(f"bench/{pathlib.Path(sys.argv[0]).name}: {program} does not exist; run scripts/build, or pass "
+                 "the build folder with --build")
+    return program
+
+
+def alternating(names, number):
+    """Returns the names in the order of round `number`: reversed in every second round."""
+    return list(names)[:: 1 if number % 2 == 0 else -1]
+
+
+def print_round(number, found):
+    """Prints the last value of each list of `found`, by name."""
+    print(f"round {number + 1}: " + ", ".join(f"{name} {values[-1]:.0f}" for name, values in found.items()),
+          flush=True)
+
+
+def spread(values, digits=2):
+    """Returns the median with the minimum and maximum, for a table."""
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
 
 
 def unpacked(source, name):

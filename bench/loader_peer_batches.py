@@ -21,8 +21,10 @@ import json
 import sys
 import time
 
-import psutil
+import psutil  # noqa: F401; used by processor_seconds(); imported before time is measured
 import torch
+
+from pytorch_loader import processor_seconds, pytorch_batches
 
 BATCH = 128
 MODULES = {  # imported before time is measured
@@ -34,25 +36,8 @@ torch.set_num_threads(1)
 peer, source = sys.argv[1:3]
 
 
-def processor_seconds():
-    """Returns the CPU time of this process and its children in seconds.
-
-    Includes children that have ended.
-    """
-    own = psutil.Process()
-    times = own.cpu_times()
-    return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in own.children(recursive=True))
-
-
 def dataloader(passes, workers):
-    from torch.utils.data import ConcatDataset, DataLoader
-    from torchvision import transforms
-    from torchvision.datasets import ImageFolder
-    data = ImageFolder(source, transforms.Compose([
-        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(),
-        transforms.PILToTensor()]))
-    return iter(DataLoader(ConcatDataset([data] * passes), BATCH, shuffle=True, num_workers=workers,
-                           drop_last=True)), len(data)
+    return pytorch_batches(source, BATCH, workers, lambda _: passes)
 
 
 def dali(passes, workers):

@@ -123,8 +123,10 @@ struct LoaderOptions {
   // Maximum number of batches per epoch on this rank. 0: no limit.
   int64_t batches = 0;
   // Set for evaluation if each host has its own part of the data. Other hosts may then have a
-  // different number of images, and rank and world_size count only the processes of this host.
+  // different number of images.
   bool uneven = false;
+  // This process and the number of processes that share the images. They count only the processes
+  // of this host if each host has its own part of the data.
   int64_t rank = 0, world_size = 1;
   // Returns the schedule of the output size: in training `progression` with transform.size, in
   // evaluation the constant transform.eval_size.

@@ -1,11 +1,11 @@
 #include "data/dataset.h"
 
-#include <algorithm>
-#include <iterator>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "data/random.h"
 
 namespace shoal::data {
@@ -32,29 +32,35 @@ uint64_t listing_hash(const Dataset& dataset, const std::string& source) {
   return hash;
 }
 
-std::string quoted_names(const std::vector<std::string>& names) {
+std::string quoted_names(std::vector<std::string> names) {
+  for (std::string& name : names) name = "'" + name + "'";
+  return joined(names, ", ", 5);
+}
+
+std::string class_difference(const std::vector<std::string>& a, const std::string& in_a,
+                             const std::vector<std::string>& b, const std::string& in_b) {
   std::string text;
-  for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i)
-    text += (i ? ", '" : "'") + names[i] + "'";
-  return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
+  const auto add = [&](const auto& from, const std::string& where, const auto& other) {
+    const std::set<std::string> known(other.begin(), other.end());
+    std::vector<std::string> names;
+    for (const std::string& name : from)
+      if (!known.contains(name)) names.push_back(name);
+    if (!names.empty())
+      text += (text.empty() ? "only " : "; only ") + where + ": " + quoted_names(names);
+  };
+  add(a, in_a, b);
+  add(b, in_b, a);
+  return text;
 }
 
 void check_same_classes(const Source& train, const Source& val) {
   const auto &a = train.classes(), &b = val.classes();
   if (a == b) return;
-  const auto missing = [](std::vector<std::string> from, std::vector<std::string> in) {
-    std::sort(from.begin(), from.end());
-    std::sort(in.begin(), in.end());
-    std::vector<std::string> names;
-    std::set_difference(from.begin(), from.end(), in.begin(), in.end(), std::back_inserter(names));
-    return names.empty() ? "" : quoted_names(names);
-  };
-  const std::string without_val = missing(a, b), without_train = missing(b, a);
   std::string text = "training data has " + std::to_string(a.size()) +
                      " classes and validation data " + std::to_string(b.size()) +
                      "; they must be the same";
-  if (!without_val.empty()) text += "; only in training: " + without_val;
-  if (!without_train.empty()) text += "; only in validation: " + without_train;
+  const std::string difference = class_difference(a, "in training", b, "in validation");
+  if (!difference.empty()) text += "; " + difference;
   const auto numbers = [](const std::vector<std::string>& names) {
     return !names.empty() && names[0] == "0";
   };

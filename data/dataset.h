@@ -144,7 +144,12 @@ std::shared_ptr<const Dataset> open_dataset(const std::string& source,
 uint64_t listing_hash(const Dataset& dataset, const std::string& source);
 
 // Returns at most five names, quoted, and the number of the others: "'a', 'b', …, 'e' and 3 more".
-std::string quoted_names(const std::vector<std::string>& names);
+std::string quoted_names(std::vector<std::string> names);
+
+// Describes the classes that only one of two lists contains: "only IN_A: NAMES; only IN_B: NAMES".
+// Empty if there are none.
+std::string class_difference(const std::vector<std::string>& a, const std::string& in_a,
+                             const std::vector<std::string>& b, const std::string& in_b);
 
 // Throws std::invalid_argument if the two sources have different classes. The message names up to
 // five classes that are only in one of them.

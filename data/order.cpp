@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/round.h"
 #include "data/random.h"
 
 namespace shoal::data {
@@ -16,7 +17,7 @@ EpochOrder::EpochOrder(int64_t n, uint64_t seed, int64_t epoch) : n_(n) {
   const uint64_t size = n > 0 ? static_cast<uint64_t>(n) : 1;
   left_ = static_cast<uint64_t>(std::sqrt(static_cast<double>(size)));
   while (left_ * left_ < size) ++left_;
-  right_ = (size + left_ - 1) / left_;
+  right_ = ceil_divide(size, left_);
   for (int round = 0; round < kRounds; ++round)
     keys_[round] = make_key(Purpose::order, seed, static_cast<uint64_t>(epoch), round);
 }

@@ -33,19 +33,17 @@ EpochSchedule parse_epoch_schedule(const std::string& text);
 
 struct Progression {
   // All of these change the result of training.
-  int64_t size = 224;   // side of the images in pixels, if neither `sizes` nor `smallest` is set
-  EpochSchedule sizes;  // side by epoch, rounded to multiples of kStep
+  int64_t size = 224;  // side of the images in pixels, if neither `sizes` nor `smallest` is set
+  EpochSchedule sizes = {};  // side by epoch, rounded to multiples of kStep
   // Multi-scale: draws the side of each step's images from the multiples of kStep between
   // `smallest` and `largest`; 0: off.
   int64_t smallest = 0, largest = 0;
   int64_t images_per_step = 1;  // over all ranks
   uint64_t seed = 0;            // of the multi-scale draws
-  EpochSchedule strengths;  // factor by epoch for policy magnitude, mixup and cutmix, and dropout
+  // Factor by epoch for policy magnitude, mixup and cutmix, and dropout.
+  EpochSchedule strengths = {};
 
   static constexpr int64_t kStep = 32;  // pixels
-
-  Progression() = default;
-  Progression(int64_t side) : size(side) {}  // NOLINT: a size is a constant progression
 
   // Returns the side in pixels of the image at `position` of the epoch's order.
   int64_t side(int64_t epoch, int64_t position) const;

@@ -12,7 +12,6 @@
 #include "dist/gather.h"
 #include "dist/gloo.h"
 #include "dist/group_state.h"
-#include "dist/health/stall.h"
 #include "dist/health/store.h"
 
 namespace shoal::dist {

@@ -5,7 +5,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <cstring>
+
+#include "base/error.h"
 
 namespace shoal::dist {
 
@@ -48,6 +49,23 @@ void broadcast_text(const Group& group, std::string& text) {
   std::vector<char> bytes(text.begin(), text.end());
   broadcast_bytes(group, bytes);
   text.assign(bytes.begin(), bytes.end());
+}
+
+void on_rank_0(const Group& group, const std::function<void()>& read) {
+  std::string user_error, failure;
+  if (group.rank() == 0) {
+    try {
+      read();
+    } catch (const UserError& error) {
+      user_error = error.what();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+  }
+  broadcast_text(group, user_error);
+  broadcast_text(group, failure);
+  if (!user_error.empty()) throw UserError(user_error);
+  if (!failure.empty()) throw std::runtime_error(failure);
 }
 
 }  // namespace shoal::dist

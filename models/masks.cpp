@@ -17,6 +17,12 @@ uint64_t chain(uint64_t state, uint64_t value) {
   return mix_bits(state + kGolden * (value + 1));
 }
 
+// Returns a uniform value in [0, 1) with 53 random bits.
+double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element) {
+  const uint64_t bits = chain(chain(chain(mix_bits(seed), layer), key), element);
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
 at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t layer,
                 const StepContext& context) {
   if (!context.keys)
@@ -36,11 +42,6 @@ at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t lay
 }
 
 }  // namespace
-
-double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element) {
-  const uint64_t bits = chain(chain(chain(mix_bits(seed), layer), key), element);
-  return static_cast<double>(bits >> 11) * 0x1p-53;
-}
 
 double dropout_rate(double dropout, const StepContext& context) {
   return std::min(dropout * context.strength, kMaxDropped);

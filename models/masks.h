@@ -10,9 +10,6 @@
 
 namespace shoal::models {
 
-// Returns a uniform value in [0, 1) with 53 random bits.
-double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element);
-
 // Returns the dropout rate of a step: `dropout` times the context's strength, at most 0.999.
 double dropout_rate(double dropout, const StepContext& context);
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/round.h"
 #include "models/model_options.h"
 #include "ops/ops.h"
 
@@ -59,7 +60,7 @@ enum class Padding {
 // Returns the number of zeros that Padding::same adds to a row or column of `size` pixels: half of
 // them (rounded down) before it, the others after it.
 constexpr int64_t same_padding(int64_t kernel, int64_t stride, int64_t size) {
-  const int64_t needed = ((size + stride - 1) / stride - 1) * stride + kernel;
+  const int64_t needed = (ceil_divide(size, stride) - 1) * stride + kernel;
   return needed > size ? needed - size : 0;
 }
 
@@ -92,6 +93,10 @@ struct SqueezeExcite {
 struct MaxPool {
   int64_t kernel, stride, padding;
 };
+// Returns the output size, in pixels, of pooling `size` pixels (height or width).
+constexpr int64_t pooled_size(const MaxPool& pool, int64_t size) {
+  return (size + 2 * pool.padding - pool.kernel) / pool.stride + 1;
+}
 
 // Mean over the pixels, then dropout in training.
 struct PooledFeatures {

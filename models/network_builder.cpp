@@ -4,15 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "base/round.h"
+
 namespace shoal::models {
 namespace {
 
 double area(const Shape& shape) {
   return static_cast<double>(shape.height * shape.width);
-}
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
 }
 
 }  // namespace
@@ -54,8 +52,8 @@ int NetworkBuilder::convolution(const std::string& name, int input,
       parameter(name + ".weight", {options.out, inputs, options.kernel, options.kernel},
                 {Init::Kind::normal, std::sqrt(2 / fan_out)}, /*decays=*/true, /*has_copy=*/true);
   // An odd kernel with either padding gives ceil(size / stride) outputs.
-  const Shape out{options.out, ceil_div(in.height, options.stride),
-                  ceil_div(in.width, options.stride)};
+  const Shape out{options.out, ceil_divide(in.height, options.stride),
+                  ceil_divide(in.width, options.stride)};
   return add({name,
               {input},
               out,
@@ -111,10 +109,10 @@ int NetworkBuilder::squeeze_excite(const std::string& name, int input, int64_t s
 
 int NetworkBuilder::max_pool(int input, const MaxPool& pool) {
   const Shape in = shape(input);
-  const auto side = [&](int64_t size) {
-    return (size + 2 * pool.padding - pool.kernel) / pool.stride + 1;
-  };
-  return add({"", {input}, {in.channels, side(in.height), side(in.width)}, pool});
+  return add({"",
+              {input},
+              {in.channels, pooled_size(pool, in.height), pooled_size(pool, in.width)},
+              pool});
 }
 
 int NetworkBuilder::pooled_features(int input, double dropout) {

@@ -88,12 +88,11 @@ RealAccuracy real_accuracy(const data::RealLabels& labels, const train::Evaluati
 // highest mean losses are listed. Collective.
 EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation,
                               LossHistory& losses, bool last) {
-  const bool leader = evaluation.group().rank() == 0;
   const Weights weights = open_weights(arguments, evaluation.group());
   evaluation.open(weights);
-  if (leader) log_origin(weights);
+  if (evaluation.group().rank() == 0) log_origin(weights);
   const int64_t outputs = evaluation.job().model.classes;
-  if (leader && outputs < ops::kTop5) log::info(train::top5_note(outputs));
+  if (outputs < ops::kTop5) log::info(train::top5_note(outputs));
   const auto real = open_real_labels(arguments, evaluation);
   EvaluatedWeights evaluated{weights.file,
                              weights.job.model.name,

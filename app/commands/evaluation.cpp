@@ -46,7 +46,7 @@ void Evaluation::open(const Weights& weights) {
   const auto known = folder_names(arguments_, weights);
   datasets_ = open_datasets(job, places, /*with_train=*/false, known, communicator_);
   if (known.empty()) datasets_.val = with_labels_of(weights, datasets_.val);
-  if (weights.val_split > 0 && job.val_split == 0 && communicator_.rank() == 0)
+  if (weights.val_split > 0 && job.val_split == 0)
     log::info(
         "evaluating the images in " + datasets_.val_source +
         strf(", not the training images that the run held out (--val-split %g); for those, use "

@@ -6,10 +6,12 @@
 #include "app/commands/session.h"
 #include "app/commands/weights.h"
 #include "base/counted.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "train/checkpoint/export.h"
 #include "train/step/trainer.h"
+#include "train/weights/model_file.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::app {
@@ -115,10 +117,10 @@ int export_command(const Arguments& given) {
       if (row.format == arguments.export_file.format) file += row.endings.front();
   }
   train::export_file(data_of(weights), arguments.export_file, file);
-  log::line(printable(
-      strf("%s: %s, %s, %s weights, %.1f MB", file.c_str(), weights.job.model.name.c_str(),
-           counted(weights.job.model.classes, "class").c_str(),
-           weights.ema ? "averaged" : "trained", static_cast<double>(fs::file_size(file)) / 1e6)));
+  log::line(printable(strf("%s: %s, %s, %s weights, %.1f MB", file.c_str(),
+                           weights.job.model.name.c_str(),
+                           counted(weights.job.model.classes, "class").c_str(),
+                           weights.ema ? "averaged" : "trained", megabytes(fs::file_size(file)))));
   if (arguments.export_file.format == Format::torchvision)
     log::info(
         "this format has no place for class names and preprocessing; .safetensors and .onnx have");

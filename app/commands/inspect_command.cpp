@@ -12,7 +12,7 @@
 #include "base/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/find_checkpoint.h"
 #include "train/weights/adapt_weights.h"
 #include "train/weights/formats/file_contents.h"
 #include "train/weights/model_file.h"
@@ -116,8 +116,7 @@ std::string entry_text(const FileContents::Entry& entry) {
   return (entry.name.empty() ? "" : entry.name + ": ") +
          strf("%s, %s parameters, %s, %.1f MB", counted(entry.tensors.size(), "tensor").c_str(),
               grouped(sum.parameters).c_str(),
-              joined({sum.types.begin(), sum.types.end()}, "/").c_str(),
-              static_cast<double>(sum.bytes) / 1e6);
+              joined({sum.types.begin(), sum.types.end()}, "/").c_str(), megabytes(sum.bytes));
 }
 
 std::string pairs_text(const FileContents::Texts& pairs) {
@@ -146,7 +145,7 @@ void print(const Arguments& arguments, const File& file, const FileContents& con
   const auto show = [](const char* heading, const std::string& text) {
     if (!text.empty()) log::line(strf("%-10s", heading) + printable(text));
   };
-  show("file", file.path + strf(", %.1f MB", static_cast<double>(file.bytes.size()) / 1e6));
+  show("file", file.path + strf(", %.1f MB", megabytes(file.bytes.size())));
   show("run", run_text(file.run));
   show("format", contents.format);
   show("checksum", file.checksum);

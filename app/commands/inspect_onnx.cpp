@@ -82,8 +82,7 @@ void inspect_onnx(const std::string& file, const std::vector<char>& bytes, bool 
                   bool tensors) {
   const OnnxSummary model = train::onnx_summary(bytes, file);
   if (!json) {
-    log::line(strf("%-10s", "file") +
-              printable(file + strf(", %.1f MB", static_cast<double>(bytes.size()) / 1e6)));
+    log::line(strf("%-10s", "file") + printable(file + strf(", %.1f MB", megabytes(bytes.size()))));
     return print(model, tensors);
   }
   Json all = {{"file", file},

@@ -6,7 +6,6 @@
 namespace shoal::app {
 
 void LossHistory::add(const std::vector<train::ImageResult>& images) {
-  ++sets_;
   for (const train::ImageResult& image : images) {
     if (!image.readable()) continue;
     Losses& losses = losses_[key(image)];

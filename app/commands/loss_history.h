@@ -17,7 +17,6 @@ class LossHistory {
 
   // Adds the results of one set of weights, in any order. Ignores unreadable images.
   void add(const std::vector<train::ImageResult>& images);
-  int64_t sets() const { return sets_; }
 
   // Returns the positions in `images` of at most `count` images with the highest mean loss, highest
   // first. Considers only images that at least one set of weights classified wrongly. Overwrites
@@ -36,7 +35,6 @@ class LossHistory {
   }
 
   bool sharded_;
-  int64_t sets_ = 0;
   std::map<Key, Losses> losses_;
 };
 

@@ -8,6 +8,7 @@
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/counted.h"
+#include "base/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "data/pack/reader.h"
@@ -19,9 +20,6 @@
 namespace shoal::app {
 namespace {
 
-double megabytes(uint64_t bytes) {
-  return static_cast<double>(bytes) / 1e6;
-}
 long long number(int64_t value) {
   return static_cast<long long>(value);
 }

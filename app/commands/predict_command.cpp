@@ -20,7 +20,8 @@ namespace {
 std::vector<std::string> lines_of_input(const dist::Group& group) {
   std::string text;
   if (group.rank() == 0) text.assign(std::istreambuf_iterator<char>(std::cin), {});
-  return split(dist::gather_text(group, text).front(), '\n');
+  dist::broadcast_text(group, text);
+  return split(text, '\n');
 }
 
 // Opens the images that the positional arguments name. Collective.

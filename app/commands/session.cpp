@@ -12,7 +12,6 @@
 #include "app/options/settings/saved_settings.h"
 #include "base/log.h"
 #include "dist/health/health.h"
-#include "dist/health/stall.h"
 #include "models/catalogue.h"
 #include "train/step/allocator.h"
 
@@ -78,7 +77,7 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
                                  ", or skip the check with --health-check off");
   const auto report = dist::check_health(
       communicator, job.health_check == "full" ? HealthCheck::full : HealthCheck::quick);
-  if (env.rank == 0 && report.slowest_bytes_per_second > 0)
+  if (report.slowest_bytes_per_second > 0)
     log::info(strf("health check: the slowest link between hosts transfers %.0f MB/s",
                    report.slowest_bytes_per_second / 1e6));
 }

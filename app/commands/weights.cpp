@@ -12,7 +12,8 @@
 #include "base/log.h"
 #include "dist/env/env.h"
 #include "models/catalogue.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/find_checkpoint.h"
+#include "train/step/trainer.h"
 #include "train/weights/adapt_weights.h"
 #include "train/weights/model_file.h"
 #include "train/weights/preprocessing.h"
@@ -28,9 +29,9 @@ std::string no_weights(const std::vector<std::string>& paths) {
     const std::string ending = path.extension(), name = path.filename();
     std::error_code none;
     return ending == ".pt" || ending == ".pth" || ending == ".safetensors" ||
-           fs::is_directory(path / "checkpoints", none) ||
+           fs::is_directory(path / train::kCheckpointsFolder, none) ||
            ((name == "best" || name == "last") &&
-            fs::is_directory(path.parent_path() / "checkpoints", none));
+            fs::is_directory(path.parent_path() / train::kCheckpointsFolder, none));
   };
   const auto found = std::ranges::find_if(paths, is_weights);
   if (found != paths.end()) return "no weights given; did you mean --checkpoint " + *found + "?";

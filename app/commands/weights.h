@@ -9,7 +9,7 @@
 #include "data/data_options.h"
 #include "dist/group.h"
 #include "models/model.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/find_checkpoint.h"
 #include "train/job/job.h"
 
 namespace shoal::app {

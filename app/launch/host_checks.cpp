@@ -1,10 +1,8 @@
 // The checks of `shoal doctor` that do not need LibTorch.
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <latch>
@@ -15,6 +13,7 @@
 #include "app/launch/fabric.h"
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"
+#include "base/file/whole_file.h"
 #include "base/text.h"
 #include "dist/env/network.h"
 
@@ -142,22 +141,17 @@ Checks network() {
 // Checks that the folder is writable, or its nearest existing ancestor if it does not exist yet.
 // `option`: the option that chooses the folder.
 Check writable(const std::string& name, const fs::path& folder, const char* option) {
+  const fs::path place = existing_parent(folder);
   std::error_code error;
-  fs::path place = fs::absolute(folder, error);
-  while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
   Check check{Verdict::ok, name, folder.string(), ""};
   if (!fs::is_directory(place, error)) {
     return {Verdict::bad, name, place.string() + " is not a folder",
             std::string("choose another folder with ") + option};
   }
-  std::string probe = (place / ".shoal-doctor-XXXXXX").string();
-  const int file = ::mkstemp(probe.data());
-  if (file < 0) {
+  if (!can_create_in(place)) {
     return {Verdict::bad, name, place.string() + " is not writable",
             std::string("choose another folder with ") + option};
   }
-  ::close(file);
-  ::unlink(probe.c_str());
   const fs::space_info space = fs::space(place, error);
   if (!error) {
     check.value += ", " + gib(static_cast<double>(space.available)) + " free";
@@ -170,12 +164,15 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
 }
 
 Checks directories(const train::Job& job) {
-  const std::string checkpoints = train::checkpoint_directory(job);
-  Check cache = writable("cache folder", job.output + "/cache", "--output");
-  if (cache.verdict == Verdict::bad)
-    cache.verdict = Verdict::warn;  // the run works without a cache
-  return {writable("output folder", job.output, "--output"),
-          writable("checkpoint folder", checkpoints, "--checkpoint-dir"), cache};
+  Checks checks = {
+      writable("output folder", job.output, "--output"),
+      writable("checkpoint folder", train::checkpoint_directory(job), "--checkpoint-dir")};
+  const std::string cache = train::cache_folder(job);
+  if (cache.empty()) return checks;
+  checks.push_back(writable("cache folder", cache, job.cache_dir ? "--cache-dir" : "--output"));
+  if (checks.back().verdict == Verdict::bad)
+    checks.back().verdict = Verdict::warn;  // the run works without a cache
+  return checks;
 }
 
 Checks gpus(const dist::Variables& environment) {

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "dist/env/instance_groups.h"
 #include "dist/env/launcher.h"
-#include "dist/env/variables.h"
 
 namespace shoal::app {
 namespace {
@@ -25,15 +24,14 @@ constexpr int64_t kMaxHosts = 4096;
 int requested_workers(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const auto count = parse_number<int>(text);
   const int most = std::max({kFewWorkers, kMaxPerProcessor * facts.processors, facts.gpus});
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > most) {
+  if (!count || *count < 1 || *count > most) {
     throw UserError((arguments.nproc.empty() ? "PET_NPROC_PER_NODE is '" : "--nproc is '") + text +
                     "'; it must be auto or a number from 1 to " + std::to_string(most) +
                     " on this host with " + counted(facts.processors, "processor"));
   }
-  return count;
+  return *count;
 }
 
 // Returns OMP_NUM_THREADS if the user set it, else 0. Ignores torchrun's value of 1 for several
@@ -205,9 +203,8 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
       nodes.master_addr.empty() ? dist::value_of(environment, "MASTER_ADDR") : nodes.master_addr;
   const std::string port = nodes.master_port == 0 ? dist::value_of(environment, "MASTER_PORT")
                                                   : std::to_string(nodes.master_port);
-  uint16_t number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (address.empty() || error != std::errc() || end != port.data() + port.size() || number == 0) {
+  const uint16_t number = parse_number<uint16_t>(port).value_or(0);
+  if (address.empty() || number == 0) {
     throw UserError("--nnodes is " + std::to_string(nodes.count) +
                     ", but the master address is missing or invalid; give --master-addr HOST and "
                     "--master-port PORT, or set MASTER_ADDR and MASTER_PORT");

@@ -3,7 +3,6 @@
 // the option tables and the tables in foreign/.
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -30,35 +29,27 @@ struct is_optional<std::optional<T>> : std::true_type {};
 
 template <std::integral T>
 void store(T& field, const std::string& text) {
-  const char *const begin = text.data(), *const last = begin + text.size();
-  T value{};
-  const auto [end, error] = std::from_chars(begin, last, value);
-  if (error == std::errc() && end == last) {
-    field = value;
+  if (const auto value = parse_number<T>(text)) {
+    field = *value;
     return;
   }
   // JSON and YAML may write whole numbers as 64.0 or 1e3.
-  double number = 0;
-  const auto [stop, fault] = std::from_chars(begin, last, number);
+  const auto number = parse_number<double>(text);
   const double most = std::min(9007199254740992.0, double(std::numeric_limits<T>::max()));
   const double least = std::is_unsigned_v<T> ? 0 : -most;
-  if (fault != std::errc() || stop != last || number != std::floor(number) || number < least ||
-      number > most) {
+  if (!number || *number != std::floor(*number) || *number < least || *number > most) {
     const char* what = std::is_unsigned_v<T> ? "a whole number of 0 or more" : "a whole number";
     throw std::invalid_argument(what);
   }
-  field = static_cast<T>(number);
+  field = static_cast<T>(*number);
 }
 inline void store(bool& field, const std::string& text) {
   field = parse_flag(text);
 }
 inline void store(double& field, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    throw std::invalid_argument("a number");
-  }
-  field = value;
+  const auto value = parse_number<double>(text);
+  if (!value || !std::isfinite(*value)) throw std::invalid_argument("a number");
+  field = *value;
 }
 inline void store(std::string& field, const std::string& text) {
   if (text.empty()) throw std::invalid_argument("text that is not empty");

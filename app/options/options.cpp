@@ -44,10 +44,8 @@ std::string readable(std::string text) {
 // Whether a number is in the range. Returns true for words (none, auto) and for numbers beyond
 // int64: option.set checks those.
 bool in_range(const Range& range, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return true;
-  return std::abs(value) > 0x1p63 || range.holds(value);
+  const auto value = parse_number<double>(text);
+  return !value || std::abs(*value) > 0x1p63 || range.holds(*value);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "app/options/rewritten_words.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "app/options/foreign/foreign_options.h"
 #include "app/options/settings/encodings.h"
@@ -50,12 +49,6 @@ bool takes(Command command, const std::string& written, Kind kind, const Words& 
   return true;
 }
 
-bool is_number(const std::string& word) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
-}
-
 // Whether the word names an option whose value may be several numbers.
 bool takes_numbers(Command command, const std::string& word) {
   if (!word.starts_with("--")) return false;
@@ -73,7 +66,7 @@ Words with_joined_numbers(Command command, const Words& words) {
     result.push_back(words[i]);
     if (!takes_numbers(command, words[i])) continue;
     std::string numbers;
-    for (; i + 1 < words.size() && is_number(words[i + 1]); ++i)
+    for (; i + 1 < words.size() && parse_number<double>(words[i + 1]); ++i)
       numbers += (numbers.empty() ? "" : ",") + words[i + 1];
     if (!numbers.empty()) result.push_back(numbers);
   }
@@ -136,7 +129,7 @@ class Rewriter {
     if (!option->refused.empty()) values.push_back(option->refused);  // apply() gives the reason
     // A word that is not a number may be a path, as in `shoal report --serve RUN`.
     const bool path_follows = option->kind == Kind::optional_value && option->range && next &&
-                              row_of(command_).takes_paths && !is_number(*next);
+                              row_of(command_).takes_paths && !parse_number<double>(*next);
     const bool took = !path_follows && takes(command_, written, option->kind, values, next);
     // Toolkits write --flag '' to turn a flag on.
     const bool bare = !took || (option->kind != Kind::value && next->empty());

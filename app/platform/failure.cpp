@@ -66,6 +66,20 @@ bool first_to_report(const Reporting& reporting) {
   return ::read(reporting.token_file, &token, 1) != -1 || errno != EAGAIN;
 }
 
+// Writes torchrun's error file: {"message": {"message": TEXT, "extraInfo": …}}. Does nothing if
+// `path` is empty. Never throws.
+void write_error_file(const std::string& path, const std::string& text) noexcept try {
+  if (path.empty()) return;
+  const nlohmann::json report = {
+      {"message",
+       {{"message", printable(masked(text))},
+        {"extraInfo", {{"py_callstack", ""}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
+  using Json = nlohmann::json;
+  write_whole(path, report.dump(-1, ' ', false, Json::error_handler_t::replace));
+} catch (const std::exception&) {
+  return;
+}
+
 // Reports a user error. Every rank has the same error, so only one rank prints it, without a rank
 // number.
 int fail_usage(const Reporting& reporting, const std::string& text) {
@@ -206,18 +220,6 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   write_all(file.number(), cut.data(), cut.size());
 } catch (const std::exception&) {
   return;  // the callers also print the message on stderr
-}
-
-void write_error_file(const std::string& path, const std::string& text) noexcept try {
-  if (path.empty()) return;
-  const nlohmann::json report = {
-      {"message",
-       {{"message", printable(masked(text))},
-        {"extraInfo", {{"py_callstack", ""}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
-  using Json = nlohmann::json;
-  write_whole(path, report.dump(-1, ' ', false, Json::error_handler_t::replace));
-} catch (const std::exception&) {
-  return;
 }
 
 void clear_failure_file(const std::string& path) noexcept try {

@@ -68,7 +68,7 @@ std::string torch_sentence(const std::string& text);
 bool is_lost_peer(const std::string& text);
 
 // Prints "shoal: error: TEXT" as one line on stderr, in one write. Masks secrets and escapes
-// control characters, as write_failure_file() and write_error_file() do.
+// control characters, as write_failure_file() does.
 void print_error(const std::string& text) noexcept;
 
 // Writes at most 1024 bytes to the failure file, if its folder exists or this is a training
@@ -76,10 +76,6 @@ void print_error(const std::string& text) noexcept;
 // The launcher sets `replace` if a signal killed a worker. Never throws.
 void write_failure_file(const std::string& path, const std::string& text,
                         bool replace = false) noexcept;
-
-// Writes torchrun's error file: {"message": {"message": TEXT, "extraInfo": …}}. Does nothing if
-// `path` is empty. Never throws.
-void write_error_file(const std::string& path, const std::string& text) noexcept;
 
 // Removes the failure file of an earlier run. Call only in the first process of a host, before that
 // process starts others.

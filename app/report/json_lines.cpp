@@ -1,14 +1,13 @@
 #include "app/report/json_lines.h"
 
 #include <cerrno>
-#include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <system_error>
 
 #include "base/counted.h"
 #include "base/file/json_lines.h"
 #include "base/text.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::app {
 
@@ -49,15 +48,7 @@ void flatten(const std::string& prefix, const nlohmann::json& value,
 }
 
 double time_of(const nlohmann::json& row) {
-  std::tm parts{};
-  double seconds = 0;
-  const std::string text = text_in(row, "time");
-  if (std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon,
-                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &seconds) != 6)
-    return kMissing;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(::timegm(&parts)) + seconds;
+  return train::parse_utc_time(text_in(row, "time")).value_or(kMissing);
 }
 
 }  // namespace shoal::app

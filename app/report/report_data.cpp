@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::app {
 namespace {

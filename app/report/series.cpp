@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/report/json_lines.h"
+#include "base/round.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -28,7 +29,7 @@ void Series::add(const std::vector<std::pair<std::string, double>>& row) {
 }
 
 nlohmann::ordered_json Series::json() const {
-  const size_t each = std::max<size_t>(1, (rows_ + kMaxPoints - 1) / kMaxPoints);
+  const size_t each = std::max<size_t>(1, ceil_divide(rows_, kMaxPoints));
   nlohmann::ordered_json json = {{"rows_per_point", each}};
   for (const auto& [name, values] : columns_) {
     nlohmann::ordered_json points = nlohmann::ordered_json::array();

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file/file_lock.h"
 #include "base/file/whole_file.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "base/net/sha256.h"
 #include "base/secrets.h"
@@ -33,10 +34,9 @@ class ProgressLine {
     const std::chrono::duration<double> since_shown = now - shown_, since_start = now - start_;
     if (since_shown.count() < (options_.status_line ? 0.1 : options_.progress_seconds)) return;
     shown_ = now;
-    const double speed = static_cast<double>(done - first_) / 1e6 / since_start.count();
-    const std::string text = "downloading " + name_ +
-                             strf("  %.1f", static_cast<double>(done) / 1e6) +
-                             (total > 0 ? strf(" of %.1f", static_cast<double>(total) / 1e6) : "") +
+    const double speed = megabytes(done - first_) / since_start.count();
+    const std::string text = "downloading " + name_ + strf("  %.1f", megabytes(done)) +
+                             (total > 0 ? strf(" of %.1f", megabytes(total)) : "") +
                              strf(" MB  %.1f MB/s", speed);
     if (options_.status_line)
       log::status(text);
@@ -131,8 +131,8 @@ class Fetch {
     log::info(option_ + ": downloading " + file.url);
     try {
       const std::string digest = download(file.url, path, how);
-      log::info(strf("downloaded %.1f MB to ", static_cast<double>(fs::file_size(path)) / 1e6) +
-                path.string() + ", SHA-256 " + digest);
+      log::info(strf("downloaded %.1f MB to ", megabytes(fs::file_size(path))) + path.string() +
+                ", SHA-256 " + digest);
     } catch (const HttpError&) {
       throw;
     } catch (const WrongDigest& error) {

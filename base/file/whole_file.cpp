@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -128,6 +129,18 @@ void remove_parts(const fs::path& folder,
     if (is_ours(file.substr(1, file.size() - 1 - std::string_view(kPart).size())))
       fs::remove(left.path(), error);
   }
+}
+
+fs::path existing_parent(const fs::path& path) {
+  fs::path place = fs::absolute(path);
+  std::error_code error;
+  while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
+  return place;
+}
+
+bool can_create_in(const fs::path& folder) {
+  std::string probe = (folder / ".shoal-XXXXXX").string();
+  return ::mkdtemp(probe.data()) != nullptr && ::rmdir(probe.c_str()) == 0;
 }
 
 void create_folders(const fs::path& folder) {

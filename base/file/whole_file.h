@@ -56,6 +56,13 @@ bool can_rename(const std::filesystem::path& from, const std::filesystem::path& 
 void remove_parts(const std::filesystem::path& folder,
                   const std::function<bool(const std::filesystem::path& name)>& is_ours);
 
+// Returns `path` or, if it does not exist, its nearest existing parent. The result is absolute.
+std::filesystem::path existing_parent(const std::filesystem::path& path);
+
+// Returns whether entries can be created in `folder`. Creates and removes an empty folder to find
+// out, because root passes permission checks even on file systems that refuse to write.
+bool can_create_in(const std::filesystem::path& folder);
+
 // Creates a folder and those above it. Throws std::system_error with the path and the reason.
 void create_folders(const std::filesystem::path& folder);
 

@@ -11,6 +11,7 @@
 
 #include "base/file/descriptor.h"
 #include "base/file/whole_file.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "base/net/http_get.h"
 #include "base/net/sha256.h"
@@ -46,7 +47,7 @@ class Download {
       if (problem.empty()) break;
       if (received_ - before >= kProgressBytes) failures = 0, pause = options_.retry_seconds;
       if (++failures > options_.retries) throw std::runtime_error(sentence(problem));
-      log::info(sentence(problem) + strf("; trying again from %.1f MB", double(have_) / 1e6));
+      log::info(sentence(problem) + strf("; trying again from %.1f MB", megabytes(have_)));
       std::this_thread::sleep_for(std::chrono::duration<double>(pause));
       pause *= 2;
     }

@@ -24,8 +24,9 @@
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
+
+#include "base/text.h"
 
 namespace shoal::bench {
 namespace {
@@ -72,11 +73,10 @@ StepOptions gpu_options(const Place& where, const std::string& model, const std:
 namespace {
 
 int64_t count_of(const std::string& word) {
-  int64_t count = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
-  if (error != std::errc() || end != word.data() + word.size() || count < 1)
+  const auto count = parse_number<int64_t>(word);
+  if (!count || *count < 1)
     throw std::invalid_argument("'" + word + "' must be a number of 1 or more");
-  return count;
+  return *count;
 }
 
 }  // namespace

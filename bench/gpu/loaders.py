@@ -16,12 +16,17 @@ time per image in microseconds, workers included. left_out: images that nvJPEG c
 
 import itertools
 import math
+import pathlib
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
 import common
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from pytorch_loader import processor_seconds, pytorch_batches  # noqa: E402
 
 TITLE = "Other loaders: batches of 128 crops of 224 pixels from ImageNet's JPEGs"
 EPOCH = 200_000  # minimum number of images, so that no epoch ends during a measurement
@@ -38,13 +43,7 @@ def repeats(count):
 
 
 def torchvision(options, workers):
-    from torch.utils.data import ConcatDataset, DataLoader
-    from torchvision import transforms
-    from torchvision.datasets import ImageFolder
-    data = ImageFolder(options.folder, transforms.Compose([
-        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.PILToTensor()]))
-    return iter(DataLoader(ConcatDataset([data] * repeats(len(data))), options.batch, shuffle=True,
-                           num_workers=workers, drop_last=True)), {}
+    return pytorch_batches(options.folder, options.batch, workers, repeats)[0], {}
 
 
 def timm(options, workers):
@@ -93,17 +92,6 @@ def nvjpeg(options, workers, crop):
                 yield torch.stack([cropped(image) for image in images]) if crop else images
 
     return batches(), {"left_out": len(found) - len(paths)}
-
-
-def processor_seconds():
-    """Returns the CPU time of this process and its children in seconds.
-
-    Includes children that have ended.
-    """
-    import psutil
-    own = psutil.Process()
-    children = own.children(recursive=True)
-    return sum(own.cpu_times()[:4]) + sum(sum(child.cpu_times()[:2]) for child in children)
 
 
 def take(batches, seconds, options, least=1):

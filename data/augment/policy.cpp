@@ -1,10 +1,11 @@
 #include "data/augment/policy.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
+
+#include "base/text.h"
 
 namespace shoal::data::augment {
 namespace {
@@ -36,19 +37,16 @@ std::vector<Setting> settings_of(const std::string& text, std::string& name) {
 }
 
 double number(const Setting& setting, double low, double high, bool whole) {
-  double value = 0;
-  const char* const begin = setting.value.data();
-  const char* const end = begin + setting.value.size();
-  const auto [last, error] = std::from_chars(begin, end, value);
-  const bool good = error == std::errc() && last == end && value >= low && value <= high &&
-                    (!whole || value == std::floor(value));
+  const auto value = parse_number<double>(setting.value);
+  const bool good =
+      value && *value >= low && *value <= high && (!whole || *value == std::floor(*value));
   if (!good) {
     std::ostringstream range;
     range << setting.key << " takes a " << (whole ? "whole " : "") << "number from " << low
           << " to " << high;
     refuse(setting.part, range.str());
   }
-  return value;
+  return *value;
 }
 
 constexpr const char* kAutoKeys = "this policy accepts only mstd, with a number";

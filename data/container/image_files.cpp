@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "data/file.h"
 #include "data/image/formats.h"
@@ -21,10 +22,6 @@ constexpr size_t kExamples = 3;
 bool is_among_first(std::string_view extension, size_t count) {
   const auto end = std::begin(kExtensions) + count;
   return std::find(std::begin(kExtensions), end, lower(std::string(extension))) != end;
-}
-
-std::string count_of(int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -75,16 +72,16 @@ void LeftOut::add(const LeftOut& more) {
 std::string LeftOut::sentence(const std::string& source) const {
   std::string text = source + ": left out ";
   if (files > 0) {
-    text += count_of(files, "file") +
+    text += counted(files, "file") +
             (files == 1 ? " that is not an image" : " that are not images") +
             " by name or content (";
     for (size_t i = 0; i < examples.size(); ++i) text += (i == 0 ? "" : ", ") + examples[i];
     text += files > static_cast<int64_t>(examples.size()) ? ", …)" : ")";
   }
   if (broken > 0)
-    text += (files > 0 ? " and " : "") + count_of(broken, "broken link") + " (" + broken_example +
+    text += (files > 0 ? " and " : "") + counted(broken, "broken link") + " (" + broken_example +
             (broken > 1 ? ", …)" : ")");
-  if (hidden > 0) text += (files + broken > 0 ? " and " : "") + count_of(hidden, "hidden file");
+  if (hidden > 0) text += (files + broken > 0 ? " and " : "") + counted(hidden, "hidden file");
   return text;
 }
 

@@ -1,9 +1,9 @@
 #include "data/container/label_text.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace shoal::data {
 namespace {
@@ -31,10 +31,9 @@ std::optional<LabelText> parse_label(std::string_view text) {
       text.size() > sign &&
       std::all_of(text.begin() + sign, text.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!digits) return LabelText{kNoNumber, std::string(text)};
-  int32_t number = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (result.ec != std::errc() || number < 0) return std::nullopt;
-  return LabelText{number, ""};
+  const auto number = parse_number<int32_t>(text);
+  if (!number || *number < 0) return std::nullopt;
+  return LabelText{*number, ""};
 }
 
 std::optional<LabelText> parse_json_label(std::string_view text) {

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/round.h"
 #include "data/image/resample_kernels.h"
 
 namespace shoal::data {
 namespace {
 
 constexpr int64_t kVector = 32;  // bytes after a row that kernels may read and write
-
-int64_t rounded(int64_t bytes) {
-  return (bytes + kVector - 1) / kVector * kVector;
-}
 
 void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
   if (memory.size() < static_cast<size_t>(bytes)) memory.resize(static_cast<size_t>(bytes));
@@ -97,7 +94,7 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
   }
   const auto width = static_cast<int64_t>(x.starts.size());
   const auto height = static_cast<int64_t>(y.starts.size());
-  const int64_t row = rounded(width);
+  const int64_t row = round_up(width, kVector);
   reserve(row_, 3 * width + 64);
   for (int64_t i = 0; i < height; ++i) {
     const uint8_t* const luma = planes_[0].data() + i * row;
@@ -118,7 +115,7 @@ void PlanarResampler::resize(jpeg::Planes& planes, int component, const Directio
   const jpeg::Planes::View view = planes.view(component);
   const auto width = static_cast<int64_t>(x.starts.size());
   const auto height = static_cast<int64_t>(y.starts.size());
-  const int64_t wide = rounded(x.count), high = rounded(height);
+  const int64_t wide = round_up(x.count, kVector), high = round_up(height, kVector);
   reserve(middle_, wide * high + kVector);
   RowSums rows{};
   rows.in = view.at(x.first, y.first);
@@ -135,7 +132,7 @@ void PlanarResampler::resize(jpeg::Planes& planes, int component, const Directio
 
   reserve(turned_, (wide + 1) * high + kVector);
   kernels_.transpose(middle_.data(), wide, turned_.data(), high, high, wide);
-  const int64_t across = rounded(width);
+  const int64_t across = round_up(width, kVector);
   reserve(columns_, across * high + kVector);
   RowSums columns{};
   columns.in = turned_.data();

@@ -16,7 +16,6 @@ enum Marker : uint8_t {
   kExtended = 0xc1,
   kHuffman = 0xc4,
   kStart = 0xd8,
-  kEnd = 0xd9,
   kScan = 0xda,
   kQuantization = 0xdb,
   kRestarts = 0xdd,
@@ -35,7 +34,7 @@ class Parser {
   explicit Parser(Bytes bytes) : bytes_(bytes) {}
 
   bool run() {
-    if (bytes_.size() < 4 || word(bytes_, 0) != 0xffd8) return false;
+    if (bytes_.size() < 4 || word(bytes_, 0) != (0xff00 | kStart)) return false;
     size_t at = 2;
     while (at + 4 <= bytes_.size()) {
       if (bytes_[at] != 0xff) return false;  // stray bytes; libjpeg-turbo skips them

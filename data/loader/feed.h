@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/round.h"
 #include "data/data_options.h"
 #include "data/dataset.h"
 #include "data/jpeg/seek_index.h"
@@ -28,7 +29,7 @@ struct BatchPlan {
 
   int64_t batches() const {
     const int64_t global = batch_size * world_size;
-    return drop_last ? samples / global : (samples + global - 1) / global;
+    return drop_last ? samples / global : ceil_divide(samples, global);
   }
   int64_t first_position(int64_t batch) const { return (batch * world_size + rank) * batch_size; }
   int64_t count(int64_t batch) const {

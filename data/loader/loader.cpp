@@ -13,6 +13,7 @@
 
 #include "base/block_signals.h"
 #include "base/error.h"
+#include "base/round.h"
 #include "data/loader/bad_image_log.h"
 #include "data/loader/mix.h"
 #include "data/loader/ring.h"
@@ -28,7 +29,7 @@ constexpr size_t kAlignment = 64;
 BufferAllocator with_default(BufferAllocator allocator) {
   if (allocator.allocate && allocator.release) return allocator;
   allocator.allocate = [](size_t bytes) {
-    return std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    return std::aligned_alloc(kAlignment, round_up(bytes, kAlignment));
   };
   allocator.release = [](void* memory) { std::free(memory); };
   return allocator;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file/whole_file.h"
 #include "base/parallel.h"
+#include "base/round.h"
 #include "data/errors.h"
 #include "data/tar/tar_reader.h"
 
@@ -189,7 +190,7 @@ class Arranger {
       throw std::invalid_argument("the name " + name + " is longer than a tar's 100 bytes");
     const auto header = tar_header(name, bytes.size());
     sink(header.data(), header.size());
-    bytes.resize((bytes.size() + kBlock - 1) / kBlock * kBlock);
+    bytes.resize(round_up(bytes.size(), kBlock));
     sink(bytes.data(), bytes.size());
   }
 

@@ -1,7 +1,6 @@
 #include "data/pack/shards.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -40,13 +39,11 @@ ListContent read_list(const std::string& folder) {
       list.whole = true;
       break;
     }
-    int64_t next = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), next);
-    if (error != std::errc() || end != line.data() + line.size() ||
-        next <= (list.next.empty() ? 0 : list.next.back()))
+    const auto next = parse_number<int64_t>(line);
+    if (!next || *next <= (list.next.empty() ? 0 : list.next.back()))
       throw std::invalid_argument(folder + "/" + kList + " is damaged: '" + line +
                                   "' is not a sample number; remove the folder");
-    list.next.push_back(next);
+    list.next.push_back(*next);
   }
   return list;
 }

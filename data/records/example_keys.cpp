@@ -1,8 +1,8 @@
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <string_view>
 
+#include "base/text.h"
 #include "data/limits.h"
 #include "data/records/tf_example.h"
 
@@ -15,11 +15,9 @@ namespace {
 
 template <class T>
 T number_in(std::string_view text, const std::string& word) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    refuse_keys(word, "needs a number after the =");
-  return value;
+  const auto value = parse_number<T>(text);
+  if (!value) refuse_keys(word, "needs a number after the =");
+  return *value;
 }
 
 void read_shape(std::string_view text, const std::string& word, ExampleKeys& keys) {

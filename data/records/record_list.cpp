@@ -1,11 +1,11 @@
 #include "data/records/record_list.h"
 
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
 
 #include "base/file/whole_file.h"
+#include "base/text.h"
 #include "data/file.h"
 
 namespace shoal::data {
@@ -23,14 +23,12 @@ RecordList read_record_list(const std::string& records) {
     ++number;
     if (line.empty()) continue;
     const size_t first = line.find('\t'), last = line.rfind('\t');
-    uint64_t id = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), id);
-    if (first == std::string::npos || first == last || error != std::errc() ||
-        end != line.data() + first)
+    const auto id = parse_number<uint64_t>(line.substr(0, first));
+    if (first == std::string::npos || first == last || !id)
       throw std::invalid_argument(path + " line " + std::to_string(number) +
                                   ": expected INDEX, LABEL and PATH, separated by tabs");
     const std::string label = line.substr(first + 1, last - first - 1);
-    RecordList::Line& entry = list.by_id[id];
+    RecordList::Line& entry = list.by_id[*id];
     entry.path = line.substr(last + 1);
     const size_t slash = entry.path.find('/');
     if (slash != std::string::npos) entry.folder = entry.path.substr(0, slash);

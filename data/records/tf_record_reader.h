@@ -29,7 +29,6 @@ class TfRecordReader {
   // false at the end. Throws std::invalid_argument naming record and position if the head is
   // damaged or cut short.
   bool next();
-  int64_t number() const { return number_; }                // of the record, counted from 0
   uint64_t data() const { return place_ + kTfRecordHead; }  // position of its data
   uint64_t length() const { return length_; }               // of its data, bytes
   std::string name() const { return "record " + std::to_string(number_); }

@@ -47,7 +47,8 @@ class LocalPlaces {
   size_t fitting(std::string_view rest, const std::string& place) const {
     std::error_code error;  // a path that is too long, for example, is not found
     for (size_t count = 0;; ++count) {
-      if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest), error)) return count;
+      if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest), error))
+        return count;
       const size_t slash = rest.find('/');
       if (slash == std::string_view::npos) break;
       rest.remove_prefix(slash + 1);

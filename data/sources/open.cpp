@@ -81,10 +81,8 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
                    "/<class>/<images>, or files of a kind that can be read: " + format_names()));
   }
   if (!strange.empty() && options.warning)
-    options.warning(strange.front() +
-                    (strange.size() == 1
-                         ? " is left out: it is"
-                         : strf(" and %zu more are left out: they are", strange.size() - 1)) +
+    options.warning(joined(strange, ", ", 1) +
+                    (strange.size() == 1 ? " is left out: it is" : " are left out: they are") +
                     " not " + std::string(format->name) + " like the files beside it");
   return format->open_files(paths, options);
 }

@@ -1,7 +1,6 @@
 #include "data/sources/relabeled.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -16,12 +15,8 @@ namespace {
 
 // Whether the names are 0, 1, 2, …, with or without leading zeros.
 bool are_numbers(const std::vector<std::string>& names) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    size_t value = 0;
-    const char* const end = names[i].data() + names[i].size();
-    const auto result = std::from_chars(names[i].data(), end, value);
-    if (result.ec != std::errc() || result.ptr != end || value != i) return false;
-  }
+  for (size_t i = 0; i < names.size(); ++i)
+    if (parse_number<size_t>(names[i]) != i) return false;
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "base/round.h"
 #include "data/jpeg/turbo.h"
 #include "data/random.h"
 
@@ -54,7 +55,7 @@ class Synthetic : public BasicDataset {
       classes_.emplace_back(name);
     }
     const int64_t rounds =
-        std::max<int64_t>(1, (std::min(o.distinct, o.images) + o.classes - 1) / o.classes);
+        std::max<int64_t>(1, ceil_divide(std::min(o.distinct, o.images), o.classes));
     for (int64_t i = 0; i < rounds * o.classes; ++i)
       encoded_.push_back(encode_jpeg(draw(o, i).data(), {o.width, o.height}, 90, true));
   }

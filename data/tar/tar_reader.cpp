@@ -37,7 +37,7 @@ class TarLister {
   }
 
   void add_file(const TarEntry& entry) {
-    TarMember member{entry.name, source_.position(), entry.bytes, entry.header_place, {}};
+    TarMember member{entry.name, source_.position(), entry.bytes, {}};
     if (keep_) {
       member.content.resize(keep_(entry.name, entry.bytes));
       member.content.resize(source_.read(member.content.data(), member.content.size()));
@@ -52,8 +52,7 @@ class TarLister {
       refuse("links " + entry.name + " to " + entry.link + ", which is not in the tar before it",
              entry.header_place);
     const TarMember target = members_[found->second];
-    members_.push_back(
-        {entry.name, target.offset, target.bytes, entry.header_place, target.content});
+    members_.push_back({entry.name, target.offset, target.bytes, target.content});
   }
 
   FileSource source_;

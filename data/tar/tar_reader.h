@@ -13,11 +13,10 @@
 namespace shoal::data {
 
 struct TarMember {
-  std::string name;           // as stored, without a leading ./
-  uint64_t offset = 0;        // of its content in the file
-  uint64_t bytes = 0;         // size of its content
-  uint64_t header_place = 0;  // offset of its header in the file; for messages
-  std::string content;        // its first bytes, as many as KeepContent returned
+  std::string name;     // as stored, without a leading ./
+  uint64_t offset = 0;  // of its content in the file
+  uint64_t bytes = 0;   // size of its content
+  std::string content;  // its first bytes, as many as KeepContent returned
 };
 
 // Returns how many bytes of a member's content to keep, at most its size `bytes`.

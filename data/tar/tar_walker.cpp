@@ -8,6 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/text.h"
+
 namespace shoal::data {
 namespace {
 
@@ -163,11 +165,9 @@ void TarWalker::pax_record(std::string_view key, std::string_view value) {
   if (key == "path") extended_.name = value;
   if (key == "linkpath") extended_.link = value;
   if (key == "size") {
-    uint64_t bytes = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
-    if (error != std::errc() || end != value.data() + value.size())
-      refuse("is damaged: a pax record of this tar is wrong");
-    extended_.bytes = bytes;
+    const auto bytes = parse_number<uint64_t>(value);
+    if (!bytes) refuse("is damaged: a pax record of this tar is wrong");
+    extended_.bytes = *bytes;
   }
   if (key.starts_with("GNU.sparse")) refuse(kSparse);
 }

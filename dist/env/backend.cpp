@@ -3,8 +3,6 @@
 #include <map>
 #include <stdexcept>
 
-#include "dist/health/stall.h"
-
 namespace shoal::dist {
 
 const char* name_of(Backend backend) {

@@ -1,5 +1,7 @@
 #include "dist/env/env.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "dist/env/launcher.h"
 #include "dist/env/variables.h"
@@ -59,6 +61,11 @@ Env this_worker(const Variables& variables) {
                  " processes on this host, but this process was started alone: start `shoal "
                  "train`, which launches them");
   return for_worker(*hosts, 0);
+}
+
+std::string rank_with_host(int rank, const Env& env) {
+  const auto host = static_cast<size_t>(rank / std::max(1, env.local_world_size));
+  return std::to_string(rank) + (host < env.hosts.size() ? " (" + env.hosts[host] + ")" : "");
 }
 
 Variables environment() {

@@ -102,8 +102,14 @@ Variables to_variables(const Env&);
 // per host.
 Env this_worker(const Variables&);
 
+// Returns "2 (algo-2)", or "2" if the host is not known.
+std::string rank_with_host(int rank, const Env& env);
+
 // Returns the value of a variable; empty if it is not set.
 std::string value_of(const Variables&, const std::string& name);
+
+// Returns the value of a variable; null if it is absent or empty.
+const std::string* find(const Variables& variables, const std::string& name);
 
 // Returns a copy of the process environment. Call before any thread changes it.
 Variables environment();

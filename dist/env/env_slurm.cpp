@@ -3,7 +3,6 @@
 // the job ID and the step ID.
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
 #include "dist/env/variables.h"
@@ -27,15 +26,9 @@ std::vector<std::string> expand_ranges(const std::string& variable, const std::s
     const std::string range = ranges.substr(begin, comma - begin);
     const std::string first = range.substr(0, range.find('-'));
     const std::string last = first.size() == range.size() ? first : range.substr(first.size() + 1);
-    uint32_t from = 0, to = 0;
-    const auto parse = [&](const std::string& text, uint32_t& value) {
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size()) unreadable(variable, whole);
-    };
-    parse(first, from);
-    parse(last, to);
-    if (to < from || to - from >= kMaxHosts) unreadable(variable, whole);
-    for (uint32_t i = from; i <= to; ++i) {
+    const auto from = parse_number<uint32_t>(first), to = parse_number<uint32_t>(last);
+    if (!from || !to || *to < *from || *to - *from >= kMaxHosts) unreadable(variable, whole);
+    for (uint64_t i = *from; i <= *to; ++i) {
       std::string text = std::to_string(i);
       if (text.size() < first.size()) text.insert(0, first.size() - text.size(), '0');
       texts.push_back(text);

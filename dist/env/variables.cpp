@@ -1,7 +1,6 @@
 #include "dist/env/variables.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "base/json.h"
@@ -25,14 +24,12 @@ std::string value_of(const Variables& variables, const std::string& name) {
 }
 
 int number(const std::string& name, const std::string& text, int lowest, int highest) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    bad_variable(name + " is '" + text + "', which is not a whole number");
-  if (value < lowest || value > highest)
+  const auto value = parse_number<int>(text);
+  if (!value) bad_variable(name + " is '" + text + "', which is not a whole number");
+  if (*value < lowest || *value > highest)
     bad_variable(name + " is " + text + ", but must be from " + std::to_string(lowest) + " to " +
                  std::to_string(highest));
-  return value;
+  return *value;
 }
 
 std::vector<std::string> name_list(const std::string& variable, const std::string& text) {

@@ -18,9 +18,6 @@ inline constexpr const char* kHostsVariable = "SHOAL_HOSTS";
 
 [[noreturn]] void bad_variable(const std::string& sentence);  // throws std::invalid_argument
 
-// Returns the value of a variable; null if it is absent or empty.
-const std::string* find(const Variables& variables, const std::string& name);
-
 // Parses `text`, the value of variable `name`, as an integer between `lowest` and `highest`
 // inclusive. Otherwise calls bad_variable().
 int number(const std::string& name, const std::string& text, int lowest, int highest);

@@ -5,12 +5,11 @@
 #include <ATen/ops/equal.h>
 
 #include <chrono>
-#include <cstring>
 #include <stdexcept>
 
 #include "base/hash.h"
+#include "dist/gather.h"
 #include "dist/group_state.h"
-#include "dist/health/stall.h"
 
 namespace shoal::dist {
 namespace {
@@ -129,15 +128,6 @@ bool sums_correctly(const Group& group, int64_t count) {
   return at::equal(sum, pattern(count, 0) * all);
 }
 
-std::vector<HealthSample> exchange(const Group& group, const HealthSample& mine) {
-  at::Tensor bytes = at::empty({static_cast<int64_t>(sizeof mine)}, at::kByte);
-  std::memcpy(bytes.mutable_data_ptr(), &mine, sizeof mine);
-  std::vector<HealthSample> samples;
-  for (const at::Tensor& one : group.all_gather(bytes))
-    std::memcpy(&samples.emplace_back(), one.const_data_ptr(), sizeof mine);
-  return samples;
-}
-
 // Returns the lowest rate of the measured links in bytes per second; 0 if none was measured.
 double slowest(const std::vector<HealthSample>& samples) {
   double least = 0;
@@ -159,12 +149,12 @@ HealthReport check_health(const Communicator& communicator, HealthCheck level,
   Links links(communicator, bytes, received);
   links.measure(mine, kTries);
   mine.sum_is_right = sums_correctly(communicator.control, bytes / 8);
-  std::vector<HealthSample> samples = exchange(communicator.control, mine);
+  auto samples = gather_values<HealthSample>(communicator.control, {mine});
   for (int i = 0; i < kMoreTries && is_only_slow(samples, communicator.env) &&
                   static_cast<double>(bytes) < kLongTry * slowest(samples);
        ++i) {
     links.measure(mine, 1);
-    samples = exchange(communicator.control, mine);
+    samples = gather_values<HealthSample>(communicator.control, {mine});
   }
   if (const auto bad = find_fault(samples, communicator.env))
     throw std::runtime_error(*bad +

@@ -6,8 +6,6 @@
 
 #include "base/median.h"
 #include "base/text.h"
-#include "dist/env/variables.h"
-#include "dist/health/stall.h"
 
 namespace shoal::dist {
 namespace {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "base/text.h"
+
 namespace shoal::dist {
 namespace {
 
@@ -10,14 +12,6 @@ constexpr size_t kNamed = 16;  // maximum number of ranks to name; the others ar
 
 std::string seconds(double value) {
   return std::to_string(static_cast<int64_t>(std::llround(value))) + " s";
-}
-
-std::string list(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i)
-    text += (text.empty() ? "" : ", ") + names[i];
-  if (names.size() > kNamed) text += " and " + std::to_string(names.size() - kNamed) + " more";
-  return text;
 }
 
 bool is_busy(Phase phase) {
@@ -45,11 +39,6 @@ std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::strin
   return std::pair(beat, state);
 }
 
-std::string rank_with_host(int rank, const Env& env) {
-  const auto host = static_cast<size_t>(rank / std::max(1, env.local_world_size));
-  return std::to_string(rank) + (host < env.hosts.size() ? " (" + env.hosts[host] + ")" : "");
-}
-
 // Blames ranks that are silent or have long been busy with something other than a step. Within a
 // step, ranks compute but also wait for each other's gradients. So ranks that compute a step are
 // named only if there is no other explanation.
@@ -72,9 +61,9 @@ std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, dou
     return "no progress for " + seconds(own.seconds) + ": this process has been " + text_of(own);
   std::string text = "no progress for " + seconds(own.seconds);
   if (own.phase == Phase::waiting) text += " in " + own.operation;
-  if (!late.empty()) return text + ": " + list(late);
+  if (!late.empty()) return text + ": " + joined(late, ", ", kNamed);
   if (!stepping.empty() && stepping.size() < pulses.size())
-    return text + ": " + list(stepping) + " is still computing a step";
+    return text + ": " + joined(stepping, ", ", kNamed) + " is still computing a step";
   return text + ": every rank responds and waits for the others; check the network between hosts";
 }
 
@@ -85,7 +74,7 @@ std::string describe_loss(const std::vector<Pulse>& pulses, const Env& env, doub
     lost.push_back("rank " + rank_with_host(static_cast<int>(rank), env) +
                    " has sent no heartbeat for " + seconds(pulses[rank].silent_seconds));
   }
-  return lost.empty() ? "" : list(lost);
+  return joined(lost, ", ", kNamed);
 }
 
 }  // namespace shoal::dist

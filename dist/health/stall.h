@@ -34,7 +34,4 @@ std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, dou
 // seconds; empty if there are none.
 std::string describe_loss(const std::vector<Pulse>& pulses, const Env& env, double limit);
 
-// Returns "2 (algo-2)", or "2" if the host is not known.
-std::string rank_with_host(int rank, const Env& env);
-
 }  // namespace shoal::dist

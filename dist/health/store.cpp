@@ -7,6 +7,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "base/text.h"
 #include "dist/transport_error.h"
 
 namespace shoal::dist {
@@ -96,23 +97,23 @@ std::string key_of(int rank) {
   return "rank/" + std::to_string(rank);
 }
 
-// Returns "2" or, if hosts are known, "2 (algo-2)".
+// Returns rank_with_host(), and also whether the host has no address yet.
 std::string named(int rank, const Env& env) {
-  const std::string text = std::to_string(rank);
-  if (env.hosts.empty()) return text;
-  const std::string& host = env.hosts[static_cast<size_t>(rank / env.local_world_size)];
-  return text + " (" + host + (has_address(host) ? ")" : ", which has no address yet)");
+  std::string text = rank_with_host(rank, env);
+  if (!env.hosts.empty() &&
+      !has_address(env.hosts[static_cast<size_t>(rank / env.local_world_size)]))
+    text.insert(text.size() - 1, ", which has no address yet");
+  return text;
 }
 
 std::string missing_ranks(c10d::Store& store, const Env& env) {
-  constexpr int kNamed = 16;
-  std::string list;
-  int count = 0;
+  constexpr size_t kNamed = 16;
+  std::vector<std::string> missing;
   for (int rank = 0; rank < env.world_size; ++rank) {
     if (store.check({key_of(rank)})) continue;
-    if (++count <= kNamed) list += (list.empty() ? "" : ", ") + named(rank, env);
+    missing.push_back(missing.size() < kNamed ? named(rank, env) : "");  // named() looks up hosts
   }
-  return count > kNamed ? list + " and " + std::to_string(count - kNamed) + " more" : list;
+  return joined(missing, ", ", kNamed);
 }
 
 // Returns when all keys exist. Throws the store's error after the timeout.

@@ -1,11 +1,11 @@
 #include "dist/health/verify.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 
 #include <stdexcept>
 
 #include "base/hash.h"
+#include "dist/gather.h"
 
 namespace shoal::dist {
 
@@ -24,14 +24,10 @@ uint64_t hash(const std::vector<at::Tensor>& tensors) {
 void verify_equal(const Group& group, const std::vector<at::Tensor>& tensors,
                   const std::string& what) {
   if (group.size() == 1) return;
-  at::Tensor mine = at::empty({1}, at::kLong);
-  *mine.mutable_data_ptr<int64_t>() = static_cast<int64_t>(hash(tensors));
-  const std::vector<at::Tensor> all = group.all_gather(mine);
-  const int64_t first = *all[0].const_data_ptr<int64_t>();
+  const auto all = gather_number(group, static_cast<int64_t>(hash(tensors)));
   std::string differing;
   for (size_t rank = 1; rank < all.size(); ++rank)
-    if (*all[rank].const_data_ptr<int64_t>() != first)
-      differing += (differing.empty() ? "" : ", ") + std::to_string(rank);
+    if (all[rank] != all[0]) differing += (differing.empty() ? "" : ", ") + std::to_string(rank);
   if (!differing.empty())
     throw std::runtime_error(
         what + " must be the same on every rank, but differs from rank 0 on rank " + differing);

@@ -183,10 +183,6 @@ Plan plan_step(const Network& network, const StepShape& shape) {
   return Planner(network, shape).make();
 }
 
-int64_t pooled_size(const MaxPool& pool, int64_t size) {
-  return (size + 2 * pool.padding - pool.kernel) / pool.stride + 1;
-}
-
 int64_t zeros_before(const Convolution& c, int64_t size) {
   if (c.padding == Padding::symmetric) return (c.kernel - 1) / 2;
   return same_padding(c.kernel, c.stride, size) / 2;

@@ -69,8 +69,6 @@ struct Plan {
 // memory.
 Plan plan_step(const Network& network, const StepShape& shape);
 
-// Returns the output size, in pixels, of pooling `size` pixels (height or width).
-int64_t pooled_size(const MaxPool& pool, int64_t size);
 // Returns the number of zeros above an image of height `size`, or left of an image of width `size`.
 int64_t zeros_before(const Convolution& convolution, int64_t size);
 

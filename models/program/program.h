@@ -80,6 +80,7 @@ class Program {
   ops::fused::Operand operand(int i) const;
   ops::fused::Upstream upstream(int convolution) const;
   ops::fused::Downstream downstream(int i) const;
+  void set_window(int i, int64_t height, int64_t width, ops::fused::Window& op) const;
   // These functions return a node's operation, without packed weights and the fields that backward
   // sets.
   ops::fused::Pointwise pointwise(int i);

@@ -47,20 +47,26 @@ fused::Pointwise Program::pointwise(int i) {
   return op;
 }
 
+// Sets the windows of convolution i over images of height×width pixels.
+void Program::set_window(int i, int64_t height, int64_t width, fused::Window& op) const {
+  const PlannedNode& p = node(i);
+  const Convolution& c = operation<Convolution>(i);
+  op = {shape_.images,
+        height,
+        width,
+        p.height,
+        p.width,
+        c.kernel,
+        c.stride,
+        zeros_before(c, height),
+        zeros_before(c, width)};
+}
+
 fused::Depthwise Program::depthwise(int i) const {
   const PlannedNode &p = node(i), &from = node(p.source);
-  const Convolution& c = operation<Convolution>(i);
   fused::Depthwise op{};
-  op.images = shape_.images;
-  op.height = from.height;
-  op.width = from.width;
-  op.out_height = p.height;
-  op.out_width = p.width;
+  set_window(i, from.height, from.width, op);
   op.channels = p.channels;
-  op.kernel = c.kernel;
-  op.stride = c.stride;
-  op.top = zeros_before(c, from.height);
-  op.left = zeros_before(c, from.width);
   op.block = forward_block(op);
   op.input = operand(i);
   op.y = at(p.output);
@@ -70,19 +76,10 @@ fused::Depthwise Program::depthwise(int i) const {
 
 fused::Dense Program::dense(int i) const {
   const PlannedNode &p = node(i), &from = node(p.source);
-  const Convolution& c = operation<Convolution>(i);
   fused::Dense op{};
-  op.images = shape_.images;
-  op.height = from.height;
-  op.width = from.width;
-  op.out_height = p.height;
-  op.out_width = p.width;
+  set_window(i, from.height, from.width, op);
   op.in = from.channels;
   op.out = p.channels;
-  op.kernel = c.kernel;
-  op.stride = c.stride;
-  op.top = zeros_before(c, from.height);
-  op.left = zeros_before(c, from.width);
   choose_rows(op);
   // If the input is also the second input of the following join, its gradient is added to the
   // buffer that contains dy. So process whole images: all rows of dy are then loaded before any is
@@ -98,17 +95,9 @@ fused::Stem Program::stem(int i) const {
   const PlannedNode& p = node(i);
   const Convolution& c = operation<Convolution>(i);
   fused::Stem op{};
-  op.images = shape_.images;
-  op.height = shape_.height;
-  op.width = shape_.width;
-  op.out_height = p.height;
-  op.out_width = p.width;
+  set_window(i, shape_.height, shape_.width, op);
   op.in = network_.parameters[static_cast<size_t>(c.weight)].shape[1];
   op.out = p.channels;
-  op.kernel = c.kernel;
-  op.stride = c.stride;
-  op.top = zeros_before(c, shape_.height);
-  op.left = zeros_before(c, shape_.width);
   op.x = inputs_.images;
   op.y = at(p.output);
   op.streams = streams(i);
@@ -137,15 +126,9 @@ fused::MaxPool Program::max_pool(int i) const {
   const PlannedNode &p = node(i), &from = node(p.source);
   const MaxPool& pool = operation<MaxPool>(i);
   fused::MaxPool op{};
-  op.images = shape_.images;
-  op.height = from.height;
-  op.width = from.width;
-  op.out_height = p.height;
-  op.out_width = p.width;
+  static_cast<fused::Window&>(op) = {shape_.images, from.height, from.width,   p.height,    p.width,
+                                     pool.kernel,   pool.stride, pool.padding, pool.padding};
   op.channels = p.channels;
-  op.kernel = pool.kernel;
-  op.stride = pool.stride;
-  op.padding = pool.padding;
   op.input = operand(i);
   op.y = at(p.output);
   op.dy = at(p.gradient);

@@ -109,7 +109,7 @@ void pool_backward(const Pool& op, int64_t begin, int64_t end, const Scratch& sc
 // start of a plane (for_planes()).
 template <class Visit>
 inline void for_window(const MaxPool& op, int64_t y, int64_t x, const Visit& visit) {
-  const int64_t top = y * op.stride - op.padding, left = x * op.stride - op.padding;
+  const int64_t top = y * op.stride - op.top, left = x * op.stride - op.left;
   for (int64_t i = most(top, 0); i < least(top + op.kernel, op.height); ++i)
     for (int64_t j = most(left, 0); j < least(left + op.kernel, op.width); ++j)
       visit((i * op.width + j) * kLanes);

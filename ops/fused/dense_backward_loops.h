@@ -8,46 +8,12 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Like add_products(), with row m of a at a + places[m].
-template <class Product, int vectors>
-void add_gathered_products(int64_t rows, const float* a, const int64_t* places, const float* b,
-                           int64_t b_stride, float* c, int64_t c_stride) {
-  Vec sums[kSumRows][vectors] = {};
-  for (int64_t m = 0; m < rows; ++m, b += b_stride) {
-    const float* const from = a + places[m];
-    Vec columns[vectors];
-#pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
-#pragma GCC unroll 8
-    for (int i = 0; i < kSumRows; ++i) {
-      const Vec row = Product::splat_word(from + i);
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) sums[i][j] = Product::add(row, columns[j], sums[i][j]);
-    }
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < kSumRows; ++i) {
-#pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) add_to(c + i * c_stride + j * kLanes, sums[i][j]);
-  }
-}
-
+// multiply_transposed() with row m of a at a + places[m], and without gaps in b and c.
 template <class Product>
 void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* places,
                                   int64_t height, const float* b, int64_t width, float* c) {
-  for (int64_t j = 0; j < width;) {
-    const int64_t left = (width - j) / kLanes, vectors = left == 4 ? 2 : least(left, 3);
-    for (int64_t i = 0; i < height; i += kSumRows) {
-      float* const to = c + i * width + j;
-      const auto run = [&]<int v>() {
-        add_gathered_products<Product, v>(rows, a + i, places, b + j, width, to, width);
-      };
-      if (vectors == 3) run.template operator()<3>();
-      if (vectors == 2) run.template operator()<2>();
-      if (vectors == 1) run.template operator()<1>();
-    }
-    j += vectors * kLanes;
-  }
+  const auto row = [=](int64_t m) { return a + places[m]; };
+  multiply_transposed_rows<Product>(rows, row, height, b, width, width, c, width);
 }
 
 // The operands of the weight gradient for some output rows of an image. The gradient of a tap is

@@ -181,17 +181,20 @@ void multiply_panels(const float* a, int64_t stride, int64_t rows, const Packed&
   multiply<Floats>(a, stride, rows, b, begin, end, epilogue);
 }
 
-template <class Product, int vectors>
-void add_products(int64_t rows, const float* a, int64_t a_stride, const float* b, int64_t b_stride,
-                  float* c, int64_t c_stride) {
+// Computes a block of multiply_transposed_rows(): kSumRows rows and `vectors` vectors of c. a(m)
+// returns where the block's words of row m of a begin.
+template <class Product, int vectors, class Rows>
+[[gnu::always_inline]] inline void add_products(int64_t rows, const Rows& a, const float* b,
+                                                int64_t b_stride, float* c, int64_t c_stride) {
   Vec sums[kSumRows][vectors] = {};
-  for (int64_t m = 0; m < rows; ++m, a += a_stride, b += b_stride) {
+  for (int64_t m = 0; m < rows; ++m, b += b_stride) {
+    const float* const from = a(m);
     Vec columns[vectors];
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
 #pragma GCC unroll 8
     for (int i = 0; i < kSumRows; ++i) {
-      const Vec row = Product::splat_word(a + i);
+      const Vec row = Product::splat_word(from + i);
 #pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j) sums[i][j] = Product::add(row, columns[j], sums[i][j]);
     }
@@ -203,24 +206,32 @@ void add_products(int64_t rows, const float* a, int64_t a_stride, const float* b
   }
 }
 
-template <class Product>
-void multiply_transposed(int64_t rows, const float* a, int64_t a_stride, int64_t height,
-                         const float* b, int64_t b_stride, int64_t width, float* c,
-                         int64_t c_stride) {
+// Computes Loops::multiply_transposed. a(m) returns where row m of a begins.
+template <class Product, class Rows>
+[[gnu::always_inline]] inline void multiply_transposed_rows(int64_t rows, const Rows& a,
+                                                            int64_t height, const float* b,
+                                                            int64_t b_stride, int64_t width,
+                                                            float* c, int64_t c_stride) {
   for (int64_t j = 0; j < width;) {
     const int64_t left = (width - j) / kLanes;
     const int64_t vectors = left == 4 ? 2 : least(left, 3);
     for (int64_t i = 0; i < height; i += kSumRows) {
-      float* to = c + i * c_stride + j;
-      if (vectors == 3)
-        add_products<Product, 3>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
-      if (vectors == 2)
-        add_products<Product, 2>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
-      if (vectors == 1)
-        add_products<Product, 1>(rows, a + i, a_stride, b + j, b_stride, to, c_stride);
+      const auto from = [=](int64_t m) { return a(m) + i; };
+      float* const to = c + i * c_stride + j;
+      if (vectors == 3) add_products<Product, 3>(rows, from, b + j, b_stride, to, c_stride);
+      if (vectors == 2) add_products<Product, 2>(rows, from, b + j, b_stride, to, c_stride);
+      if (vectors == 1) add_products<Product, 1>(rows, from, b + j, b_stride, to, c_stride);
     }
     j += vectors * kLanes;
   }
+}
+
+template <class Product>
+void multiply_transposed(int64_t rows, const float* a, int64_t a_stride, int64_t height,
+                         const float* b, int64_t b_stride, int64_t width, float* c,
+                         int64_t c_stride) {
+  const auto row = [=](int64_t m) { return a + m * a_stride; };
+  multiply_transposed_rows<Product>(rows, row, height, b, b_stride, width, c, c_stride);
 }
 
 }  // namespace

@@ -119,10 +119,15 @@ struct Pointwise {  // a 1×1 convolution
   return op.squeeze ? op.images : op.images * op.pixels / rows * chunks(rows, op.tile);
 }
 
-struct Depthwise {
-  int64_t images, height, width, out_height, out_width, channels;
-  int64_t kernel, stride, top, left;  // 3 or 5; 1 or 2; zeros above and left of the image
-  int64_t block;                      // channels that are processed together
+// The windows of an operation that slides a kernel over images.
+struct Window {
+  int64_t images, height, width, out_height, out_width;
+  int64_t kernel, stride, top, left;  // `top`, `left`: padding above and left of the image
+};
+
+struct Depthwise : Window {  // kernel: 3 or 5; stride: 1 or 2
+  int64_t channels;
+  int64_t block;  // channels that are processed together
   Operand input;
   const float* weights = nullptr;  // kernel²×padded channels
   bool streams = false;
@@ -133,9 +138,8 @@ struct Depthwise {
 
 // A convolution over all channels. The weight gradient and the input gradient are separate
 // operations (dense_weight_gradient, dense_input_gradient).
-struct Dense {
-  int64_t images, height, width, out_height, out_width, in, out;
-  int64_t kernel, stride, top, left;
+struct Dense : Window {
+  int64_t in, out;
   int64_t rows, input_rows;  // output rows, and input rows, that are processed together
   Operand input;             // without a gate
   // A matrix for each kernel position, by pack_dense. Forward: in×padded(out); backward:
@@ -148,9 +152,8 @@ struct Dense {
 };
 
 // A dense convolution of the images, which need no gradient.
-struct Stem {
-  int64_t images, height, width, out_height, out_width, in, out;
-  int64_t kernel, stride, top, left;
+struct Stem : Window {
+  int64_t in, out;
   const void* x = nullptr;  // images×height×width×in, not padded
   Packed weights;           // by pack; (kernel²·in)×out
   bool streams = false;
@@ -187,9 +190,8 @@ struct Pool {
 
 // The maximum of each window. Backward adds the gradient of the maximum to the first element of the
 // window that equals the maximum.
-struct MaxPool {
-  int64_t images, height, width, out_height, out_width, channels;
-  int64_t kernel, stride, padding;
+struct MaxPool : Window {
+  int64_t channels;
   Operand input;  // deferred
   void* y = nullptr;
   const void* dy = nullptr;

@@ -35,8 +35,25 @@ TEST_CASE("lists are joined and split, and a separator at the end adds no part")
   CHECK(shoal::joined({"a", "", "c"}) == "a, , c");
   CHECK(shoal::joined({"a", "b"}, ":") == "a:b");
   CHECK(shoal::joined({}) == "");
+  CHECK(shoal::joined({"a", "b"}, ", ", 2) == "a, b");
+  CHECK(shoal::joined({"a", "b", "c", "d"}, ", ", 2) == "a, b and 2 more");
   CHECK(shoal::split("a,,c,", ',') == std::vector<std::string>{"a", "", "c"});
   CHECK(shoal::split("", ',').empty());
+}
+
+TEST_CASE("only text that is a number as a whole, in the range of its type, is parsed") {
+  using shoal::parse_number;
+  CHECK(parse_number<int>("-12") == -12);
+  CHECK(parse_number<double>("1e3") == 1000);
+  CHECK(parse_number<uint8_t>("255") == 255);
+  CHECK_FALSE(parse_number<uint8_t>("256"));
+  CHECK_FALSE(parse_number<unsigned>("-1"));
+  for (const char* text : {"", " 1", "1 ", "+1", "1,2", "0x1", "one"}) {
+    CHECK_FALSE(parse_number<int>(text));
+    CHECK_FALSE(parse_number<double>(text));
+  }
+  CHECK(shoal::parse_whole_number("007") == 7);
+  CHECK_FALSE(shoal::parse_whole_number("-7"));
 }
 
 TEST_CASE("a number is written as the shortest text that reads back") {

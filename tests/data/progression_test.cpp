@@ -83,7 +83,7 @@ TEST_CASE("sizes follow the schedule in multiples of 32") {
   for (int64_t epoch = 0; epoch < 8; ++epoch) sides.push_back(stages.side(epoch, 0));
   CHECK(sides == std::vector<int64_t>{128, 128, 192, 192, 256, 256, 288, 288});
   CHECK(stages.strength(3) == 1);
-  CHECK(Progression(100).side(2, 3) == 100);
+  CHECK(Progression{.size = 100}.side(2, 3) == 100);
 }
 
 TEST_CASE("batches have the size of their epoch, including prefetched ones of the next epoch") {

@@ -12,6 +12,7 @@
 #include "data/image/image_reader.h"
 #include "data/isa.h"
 #include "data/jpeg/decoder.h"
+#include "tests/data/rows.h"
 #include "tests/support/temporary_directory.h"
 
 namespace shoal::data {
@@ -20,8 +21,8 @@ using Bytes = std::vector<uint8_t>;
 
 Bytes read_golden(const std::string& name);  // relative to tests/golden
 
-// Returns the RGB test image of tests/golden/scripts/make_resize.py: squares of noise and squares
-// of smooth gradients.
+// Returns the RGB test image of tests/golden/scripts/formula.py: squares of noise and squares of
+// smooth gradients.
 Bytes formula_image(const Size& size);
 
 // Returns an uncompressed 24-bit BMP of RGB pixels.
@@ -36,10 +37,7 @@ Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
   reader.open(bytes);
   reader.start(box, 64);
   Bytes pixels;
-  for (RowBlock rows = reader.next(); rows.count > 0; rows = reader.next())
-    for (int64_t y = 0; y < rows.count; ++y)
-      pixels.insert(pixels.end(), rows.data + y * rows.stride,
-                    rows.data + y * rows.stride + 3 * box.width);
+  append_rows([&] { return reader.next(); }, box.width, pixels);
   return pixels;
 }
 

@@ -161,6 +161,8 @@ TEST_CASE("a run that fails leaves a summary with the reason") {
   CHECK(summary.at("outcome") == "failed");
   CHECK_THAT(summary.at("reason").get<std::string>(), Contains("not finite"));
   CHECK(summary.at("settings").at("lr") == 1e30);
+  const std::string page = test::read_text(run.output() / "report.html");
+  CHECK_THAT(page, Contains("not finite") && Catch::EndsWith("</html>\n"));
 }
 
 TEST_CASE("the progress bar shows averages over all processes, as the log does", "[terminal]") {

@@ -84,8 +84,13 @@ std::optional<std::string> Faults::path_of(int descriptor) {
 }
 
 int64_t Faults::perform(Call call, const std::function<int64_t(size_t)>& real) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const std::string action = due(call);
+  if (action == "hang") {
+    record(call, -1, action);
+    lock.unlock();
+    for (;;) ::pause();
+  }
   if (action.rfind("kill", 0) == 0) {
     record(call, -1, action);
     die(action == "killall");

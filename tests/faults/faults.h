@@ -13,6 +13,7 @@
 //                           NUMBER+   fail with this errno, now and in all later calls of this
 //                                     process that need space on the disk
 //                           short     write half of the bytes
+//                           hang      never return, like a network disk that is gone
 //                           kill      kill this process instead of making the call
 //                           killall   kill the first process of the job, then this one
 //

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/jpeg/baseline.h"
+#include "tests/data/rows.h"
 
 using namespace shoal::data;
 
@@ -19,10 +20,7 @@ bool pixels_of(jpeg::BaselineDecoder& decoder, const Box& box, jpeg::SeekIndex* 
                std::vector<uint8_t>& pixels) {
   pixels.clear();
   if (!decoder.start(box, index)) return false;
-  for (RowBlock rows = decoder.next(64); rows.count > 0; rows = decoder.next(64))
-    for (int64_t y = 0; y < rows.count; ++y)
-      pixels.insert(pixels.end(), rows.data + y * rows.stride,
-                    rows.data + y * rows.stride + 3 * box.width);
+  append_rows([&] { return decoder.next(64); }, box.width, pixels);
   return true;
 }
 

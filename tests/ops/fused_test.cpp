@@ -147,7 +147,7 @@ std::vector<Output> max_pool_outputs(const Set& set) {
   op.channels = channels;
   op.kernel = 3;
   op.stride = 2;
-  op.padding = 1;
+  op.top = op.left = 1;
   Activations x(set.storage, images * 108, channels),
       y(set.storage, images * 30, channels, 0, 0.1f), dy(set.storage, images * 30, channels),
       dx(set.storage, images * 108, channels, 0, 0.001f);

@@ -3,7 +3,6 @@
 Environment: SHOAL_CHROMIUM is the browser's program.
 """
 
-import base64
 import fcntl
 import json
 import os
@@ -113,11 +112,6 @@ class Browser:
         )  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-
-    def screenshot(self, file):
-        """Writes a PNG of the whole page."""
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        Path(file).write_bytes(base64.b64decode(shot["data"]))
 
     def _wait(self, done, what):
         end = time.monotonic() + TIMEOUT

@@ -10,6 +10,9 @@
 
 namespace shoal::train {
 
+// Names the last and the best checkpoint, for people and tools.
+inline constexpr const char* kManifestFile = "manifest.json";
+
 enum class Marker { good, missing, damaged };
 
 struct CheckpointEntry {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr const char* kLock = "lock";
 constexpr const char* kChoice = "--checkpoint-dir (--output)";
-constexpr const char* kManifest = "manifest.json";
 
 void rename_or_throw(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -89,7 +88,8 @@ void CheckpointStore::choose_temporary() {
 // Removes the temporary files that a killed writer left, and no other files.
 void CheckpointStore::remove_leftovers() const {
   remove_parts(temporary_, [](const fs::path& name) {
-    return name == kManifest || name == kHistoryFile || parse_checkpoint_name(name.stem().string());
+    return name == kManifestFile || name == kHistoryFile ||
+           parse_checkpoint_name(name.stem().string());
   });
 }
 
@@ -204,7 +204,7 @@ void CheckpointStore::protect(const fs::path& file) {
 }
 
 void CheckpointStore::write_manifest() {
-  write_file(kManifest, manifest_text(entries()));
+  write_file(kManifestFile, manifest_text(entries()));
 }
 
 void CheckpointStore::prune_to(int64_t keep) {

@@ -5,17 +5,12 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/file/whole_file.h"
+#include "base/grouped.h"
 #include "base/log.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
-
-fs::path existing_parent(const fs::path& path) {
-  fs::path place = fs::absolute(path);
-  std::error_code error;
-  while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
-  return place;
-}
 
 DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep) {
   constexpr int64_t kBestAndNew = 2;  // the best checkpoint and the one being written
@@ -36,7 +31,6 @@ DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t kee
 
 void check_disk(const DiskNeed& need, const fs::path& directory,
                 const std::function<void(const std::string&)>& warn) {
-  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   if (need.free < 0 || need.free >= need.most) return;
   if (need.free < need.checkpoint)
     throw std::runtime_error(strf(

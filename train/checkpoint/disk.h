@@ -19,9 +19,6 @@ struct DiskNeed {
   int64_t most = 0;
 };
 
-// Returns `path` or, if it does not exist, its nearest existing parent. The result is absolute.
-std::filesystem::path existing_parent(const std::filesystem::path& path);
-
 // Returns the free space and the space that a run with this `store` needs. `checkpoint`: bytes of
 // one checkpoint; `keep`: --keep. If the store's directory does not exist, uses the free space of
 // its nearest existing parent.

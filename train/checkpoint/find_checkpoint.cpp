@@ -1,9 +1,8 @@
-// Finds and reads the state or weights that a run starts from. Rank 0 searches and broadcasts the
-// file's bytes.
+#include "train/checkpoint/find_checkpoint.h"
+
 #include "base/log.h"
 #include "dist/gather.h"
 #include "train/checkpoint/imagenet_example.h"
-#include "train/checkpoint/resume.h"
 #include "train/report/sinks.h"
 #include "train/weights/formats/zip_file.h"
 #include "train/weights/model_file.h"
@@ -28,7 +27,7 @@ CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file)
 CheckpointStore store_in(const fs::path& directory) {
   CheckpointStore store = checkpoint_store(directory, 1);
   if (!store.names().empty()) return store;
-  return checkpoint_store(directory / "checkpoints", 1);
+  return checkpoint_store(directory / kCheckpointsFolder, 1);
 }
 
 // Logs that --resume found no checkpoint and starts a new run. This is a warning, except in a
@@ -76,25 +75,6 @@ void broadcast(const dist::Group& group, Located& located) {
   dist::broadcast_text(group, located.file);
 }
 
-// Calls `read` on rank 0. If `read` throws, throws an exception with the same message on every
-// rank: UserError, or std::runtime_error for all others. Collective.
-void on_rank_0(const dist::Group& group, const std::function<void()>& read) {
-  std::string user_error, failure;
-  if (group.rank() == 0) {
-    try {
-      read();
-    } catch (const UserError& error) {
-      user_error = error.what();
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-  }
-  dist::broadcast_text(group, user_error);
-  dist::broadcast_text(group, failure);
-  if (!user_error.empty()) throw UserError(user_error);
-  if (!failure.empty()) throw std::runtime_error(failure);
-}
-
 // Parses the state of a run of shoal or of PyTorch's imagenet example, for --resume. Throws
 // UserError if the file contains only weights.
 CheckpointData read_state(const std::vector<char>& bytes, const std::string& file) {
@@ -120,8 +100,8 @@ std::string path_of(const std::string& weights, const LocalPath& local_path) {
   return local_path ? local_path(weights) : weights;
 }
 
-// Finds the weights in a directory by the rules of open_checkpoint() (resume.h). `best`: uses the
-// rules of DIR/best instead of those of DIR. `option` appears in messages.
+// Finds the weights in a directory by the rules of open_checkpoint(). `best`: uses the rules of
+// DIR/best instead of those of DIR. `option` appears in messages.
 Located locate_in(const fs::path& directory, bool best, const std::string& option) {
   const CheckpointStore store = store_in(directory.empty() ? "." : directory);
   if (const auto entry = store.best(); best && entry)
@@ -163,7 +143,7 @@ CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path) {
   Start start;
   Located checkpoint, weights;
-  on_rank_0(group, [&] {
+  dist::on_rank_0(group, [&] {
     const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
     start.seen = store.names();
     checkpoint = look(job, store);
@@ -202,13 +182,14 @@ void require_empty(const CheckpointStore& store) {
 
 void require_own_folder(const Job& job, const dist::Group& group) {
   if (job.eval_only || job.resume || !job.resume_path.empty()) return;
-  on_rank_0(group, [&] { require_empty(checkpoint_store(checkpoint_directory(job), job.keep)); });
+  dist::on_rank_0(group,
+                  [&] { require_empty(checkpoint_store(checkpoint_directory(job), job.keep)); });
 }
 
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group) {
   Located located;
-  on_rank_0(group, [&] {
+  dist::on_rank_0(group, [&] {
     auto found = store.newest_good(log::warning, step);
     if (found) located = {std::move(found->second), store.path(found->first).string()};
   });
@@ -219,7 +200,7 @@ std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const Checkpoint
 
 OpenedCheckpoint open_checkpoint(const std::string& text, const dist::Group& group) {
   Located located;
-  on_rank_0(group, [&] { located = locate_weights(text, "--checkpoint"); });
+  dist::on_rank_0(group, [&] { located = locate_weights(text, "--checkpoint"); });
   broadcast(group, located);
   OpenedCheckpoint opened = read_weights(located.bytes, located.file);
   if (!opened.is_ours())
@@ -231,7 +212,8 @@ OpenedCheckpoint open_checkpoint(const std::string& text, const dist::Group& gro
 OpenedCheckpoint open_weights(const std::string& weights, const std::string& entry,
                               const dist::Group& group, const LocalPath& local_path) {
   Located located;
-  on_rank_0(group, [&] { located = locate_weights(path_of(weights, local_path), "--weights"); });
+  dist::on_rank_0(group,
+                  [&] { located = locate_weights(path_of(weights, local_path), "--weights"); });
   broadcast(group, located);
   return read_weights(located.bytes, located.file, entry);
 }

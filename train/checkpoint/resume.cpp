@@ -3,7 +3,6 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -21,28 +20,14 @@ namespace shoal::train {
 
 namespace {
 
-// Returns the names in `from` that are not in `in`.
-std::vector<std::string> missing(const std::vector<std::string>& from,
-                                 const std::vector<std::string>& in) {
-  const std::set<std::string> known(in.begin(), in.end());
-  std::vector<std::string> names;
-  for (const std::string& name : from)
-    if (!known.contains(name)) names.push_back(name);
-  return names;
-}
-
 // Describes how the data's classes, `ours`, differ from `theirs`; empty if they are equal. `there`:
 // where the classes `theirs` come from, such as "in the checkpoint".
-std::string class_difference(const std::vector<std::string>& theirs, const std::string& there,
-                             const std::vector<std::string>& ours) {
+std::string changed_classes(const std::vector<std::string>& theirs, const std::string& there,
+                            const std::vector<std::string>& ours) {
   if (theirs == ours) return "";
-  const auto gone = missing(theirs, ours), added = missing(ours, theirs);
-  std::string text;
-  if (!gone.empty()) text = "classes only " + there + ": " + data::quoted_names(gone);
-  if (!added.empty())
-    text += (text.empty() ? "classes only in the data: " : "; only in the data: ") +
-            data::quoted_names(added);
-  return text.empty() ? "the data's classes are in another order than " + there : text;
+  const std::string names = data::class_difference(theirs, there, ours, "in the data");
+  return names.empty() ? "the data's classes are in another order than " + there
+                       : "classes " + names;
 }
 
 // Returns why the classifier does not match this run's classes; empty if it matches. Compares the
@@ -56,7 +41,7 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
                   static_cast<long long>(job.model.classes));
   }
   if (weights.classes.empty()) return "";
-  return class_difference(weights.classes, "in the weights", classes);
+  return changed_classes(weights.classes, "in the weights", classes);
 }
 
 // If the classifier in `tensors` is for other classes, replaces it by a new one and calls `warn`.
@@ -128,8 +113,7 @@ void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTe
   for (const std::string& name : adapted.fit.unused) log::debug("--load-partial: unused: " + name);
 }
 
-}  // namespace
-
+// Loads weights of another run or program into a fresh trainer (see load_start()).
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn) {
@@ -154,8 +138,6 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
   trainer.load(data, /*weights_only=*/true);
 }
 
-namespace {
-
 // Warns if changed settings make the learning rate jump. For example, if a finished run gets more
 // epochs, its cosine schedule rises again. Compares the last step's learning rate with the one that
 // the new settings give for the same step, so drops within the schedule cause no warning.
@@ -166,7 +148,7 @@ void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
   const int64_t step = data.integer("step");
   if (was == data.numbers.end() || was->second <= 0 || job.eval_only) return;
   if (step >= job.last_step || step == 0 || job.time_budget > 0) return;
-  const double now = learning_rate(job.schedule, step - 1, job.steps_per_epoch, job.total_steps);
+  const double now = learning_rate(job, step - 1, /*progress=*/0);
   if (now <= kJump * was->second && was->second <= kJump * now) return;
   warn(strf(
       "the new settings change the learning rate from %.3g to %.3g; restore --lr, --epochs and "
@@ -206,7 +188,7 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
                  const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn) {
   if (is_imagenet_example(data)) return restore_imagenet_example(trainer, data, job, warn);
-  const std::string other = class_difference(data.classes, "in the checkpoint", classes);
+  const std::string other = changed_classes(data.classes, "in the checkpoint", classes);
   if (!other.empty())
     throw UserError(other +
                     "; --resume needs the classes that the run began with. Restore the names of "

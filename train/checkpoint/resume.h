@@ -1,108 +1,20 @@
 #pragma once
-// Saves the state of a run as checkpoint data, finds what a run starts from, and loads it into a
-// Trainer.
+// Saves the state of a run as checkpoint data, and loads what a run starts from into a Trainer.
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "dist/group.h"
-#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/find_checkpoint.h"
 #include "train/checkpoint/position.h"
 #include "train/job/job.h"
 #include "train/step/trainer.h"
-#include "train/weights/weights_file.h"
 
 namespace shoal::train {
 
 // Returns the complete state of the run as checkpoint data.
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes);
-
-// Returns the store of a run's checkpoints. It also accepts whole checkpoints without a marker.
-CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
-
-// What a run starts from: a checkpoint (`data`), other weights (`weights`), or random weights
-// (neither is set).
-struct Start {
-  std::optional<CheckpointData> data;     // checkpoint of the run to continue
-  std::optional<CheckpointData> weights;  // --weights, for a fresh start
-  // Description for the log: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
-  std::string origin;
-  std::string file;  // path of the file that contains `data`
-  // On rank 0: names of the checkpoints in checkpoint_directory(job) when the search began.
-  std::vector<std::string> seen;
-};
-
-// Turns --weights into the path of a file or folder, for example by downloading it.
-using LocalPath = std::function<std::string(const std::string& weights)>;
-
-// Finds what a run starts from. Rank 0 searches, reads the file and broadcasts its bytes, so the
-// other hosts need no files. Throws std::runtime_error if checkpoints exist, but all are damaged.
-// Errors are thrown on all ranks. Collective.
-//
-//   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
-//                   logs that and starts fresh
-//   --resume PATH   the file PATH, which may come from PyTorch's imagenet example
-//                   (imagenet_example.h), or the newest intact checkpoint in the directory PATH.
-//                   Throws UserError if there is none. Exception: a missing file named
-//                   checkpoint.pth.tar has the effect of --resume alone, because scripts for
-//                   PyTorch's imagenet example pass this name on their first run
-//   neither         a fresh start
-//
-// A fresh start with --weights uses the weights that open_weights() finds.
-Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
-
-// For a run that starts fresh: throws UserError if `store` contains checkpoints.
-void require_empty(const CheckpointStore& store);
-// Calls require_empty() on rank 0 for the run's checkpoint directory, and throws its error on all
-// ranks. Does nothing with --resume or --eval-only. Collective.
-void require_own_folder(const Job& job, const dist::Group& group);
-
-// A checkpoint or weights file that was read but not yet parsed.
-struct Located {
-  std::vector<char> bytes;
-  std::string file;
-};
-
-// Reads the file that `path` names by the rules of open_checkpoint(), without parsing it. `option`
-// appears in messages. Throws UserError if there is no such file or it does not begin like a
-// weights file; std::runtime_error if it cannot be read or does not match its marker.
-Located locate_weights(const std::string& path, const std::string& option);
-
-// Opens a checkpoint of shoal. Rank 0 reads it and broadcasts it. Collective. `path` is one of:
-//
-//   a file        a checkpoint or a model.safetensors (export.h)
-//   a directory   a run's output or checkpoint directory: its newest intact checkpoint or, if it
-//                 has no checkpoints, its model.safetensors
-//   DIR/best      the checkpoint with the highest accuracy in such a directory; if none was
-//                 evaluated, the newest intact one
-//   DIR/last      the same as DIR
-//
-// Throws UserError if there is no such file, it is of another kind, or another program wrote it;
-// std::runtime_error if the file is damaged.
-OpenedCheckpoint open_checkpoint(const std::string& path, const dist::Group& group = {});
-
-// Like open_checkpoint(), for --weights: also accepts files of other programs. If `local_path` is
-// set, rank 0 calls it to convert `weights` to a path. `entry` is as in read_weights().
-OpenedCheckpoint open_weights(const std::string& weights, const std::string& entry,
-                              const dist::Group& group = {}, const LocalPath& local_path = {});
-
-// Returns the newest intact checkpoint in `store` with fewer than `step` steps; nullopt if there is
-// none. Rank 0 reads it and broadcasts it. If all such checkpoints are damaged, throws
-// std::runtime_error on all ranks. Collective.
-std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
-                                                  dist::Group& group);
-
-// Loads weights of another run or program into a fresh trainer: the averaged weights if there are
-// any. `classes`: names of this run's classes. If the weights' classifier has another number of
-// classes or other class names, training starts with a classifier of zeros, and `warn` is called
-// with the reason; with --eval-only, throws UserError instead. Throws UserError if the weights are
-// for another model; with --load-partial, loads the tensors that fit.
-void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
-                const std::vector<std::string>& classes,
-                const std::function<void(const std::string&)>& warn);
 
 // Loads a checkpoint into the trainer and returns the run's position. With --eval-only, loads no
 // optimizer state. `classes`: names of this run's classes. Throws UserError if the checkpoint's run
@@ -112,8 +24,12 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
                  const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn);
 
-// Calls start_from() or restore(), depending on `start`. Returns the initial position for a fresh
-// start. `leader`: whether this is rank 0, which logs the warnings.
+// Loads what find_start() found: calls restore(), or loads weights of another run or program into a
+// fresh trainer, the averaged weights if there are any. If their classifier has another number of
+// classes or other class names, training starts with a classifier of zeros and a warning; with
+// --eval-only, throws UserError instead. Throws UserError if the weights are for another model;
+// with --load-partial, loads the tensors that fit. Returns the initial position for a fresh start.
+// `leader`: whether this is rank 0, which logs the warnings.
 Position load_start(Trainer& trainer, const Start& start, const ResolvedJob& job,
                     const std::vector<std::string>& classes, bool leader);
 

@@ -1,11 +1,10 @@
 #include "train/control/epoch_agreement.h"
 
-#include <ATen/ops/empty.h>
-
 #include <chrono>
 #include <stdexcept>
 
 #include "base/log.h"
+#include "dist/gather.h"
 #include "train/control/stop.h"
 
 namespace shoal::train {
@@ -20,18 +19,6 @@ bool stop_requested() {
 // Returns the number of images that one step takes from each rank.
 int64_t images_per_step(const ResolvedJob& job) {
   return job.accumulate * job.batch_size * job.mix.images_per_row();
-}
-
-std::vector<StreamRest> gather_rests(const dist::Group& group, const StreamRest& mine) {
-  at::Tensor values = at::empty({2}, at::kLong);
-  values.mutable_data_ptr<int64_t>()[0] = mine.images;
-  values.mutable_data_ptr<int64_t>()[1] = mine.complete ? 1 : 0;
-  std::vector<StreamRest> rests;
-  for (const at::Tensor& rank : group.all_gather(values)) {
-    const auto* const theirs = rank.const_data_ptr<int64_t>();
-    rests.push_back({theirs[0], theirs[1] != 0});
-  }
-  return rests;
 }
 
 }  // namespace
@@ -72,8 +59,8 @@ void EpochAgreement::require_images(const std::exception_ptr& failure,
 void EpochAgreement::report_end(data::Loader& loader, int64_t epoch, int64_t steps) {
   const data::StreamCounts counts = loader.count_rest(kCountingTime, stop_requested);
   const StreamRest mine = {counts.read - steps * images_per_step(job_), counts.complete};
-  const std::string message =
-      epoch_end_message(job_, epoch, steps, gather_rests(communicator_.main, mine));
+  const std::string message = epoch_end_message(
+      job_, epoch, steps, dist::gather_values<StreamRest>(communicator_.main, {mine}));
   if (communicator_.rank() != 0) return;
   if (job_.open_ended)
     log::info(message);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/find_checkpoint.h"
 
 namespace shoal::train {
 namespace {

@@ -23,7 +23,6 @@ class TimeBudget {
         known_step_(step),
         known_(trained) {}
 
-  double budget() const { return budget_; }
   // Returns the seconds that the run has trained for, by this process's clock.
   double trained(double now) const { return now - start_; }
   // Returns the mean duration of the last steps in seconds. The same on all ranks.

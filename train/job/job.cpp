@@ -1,7 +1,6 @@
 #include "train/job/job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
@@ -196,10 +195,7 @@ int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model)
   if (freeze == "all-but-head") return most;
   const auto named = std::find(stages.begin(), stages.end(), freeze);
   if (named != stages.end() && named + 1 != stages.end()) return named - stages.begin() + 1;
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(freeze.data(), freeze.data() + freeze.size(), number);
-  if (error == std::errc() && end == freeze.data() + freeze.size() && number >= 0 && number <= most)
-    return number;
+  if (const auto number = parse_whole_number(freeze); number && *number <= most) return *number;
   throw UserError("--freeze is '" + freeze + "', but the stages of " + model.name + " before its " +
                   "classifier are " + joined({stages.begin(), stages.end() - 1}) +
                   "; give one of them, a number from 0 to " + std::to_string(most) +
@@ -211,7 +207,11 @@ bool is_sharded(const Job& job, const std::string& split) {
 }
 
 std::string checkpoint_directory(const Job& job) {
-  return job.checkpoint_dir.value_or(job.output + "/checkpoints");
+  return job.checkpoint_dir.value_or(job.output + "/" + kCheckpointsFolder);
+}
+
+std::string cache_folder(const Job& job) {
+  return job.cache_dir.value_or(job.output + "/cache");
 }
 
 double val_split_in(const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -223,13 +223,11 @@ double val_split_in(const std::vector<std::pair<std::string, std::string>>& sett
 int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch) {
   if (text == "none") return 0;
   const bool epochs = text.ends_with('e');
-  int64_t count = 0;
-  const char* const end = text.data() + text.size() - (epochs ? 1 : 0);
-  const auto [at, error] = std::from_chars(text.data(), end, count);
-  if (error != std::errc() || at != end || count < 1 || count > kMaxPeriod)
+  const auto count = parse_number<int64_t>(text.substr(0, text.size() - (epochs ? 1 : 0)));
+  if (!count || *count < 1 || *count > kMaxPeriod)
     throw std::invalid_argument(
         "a number of steps, such as 500, or of epochs, such as 1e, or none");
-  return epochs ? count * steps_per_epoch : count;
+  return epochs ? *count * steps_per_epoch : *count;
 }
 
 namespace {

@@ -289,7 +289,11 @@ data::TransformOptions evaluation_transform(const Job& job, const models::ModelI
 // --val-split, both splits come from the training images.
 bool is_sharded(const Job& job, const std::string& split);
 
+inline constexpr const char* kCheckpointsFolder = "checkpoints";  // in the output folder
+
 std::string checkpoint_directory(const Job& job);  // --checkpoint-dir, else OUTPUT/checkpoints
+// Returns the folder for listings and seek indexes; empty: nothing is cached.
+std::string cache_folder(const Job& job);
 
 // Returns the final settings. Throws UserError that names the option if values do not fit together.
 ResolvedJob resolve(const Job& job, const Surroundings& surroundings);

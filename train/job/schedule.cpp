@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "train/job/job.h"
+
 namespace shoal::train {
 namespace {
 
@@ -58,6 +60,12 @@ double learning_rate_at(const ScheduleOptions& options, double progress, double 
   constexpr int64_t kPerEpoch = 1 << 20;
   const double total = std::max(1.0, epochs * kPerEpoch);
   return learning_rate(options, std::llround(progress * total), kPerEpoch, std::llround(total));
+}
+
+double learning_rate(const ResolvedJob& job, int64_t step, double progress) {
+  return job.time_budget > 0
+             ? learning_rate_at(job.schedule, progress, job.epochs)
+             : learning_rate(job.schedule, step, job.steps_per_epoch, job.total_steps);
 }
 
 }  // namespace shoal::train

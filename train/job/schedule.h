@@ -47,4 +47,10 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
 // runs whose length is a time (--time-budget).
 double learning_rate_at(const ScheduleOptions& options, double progress, double epochs);
 
+struct ResolvedJob;
+
+// Returns the learning rate of the 0-based `step` of a run. `progress`: the used fraction of
+// --time-budget (TimeBudget::progress()); ignored without a budget.
+double learning_rate(const ResolvedJob& job, int64_t step, double progress);
+
 }  // namespace shoal::train

@@ -2,16 +2,14 @@
 // [epoch, step in the epoch] in training, [epoch] for an evaluation, and [] for the summary.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/secrets.h"
-#include "train/report/history_file.h"
 #include "train/report/setting_value.h"
 #include "train/report/sinks.h"
-#include "train/report/tensorboard/event_records.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::train {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/net/host.h"
-#include "train/report/history_file.h"
 #include "train/report/sinks.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::train {
 namespace {

@@ -1,9 +1,7 @@
 #include "train/report/history_file.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <limits>
 #include <stdexcept>
@@ -12,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::train {
 namespace {
@@ -45,7 +44,7 @@ std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
   const std::filesystem::path resumed = job.resume_path;
   std::vector<std::filesystem::path> folders = {job.checkpoint_dir};
   if (!resumed.empty())
-    folders.insert(folders.end(), {resumed, resumed / "checkpoints", resumed.parent_path()});
+    folders.insert(folders.end(), {resumed, resumed / kCheckpointsFolder, resumed.parent_path()});
   return folders;
 }
 
@@ -68,17 +67,6 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
 }
 
 }  // namespace
-
-std::string utc_time() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  return strf("%s.%03dZ", text, static_cast<int>(ms % 1000));
-}
 
 std::string history_row(const StepReport& r) {
   Json json = {{"event", "train"},

@@ -15,9 +15,6 @@ namespace shoal::train {
 
 inline constexpr const char* kHistoryFile = "history.jsonl";
 
-// Returns the current time in UTC as ISO 8601: "2026-11-23T08:30:00.123Z".
-std::string utc_time();
-
 // Return a report's line as JSON text, without the time and the line break.
 std::string history_row(const StepReport& report);
 std::string history_row(const EvaluationReport& report);

@@ -1,27 +1,17 @@
 #include "train/report/setting_value.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace shoal::train {
 
 nlohmann::ordered_json setting_value(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
-  const char* const end = text.data() + text.size();
-  int64_t whole = 0;
-  if (auto [at, error] = std::from_chars(text.data(), end, whole);
-      error == std::errc() && at == end)
-    return whole;
-  uint64_t large = 0;  // a seed may have 64 bits
-  if (auto [at, error] = std::from_chars(text.data(), end, large);
-      error == std::errc() && at == end)
-    return large;
-  double number = 0;
-  if (auto [at, error] = std::from_chars(text.data(), end, number);
-      error == std::errc() && at == end && std::isfinite(number))
-    return number;
+  if (const auto whole = parse_number<int64_t>(text)) return *whole;
+  if (const auto large = parse_number<uint64_t>(text)) return *large;  // a seed may have 64 bits
+  if (const auto real = parse_number<double>(text); real && std::isfinite(*real)) return *real;
   return text;
 }
 

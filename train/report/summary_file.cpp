@@ -9,6 +9,7 @@
 #include "train/report/history_file.h"
 #include "train/report/setting_value.h"
 #include "train/report/sinks.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::train {
 namespace {

@@ -1,16 +1,17 @@
 #include "train/run/dry_run.h"
 
-#include <ATen/ops/zeros.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 
+#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "data/loader/loader.h"
+#include "dist/gather.h"
+#include "train/checkpoint/resume.h"
 #include "train/control/epoch_agreement.h"
+#include "train/control/time_budget.h"
 #include "train/job/rank_loader_options.h"
 #include "train/report/sinks.h"
 #include "train/run/evaluate.h"
@@ -35,21 +36,14 @@ int64_t peak_gpu_memory(const ResolvedJob& job) {
 }
 
 // Returns the largest value over all ranks. Collective.
-int64_t largest(dist::Group& group, int64_t here) {
-  at::Tensor all = at::zeros({group.size()}, at::kLong);
-  all.mutable_data_ptr<int64_t>()[group.rank()] = here;
-  group.all_reduce_sum(all);
-  return *std::max_element(all.const_data_ptr<int64_t>(),
-                           all.const_data_ptr<int64_t>() + all.numel());
+int64_t largest(const dist::Group& group, int64_t here) {
+  return std::ranges::max(dist::gather_number(group, here));
 }
 
 // Throws std::runtime_error if the run could not create files in `folder`.
 void check_writable(const std::string& folder, const char* option) {
   const auto place = existing_parent(folder);
-  // Tries to create a folder, because root passes permission checks even on file systems that
-  // refuse to write.
-  std::string probe = (place / ".shoal-XXXXXX").string();
-  if (::mkdtemp(probe.data()) == nullptr || ::rmdir(probe.c_str()) != 0)
+  if (!can_create_in(place))
     throw std::runtime_error(std::string(option) + " " + folder + ": cannot write to " +
                              place.string() + "; choose another folder");
 }
@@ -72,8 +66,10 @@ void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Sour
   const bool epoch_complete = position.step_in_epoch >= job.steps_per_epoch;
   loader.start_epoch(position.epoch, epoch_complete ? 0 : position.step_in_epoch * job.accumulate);
   const double start = now();
-  const double lr =
-      learning_rate(job.schedule, position.step, job.steps_per_epoch, job.total_steps);
+  const TimeBudget time(job.time_budget, position.trained_seconds, position.step_seconds,
+                        position.step, start);
+  const double lr = learning_rate(job, position.step, time.progress(position.step));
+  trainer.set_epoch(position.epoch);
   const StepResult step =
       trainer.step(loader, position.step, lr, job.progression.strength(position.epoch));
   result.step_seconds = now() - start;
@@ -95,7 +91,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
     throw UserError(
         "--dry-run does not work with pipes: the images that it reads would be missing in the run. "
         "Use images in files");
-  if (communicator.rank() == 0) log::info_lines(start_block(job, start.origin, kernels_of(job)));
+  log::info_lines(start_block(job, start.origin, kernels_of(job)));
   DryRun result;
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();

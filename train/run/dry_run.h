@@ -7,7 +7,7 @@
 #include "data/source.h"
 #include "dist/connect.h"
 #include "train/checkpoint/disk.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/find_checkpoint.h"
 #include "train/job/job.h"
 #include "train/job/meter.h"
 

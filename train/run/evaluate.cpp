@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "base/log.h"
 #include "dist/gather.h"
@@ -92,14 +91,7 @@ NextBatch next_batch(data::Loader& loader, dist::Group& group, int64_t number, b
 std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResult>& mine,
                                 bool uneven) {
   for (ImageResult& one : mine) one.rank = group.rank();
-  const auto* const bytes = reinterpret_cast<const char*>(mine.data());
-  std::vector<ImageResult> all;
-  for (const std::string& text :
-       dist::gather_text(group, std::string(bytes, mine.size() * sizeof(ImageResult)))) {
-    const size_t before = all.size();
-    all.resize(before + text.size() / sizeof(ImageResult));
-    std::memcpy(static_cast<void*>(all.data() + before), text.data(), text.size());
-  }
+  auto all = dist::gather_values(group, mine);
   if (!uneven) std::ranges::sort(all, {}, &ImageResult::image);
   return all;
 }

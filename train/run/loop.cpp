@@ -18,10 +18,12 @@
 #include "base/log.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"
+#include "train/checkpoint/resume.h"
 #include "train/control/epoch_agreement.h"
 #include "train/control/stop.h"
 #include "train/job/rank_loader_options.h"
 #include "train/run/data_hash.h"
+#include "train/run/evaluate.h"
 #include "train/run/pace.h"
 #include "train/run/run_evaluation.h"
 #include "train/run/run_images.h"
@@ -155,10 +157,7 @@ bool Run::train_epoch() {
 // `start`: time at which this rank began to wait for the step's images; seconds, from now().
 bool Run::train_step(double start) {
   const double waited = now() - start;
-  const double lr =
-      job_.time_budget > 0
-          ? learning_rate_at(job_.schedule, run_.time.progress(position_.step), job_.epochs)
-          : learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
+  const double lr = learning_rate(job_, position_.step, run_.time.progress(position_.step));
   run_.trainer.set_epoch(position_.epoch);
   const bool skip = position_.step < position_.skip_until;
   StepResult step = skip ? run_.trainer.skip(*train_loader_)

@@ -8,7 +8,7 @@
 
 #include "data/source.h"
 #include "dist/connect.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/find_checkpoint.h"
 #include "train/control/watchdog.h"
 #include "train/job/job.h"
 #include "train/job/meter.h"

@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/grouped.h"
 #include "base/log.h"
 #include "train/checkpoint/export.h"
+#include "train/checkpoint/resume.h"
 #include "train/report/history_file.h"
 #include "train/run/pace.h"
 
@@ -143,7 +145,7 @@ void RunCheckpoints::write(std::optional<double> top1) {
       run_.store.save(run_.position.epoch, run_.position.step, top1,
                       [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });
   log::info(strf("saved %s (%.1f MB, %.2f s)", run_.store.path(entry).c_str(),
-                 static_cast<double>(entry.bytes) / 1e6, now() - saved_at_));
+                 megabytes(entry.bytes), now() - saved_at_));
   if (!history_error.empty()) history_error = copy_history();  // pruning may have made space
   if (!history_error.empty())
     log::warning("the history is not copied to the checkpoints: " + history_error);

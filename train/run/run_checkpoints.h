@@ -5,7 +5,7 @@
 #include <string>
 
 #include "dist/control_message.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/find_checkpoint.h"
 #include "train/control/recovery.h"
 #include "train/run/run_context.h"
 

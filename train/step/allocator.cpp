@@ -49,8 +49,5 @@ bool install_allocator() {
 AllocatorStatistics allocator_statistics() {
   return cache().statistics();
 }
-void release_cached_memory() {
-  cache().release_cached();
-}
 
 }  // namespace shoal::train

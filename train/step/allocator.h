@@ -15,6 +15,5 @@ namespace shoal::train {
 bool install_allocator();
 
 AllocatorStatistics allocator_statistics();  // all zero if the cache is not installed
-void release_cached_memory();                // returns all cached blocks to the system
 
 }  // namespace shoal::train

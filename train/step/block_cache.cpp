@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/round.h"
+
 namespace shoal::train {
 namespace {
 
@@ -27,17 +29,13 @@ struct ClassSize {
 
 ClassSize class_of(size_t bytes) {
   if (bytes <= 1024) {
-    const size_t units = (bytes + 63) / 64;
+    const size_t units = ceil_divide(bytes, 64);
     return {units - 1, units * 64};
   }
   const auto doubling = static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^doubling < bytes
   const size_t step = size_t{1} << (doubling - 3);
-  const size_t steps = (bytes - (size_t{1} << doubling) + step - 1) / step;  // 1..8
+  const size_t steps = ceil_divide(bytes - (size_t{1} << doubling), step);  // 1..8
   return {16 + (doubling - 10) * 8 + steps - 1, (size_t{1} << doubling) + steps * step};
-}
-
-size_t round_up(size_t n, size_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
 }
 
 void* map_aligned(size_t bytes) {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "base/hash.h"
+#include "base/round.h"
 #include "models/functions.h"
 
 namespace shoal::train {
@@ -63,8 +63,7 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
     segments_.push_back(segment);
     names_.push_back(slot.name);
     traits_.push_back(slot.traits);
-    end += flat_aligned(segment.length);
-    parameter_count_ += segment.length;
+    end += round_up(segment.length, kFlatAlignment);
   }
   const auto place = at::TensorOptions().device(options.device);
   flat_ = at::zeros({end}, place.dtype(options.type));
@@ -78,12 +77,12 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
     parameter.copy_(master.detach());
     master.set_data(parameter);
     master.set_requires_grad(true);
+    master.mutable_grad() = view_at(gradients_, master.sizes(), offset);
     tensors_.push_back(master);
     if (copies_.defined() && slots[i].copy != nullptr) {
       *slots[i].copy = view_at(copies_, master.sizes(), offset);
     }
   }
-  restore_gradient_views();
   refresh_copies();
   upload_segments();
 }
@@ -136,17 +135,6 @@ void FlatParameters::zero_gradients() {
   gradients_.zero_();
 }
 
-void FlatParameters::restore_gradient_views() {
-  for (size_t i = 0; i < tensors_.size(); ++i) {
-    at::Tensor& gradient = tensors_[i].mutable_grad();
-    const at::Tensor wanted = view(i, gradients_);
-    if (!gradient.defined() || gradient.const_data_ptr() != wanted.const_data_ptr() ||
-        gradient.strides() != wanted.strides()) {
-      gradient = wanted;
-    }
-  }
-}
-
 void FlatParameters::refresh_copies() {
   if (copies_.defined()) copies_.copy_(flat_);
 }
@@ -174,21 +162,11 @@ void FlatParameters::load(const std::string& name, const at::Tensor& value,
   target.copy_(value);
 }
 
-uint64_t FlatParameters::hash() const {
-  return hash_bytes(flat_);
-}
-
 size_t FlatParameters::index_of(const std::string& name) const {
   for (size_t i = 0; i < names_.size(); ++i) {
     if (names_[i] == name) return i;
   }
   throw std::out_of_range("the model has no parameter '" + name + "'");
-}
-
-uint64_t hash_bytes(const at::Tensor& tensor, uint64_t seed) {
-  const at::Tensor host = tensor.detach().to(at::kCPU);
-  return combine(seed,
-                 shoal::hash_bytes(host.const_data_ptr(), static_cast<int64_t>(host.nbytes())));
 }
 
 }  // namespace shoal::train

@@ -22,10 +22,6 @@ namespace shoal::train {
 
 // Alignment of each tensor in a flat buffer, in elements. For float this is 64 bytes.
 inline constexpr int64_t kFlatAlignment = 16;
-// Returns `elements`, rounded up to a multiple of kFlatAlignment.
-constexpr int64_t flat_aligned(int64_t elements) {
-  return (elements + kFlatAlignment - 1) / kFlatAlignment * kFlatAlignment;
-}
 
 struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
@@ -56,8 +52,7 @@ class FlatParameters {
   const at::Tensor& flat() const { return flat_; }
   const at::Tensor& gradients() const { return gradients_; }
   const at::Tensor& copies() const { return copies_; }
-  int64_t total() const { return flat_.numel(); }               // including padding
-  int64_t parameter_count() const { return parameter_count_; }  // without padding
+  int64_t total() const { return flat_.numel(); }  // including padding
 
   // Trains only the parameters whose entry in `trained` is true. The others need no gradients, and
   // the optimizer leaves them as they are. Zeroes the gradients. Initially all parameters are
@@ -79,8 +74,6 @@ class FlatParameters {
 
   // Sets all gradients to zero with one memset. Use it instead of zero_grad().
   void zero_gradients();
-  // Makes every grad() a view of the gradient buffer again, if other code has replaced it.
-  void restore_gradient_views();
   // Updates the low-precision copies, if there are any. Call it after anything but the optimizer
   // has changed parameters.
   void refresh_copies();
@@ -96,10 +89,6 @@ class FlatParameters {
   // parameter and both shapes. Call refresh_copies() afterwards.
   void load(const std::string& name, const at::Tensor& value, const at::Tensor& flat_buffer = {});
 
-  // Returns a 64-bit hash of the bytes of flat(), to compare ranks. If parameters differ in any
-  // bit, the hashes differ, except with a probability of 2^-64.
-  uint64_t hash() const;
-
  private:
   size_t index_of(const std::string& name) const;
   void upload_segments();
@@ -110,11 +99,6 @@ class FlatParameters {
   std::vector<ops::Segment> segments_;
   std::vector<models::Traits> traits_;
   at::Tensor flat_, gradients_, copies_, device_segments_;
-  int64_t parameter_count_ = 0;
 };
-
-// Returns a 64-bit hash of a contiguous tensor's elements in memory order. Copies the tensor to the
-// CPU if needed. `seed` is hashed too, to combine tensors.
-uint64_t hash_bytes(const at::Tensor& tensor, uint64_t seed = 0);
 
 }  // namespace shoal::train

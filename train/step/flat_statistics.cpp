@@ -8,6 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/round.h"
 #include "train/step/flat_parameters.h"
 
 namespace shoal::train {
@@ -20,7 +21,7 @@ FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, a
     const int64_t channels = slot.running_mean->numel();
     offsets_.push_back(end);
     channels_.push_back(channels);
-    end += flat_aligned(2 * channels);
+    end += round_up(2 * channels, kFlatAlignment);
     for (const char* leaf : {".running_mean", ".running_var", ".num_batches_tracked"}) {
       names_.push_back(slot.name + leaf);
     }
@@ -115,10 +116,6 @@ at::Tensor FlatStatistics::find(const std::string& name, const at::Tensor& runni
     return flat.narrow(0, offsets_[layer] + second, channels_[layer]);
   }
   throw std::out_of_range("the model has no buffer '" + name + "'");
-}
-
-uint64_t FlatStatistics::hash() const {
-  return hash_bytes(batches_tracked_, hash_bytes(running_));
 }
 
 }  // namespace shoal::train

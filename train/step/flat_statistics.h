@@ -50,8 +50,6 @@ class FlatStatistics {
   void load(const std::string& name, const at::Tensor& value,
             const at::Tensor& running_buffer = {});
 
-  uint64_t hash() const;  // 64-bit hash of running() and of the num_batches_tracked counters
-
  private:
   at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/round.h"
 namespace shoal::train {
 namespace {
 
@@ -115,10 +116,6 @@ void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, 
 static_assert(std::is_trivially_copyable_v<ops::MixRow>);
 constexpr int64_t kAlignment = 16;
 
-int64_t aligned(int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // Appends row data to a batch's images, in the scratch bytes after them (data::Batch::room), and
 // uploads everything in one copy.
 class UploadBuffer {
@@ -128,7 +125,7 @@ class UploadBuffer {
 
   // Appends bytes. Returns their offset.
   int64_t add(const void* bytes, size_t count) {
-    const int64_t offset = aligned(size_);
+    const int64_t offset = round_up(size_, kAlignment);
     size_ = offset + static_cast<int64_t>(count);
     if (size_ > limit_) throw std::logic_error("the batch has no room for its labels");
     if (count > 0) std::memcpy(memory_ + offset, bytes, count);

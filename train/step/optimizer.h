@@ -44,7 +44,6 @@ class Optimizer {
     at::Tensor flat;
   };
   const std::vector<State>& state() const { return state_; }
-  const OptimizerOptions& options() const { return options_; }
 
  private:
   OptimizerOptions options_;

@@ -1,7 +1,6 @@
 #include "train/step/trainer.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -279,18 +278,9 @@ void load_weights(models::Classifier& model, const CheckpointData& data, bool em
 }
 
 NamedTensors weights_of(models::Classifier& model) {
-  at::NoGradGuard no_grad;
   NamedTensors weights;
-  const auto add = [&](const std::string& name, const at::Tensor& value) {
-    at::Tensor copy = at::empty(value.sizes(), value.options().device(at::kCPU));
-    weights.emplace_back(name, copy.copy_(value.detach()));
-  };
-  for (const auto& slot : model.parameters()) add(slot.name, *slot.master);
-  for (const auto& slot : model.batch_norms()) {
-    add(slot.name + ".running_mean", *slot.running_mean);
-    add(slot.name + ".running_var", *slot.running_var);
-    add(slot.name + ".num_batches_tracked", *slot.num_batches_tracked);
-  }
+  save_each(FlatParameters(model, {}), weights);
+  save_each(FlatStatistics(model, at::kFloat, at::kCPU), weights);
   return weights;
 }
 

@@ -120,7 +120,8 @@ class Trainer {
 // std::runtime_error that names what is missing or has another shape.
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema);
 
-// Returns contiguous CPU copies of a model's parameters and buffers, by their names.
+// Returns contiguous copies of a model's parameters and buffers, by their names. The model must be
+// float32 and on the CPU.
 NamedTensors weights_of(models::Classifier& model);
 
 }  // namespace shoal::train

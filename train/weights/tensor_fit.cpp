@@ -90,12 +90,9 @@ Fit fit_tensors(const TensorShapes& model, const std::string& classifier,
   return *best;
 }
 
-std::string first_of(const std::vector<std::string>& list, size_t most) {
-  std::string text;
-  for (size_t i = 0; i < std::min(most, list.size()); ++i)
-    text += (i > 0 ? ", " : "") + list[i].substr(0, kMaxText);
-  if (list.size() > most) text += " and " + std::to_string(list.size() - most) + " more";
-  return text;
+std::string first_of(std::vector<std::string> list, size_t most) {
+  for (std::string& text : list) text.resize(std::min(text.size(), kMaxText));
+  return joined(list, ", ", most);
 }
 
 std::vector<std::string> sentences(const std::vector<Misfit>& misfits) {

@@ -41,7 +41,7 @@ struct Fit {
 Fit fit_tensors(const TensorShapes& model, const std::string& classifier, const TensorShapes& file);
 
 // Returns the first entries of a list: "a, b, c and 9 more".
-std::string first_of(const std::vector<std::string>& list, size_t most = 3);
+std::string first_of(std::vector<std::string> list, size_t most = 3);
 std::vector<std::string> sentences(const std::vector<Misfit>& misfits);
 
 std::string shape_text(const std::vector<int64_t>& sizes);  // "64×3×7×7", "scalar"

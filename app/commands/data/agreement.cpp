@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "data/sources/relabeled.h"
 #include "dist/gather.h"
-#include "dist/health/stall.h"
 
 namespace shoal::app {
 

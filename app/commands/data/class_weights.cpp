@@ -3,7 +3,6 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -58,13 +57,11 @@ Given from_lines(const std::string& path, const std::string& text) {
     if (end == line.npos) continue;
     const size_t blank = line.find_last_of(" \t", end);
     const size_t name_end = blank == line.npos ? blank : line.find_last_not_of(" \t", blank);
-    double weight = 0;
-    const char* const last = line.data() + end + 1;
-    const auto result =
-        std::from_chars(line.data() + (blank == line.npos ? 0 : blank + 1), last, weight);
-    if (name_end == line.npos || result.ec != std::errc() || result.ptr != last)
+    const size_t begin = blank + 1;  // npos + 1 is 0
+    const auto weight = parse_number<double>(line.substr(begin, end + 1 - begin));
+    if (name_end == line.npos || !weight)
       refuse(path, strf("line %lld is not `CLASS WEIGHT`", static_cast<long long>(number)));
-    add(given, path, line.substr(0, name_end + 1), weight);
+    add(given, path, line.substr(0, name_end + 1), *weight);
   }
   return given;
 }
@@ -84,17 +81,20 @@ std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::D
   return {all, all + counts.size()};
 }
 
-// Returns the content of a file on rank 0; empty if it cannot be read. Collective.
-std::string read_on_leader(const std::string& path, const dist::Communicator& communicator) {
+// Returns the content of rank 0's file; empty if it does not exist. Collective.
+std::string read_on_leader(const std::string& path, const dist::Group& group) {
   std::string text;
-  try {
-    if (communicator.rank() == 0) {
+  dist::on_rank_0(group, [&] {
+    try {
       const std::vector<char> bytes = read_whole_file(path);
       text.assign(bytes.begin(), bytes.end());
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::no_such_file_or_directory)
+        refuse(path, "cannot read the file: " + error.code().message());
     }
-  } catch (const std::system_error&) {  // every rank rejects the empty text
-  }
-  return dist::gather_text(communicator.main, text)[0];
+  });
+  dist::broadcast_text(group, text);
+  return text;
 }
 
 }  // namespace
@@ -134,8 +134,9 @@ std::vector<double> class_weights(const train::ResolvedJob& job, const data::Sou
   if (job.class_weighting == "balanced")
     for (const int64_t n : uses) weights.push_back(n > 0 ? 1 / static_cast<double>(n) : 0);
   else
-    weights = parse_class_weights(
-        job.class_weighting, read_on_leader(job.class_weighting, communicator), images->classes());
+    weights = parse_class_weights(job.class_weighting,
+                                  read_on_leader(job.class_weighting, communicator.main),
+                                  images->classes());
   double sum = 0, all = 0;
   for (size_t c = 0; c < weights.size(); ++c) {
     sum += weights[c] * static_cast<double>(uses[c]);

@@ -23,17 +23,14 @@ DataPlaces find_data(const train::Job& job) {
   return {find_split(job, "train", job.train_dir), find_split(job, "val", job.val_dir)};
 }
 
-std::string cache_folder(const train::Job& job) {
-  return job.cache_dir.value_or(job.output + "/cache");
-}
-
 std::string index_folder(const train::Job& job, const DataPlaces& places) {
-  if (!job.seek_index || places.train.location.text.empty() || cache_folder(job).empty()) return "";
+  if (!job.seek_index || places.train.location.text.empty() || train::cache_folder(job).empty())
+    return "";
   std::string name = fs::absolute(places.train.location.text).lexically_normal().native();
   // Indexes are stored by an image's position in the training set. These options change positions.
   if (job.val_split > 0) name += strf(":%g", job.val_split);
   if (!job.portion.all()) name += ":" + portion_text(job);
-  return cache_folder(job) + "/seek-" + hex(hash_bytes(name));
+  return train::cache_folder(job) + "/seek-" + hex(hash_bytes(name));
 }
 
 std::string portion_text(const train::Job& job) {

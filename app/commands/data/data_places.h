@@ -23,8 +23,6 @@ struct DataPlaces {
 // Locates the images that --data, --train and --val name. Call once per run and pass the result on.
 DataPlaces find_data(const train::Job& job);
 
-// Folder for listings and seek indexes; empty: nothing is cached.
-std::string cache_folder(const train::Job& job);
 // Folder for the seek indexes of the training images; empty with --no-seek-index.
 std::string index_folder(const train::Job& job, const DataPlaces& places);
 

@@ -56,8 +56,7 @@ std::shared_ptr<const data::Dataset> with_known_classes(
   if (request.job.eval_only && !any_known(own, known.names)) {
     const auto numbers = data::numeric_labels(own, static_cast<int64_t>(known.names.size()));
     if (!numbers.empty()) {
-      if (request.communicator.env.rank == 0)
-        log::info("the classes of the images are numbers; they mean the labels of " + known.whose);
+      log::info("the classes of the images are numbers; they mean the labels of " + known.whose);
       return data::relabeled(dataset, known.names, numbers);
     }
   }
@@ -70,7 +69,7 @@ std::shared_ptr<const data::Dataset> with_known_classes(
                     (numbers ? ". If labels are numbers, give the class names with --classes FILE"
                              : "; rename or remove them"));
   }
-  if (request.communicator.env.rank == 0 && own.size() < known.names.size())
+  if (own.size() < known.names.size())
     log::info(
         strf("the validation images have %zu of the %zu classes of %s; the model may predict any "
              "of them",
@@ -93,10 +92,9 @@ std::shared_ptr<const data::Dataset> selected(const OpenRequest& request,
   if (portion.all()) return images;
   const int64_t all = images->size();
   auto taken = data::portion_of(std::move(images), portion);
-  if (request.communicator.env.rank == 0)
-    log::info(strf("%s: training on %lld of %lld images%s", portion_text(request.job).c_str(),
-                   static_cast<long long>(taken->size()), static_cast<long long>(all),
-                   request.sharded() ? " of the first host" : ""));
+  log::info(strf("%s: training on %lld of %lld images%s", portion_text(request.job).c_str(),
+                 static_cast<long long>(taken->size()), static_cast<long long>(all),
+                 request.sharded() ? " of the first host" : ""));
   return taken;
 }
 
@@ -127,7 +125,7 @@ std::shared_ptr<const data::Source> take_part(const OpenRequest& request,
                          job.val_split, training ? "training" : "validation",
                          static_cast<long long>(images),
                          request.sharded() && training ? " on a host" : ""));
-  if (!training && request.communicator.env.rank == 0)
+  if (!training)
     log::info(strf("--val-split %g: using %lld of the %lld images in %s for validation",
                    job.val_split, static_cast<long long>(taken->size()),
                    static_cast<long long>(images), request.source().c_str()));

@@ -35,7 +35,7 @@ data::StreamRelay relay_of(const dist::Communicator& communicator) {
 data::OpenOptions open_options(const OpenRequest& request, const Classes& known) {
   const train::Job& job = request.job;
   data::OpenOptions options;
-  options.cache_dir = cache_folder(job);
+  options.cache_dir = train::cache_folder(job);
   options.progress = [name = request.split.name](int64_t files) {
     log::status(strf("listing the %s images: %lld", name.c_str(), static_cast<long long>(files)));
   };

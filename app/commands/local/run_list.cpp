@@ -12,6 +12,8 @@
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "train/checkpoint/checkpoint_listing.h"
+#include "train/job/job.h"
 #include "train/report/epochs/run_history.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
@@ -32,7 +34,7 @@ bool is_run(const fs::path& folder) {
   std::error_code error;
   for (const char* name : {train::kHistoryFile, train::kSummaryFile, train::kConfigFile})
     if (fs::is_regular_file(folder / name, error)) return true;
-  return fs::is_regular_file(folder / "checkpoints/manifest.json", error);
+  return fs::is_regular_file(folder / train::kCheckpointsFolder / train::kManifestFile, error);
 }
 
 // Returns the nested member json[names[0]][names[1]]...; null if there is none.

@@ -1,7 +1,5 @@
 #include "app/options/settings/config_text.h"
 
-#include <charconv>
-
 #include "app/options/settings/config_file.h"
 #include "base/json.h"
 #include "base/secrets.h"
@@ -14,15 +12,10 @@ constexpr const char* kRecipeOrigin = "recipe ";
 
 // Whether TOML reads the bare text as a number that prints as the same text.
 bool is_toml_number(const std::string& text) {
-  const char *const begin = text.data(), *const end = begin + text.size();
-  int64_t whole = 0;
-  const auto [at, error] = std::from_chars(begin, end, whole);
-  if (error == std::errc() && at == end) return std::to_string(whole) == text;
-  double real = 0;
-  const auto [stop, fault] = std::from_chars(begin, end, real);
+  if (const auto whole = parse_number<int64_t>(text)) return std::to_string(*whole) == text;
+  const auto real = parse_number<double>(text);
   const bool has_digits_only = text.find_first_not_of("+-.0123456789e") == text.npos;
-  return fault == std::errc() && stop == end && has_digits_only && number(real) == text &&
-         text.find_first_of(".e") != text.npos;
+  return real && has_digits_only && number(*real) == text && text.find_first_of(".e") != text.npos;
 }
 
 std::string toml_text(const std::string& text) {

@@ -151,10 +151,7 @@ Bytes read_own(jpeg::BaselineDecoder& decoder, const Bytes& file, const Box& box
                jpeg::SeekIndex* index) {
   if (!decoder.open(file) || !decoder.start(box, index)) return {};
   Bytes pixels;
-  for (RowBlock rows = decoder.next(64); rows.count > 0; rows = decoder.next(64))
-    for (int64_t y = 0; y < rows.count; ++y)
-      pixels.insert(pixels.end(), rows.data + y * rows.stride,
-                    rows.data + y * rows.stride + 3 * box.width);
+  append_rows([&] { return decoder.next(64); }, box.width, pixels);
   return pixels;
 }
 

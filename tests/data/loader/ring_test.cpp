@@ -13,6 +13,7 @@ using namespace shoal::data;
 namespace {
 
 constexpr int64_t kSide = 2, kBatch = 4;
+const Progression kSides{.size = kSide};
 const BatchPlan kPlan{20, kBatch, 0, 1, true};  // five batches
 
 BufferAllocator heap() {
@@ -42,7 +43,7 @@ std::exception_ptr error(const char* text) {
 }  // namespace
 
 TEST_CASE("rows are handed out in order, each with its own memory") {
-  Ring ring(kPlan, kSide, 2, heap());
+  Ring ring(kPlan, kSides, 2, heap());
   const auto epoch = feed();
   ring.restart(epoch, 0);
   const auto jobs = take(ring, 2 * kBatch);
@@ -63,7 +64,7 @@ TEST_CASE("rows are handed out in order, each with its own memory") {
 }
 
 TEST_CASE("a batch is complete when its last row is done, in any order") {
-  Ring ring(kPlan, kSide, 2, heap());
+  Ring ring(kPlan, kSides, 2, heap());
   ring.restart(feed(), 0);
   const auto jobs = take(ring, 2 * kBatch);
   auto first = std::async(std::launch::async, [&ring] { return ring.next(); });
@@ -87,7 +88,7 @@ TEST_CASE("a batch is complete when its last row is done, in any order") {
 }
 
 TEST_CASE("a slot is reused only after the consumer has released it") {
-  Ring ring(kPlan, kSide, 2, heap());
+  Ring ring(kPlan, kSides, 2, heap());
   ring.restart(feed(), 0);
   std::vector<const uint8_t*> images;  // memory of batch 0, 1, …
   auto jobs = take(ring, 2 * kBatch);  // two slots: two batches before the first next()
@@ -111,7 +112,7 @@ TEST_CASE("a slot is reused only after the consumer has released it") {
 }
 
 TEST_CASE("every call of next() throws the error of the lowest row") {
-  Ring ring(kPlan, kSide, 1, heap());
+  Ring ring(kPlan, kSides, 1, heap());
   ring.restart(feed(), 0);
   auto jobs = take(ring, kBatch);
   ring.failed(jobs[3], error("row three"));
@@ -130,7 +131,7 @@ TEST_CASE("every call of next() throws the error of the lowest row") {
 }
 
 TEST_CASE("a restart waits for rows in progress and discards them") {
-  Ring ring(kPlan, kSide, 2, heap());
+  Ring ring(kPlan, kSides, 2, heap());
   ring.restart(feed(), 0);
   auto jobs = take(ring, 3);
   ring.done(jobs[0], {5, 1});
@@ -152,7 +153,7 @@ TEST_CASE("a restart waits for rows in progress and discards them") {
 
 TEST_CASE("the first batches of the next epoch are made while the consumer holds the last batch") {
   const BatchPlan plan{2 * kBatch, kBatch, 0, 1, true};
-  Ring ring(plan, kSide, 2, heap());
+  Ring ring(plan, kSides, 2, heap());
   ring.restart(feed(0), 0, feed(1));
   for (int i = 0; i < 2; ++i) {
     finish(ring, take(ring, kBatch));
@@ -182,7 +183,7 @@ TEST_CASE("the first batches of the next epoch are made while the consumer holds
 
 TEST_CASE("batches made ahead are discarded if another epoch starts") {
   const BatchPlan plan{kBatch, kBatch, 0, 1, true};
-  Ring ring(plan, kSide, 2, heap());
+  Ring ring(plan, kSides, 2, heap());
   ring.restart(feed(0), 0, feed(1));
   finish(ring, take(ring, kBatch));
   REQUIRE(ring.next() != nullptr);
@@ -195,7 +196,7 @@ TEST_CASE("batches made ahead are discarded if another epoch starts") {
 }
 
 TEST_CASE("closing wakes workers that wait for a row") {
-  Ring ring(kPlan, kSide, 1, heap());
+  Ring ring(kPlan, kSides, 1, heap());
   auto worker = std::async(std::launch::async, [&ring] {
     Ring::Job job;
     return ring.take(job);
@@ -205,7 +206,7 @@ TEST_CASE("closing wakes workers that wait for a row") {
 }
 
 TEST_CASE("a rank without an image in the last batch gets an empty one") {
-  Ring ring({3, kBatch, 1, 2, false}, kSide, 1, heap());
+  Ring ring({3, kBatch, 1, 2, false}, kSides, 1, heap());
   ring.restart(feed(), 0);
   const Batch* batch = ring.next();
   REQUIRE(batch != nullptr);
@@ -216,5 +217,5 @@ TEST_CASE("a rank without an image in the last batch gets an empty one") {
 
 TEST_CASE("an allocator that returns null throws bad_alloc") {
   const BufferAllocator none{[](size_t) -> void* { return nullptr; }, [](void*) {}};
-  CHECK_THROWS_AS(Ring(kPlan, kSide, 1, none), std::bad_alloc);
+  CHECK_THROWS_AS(Ring(kPlan, kSides, 1, none), std::bad_alloc);
 }

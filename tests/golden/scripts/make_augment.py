@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Writes augment.txt (one case per line) and augment.bin (the pixels).
 
-The pixels are results of Pillow, torchvision and timm. tests/data computes the input image with the
-same formula. Each line: effect, amount, sampling, fill (three levels), width, height. Needs
-pillow 13, numpy, torchvision and timm. Usage: python make_augment.py
+The pixels are results of Pillow, torchvision and timm. Each line: effect, amount, sampling, fill
+(three levels), width, height. Needs pillow 13, numpy, torchvision and timm. Usage: python
+make_augment.py
 """
 
 import os
 
 import numpy as np
 import torch
+from formula import image
 from PIL import Image, ImageFilter
 from timm.data import auto_augment as timm
 from torchvision.transforms import InterpolationMode, autoaugment
@@ -18,13 +19,6 @@ from torchvision.transforms import functional as F
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESAMPLE = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}
 GREY, BLACK = (124, 116, 104), (0, 0, 0)
-
-
-def image(width, height):
-    y, x, c = np.meshgrid(np.arange(height), np.arange(width), np.arange(3), indexing="ij")
-    noise = (x * x * 3 + y * y * 5 + x * y * 7 + c * 61 + (x ^ y) * 11) & 255
-    smooth = (x * 2 + y + c * 40) & 255
-    return Image.fromarray(np.where((x // 16 + y // 16) % 2 == 0, noise, smooth).astype(np.uint8))
 
 
 def of_timm(name, *amount):

@@ -7,7 +7,7 @@ Usage: python make_preprocessing.py
 
 Lines:
     eval FILE CHANNELS FILTER RESIZE CROP     Resize and CenterCrop of images/FILE
-    flip CHANNELS HFLIP VFLIP SIDE            the image of make_resize.py, 48x48, resized and flipped
+    flip CHANNELS HFLIP VFLIP SIDE            the image of formula.py, 48x48, resized and flipped
     logits FILE CHANNELS RESIZE CROP MEAN STD VALUES
                                               10 logits of resnet18 with the weights of
                                               make_models.py; of grey images with its first
@@ -16,6 +16,7 @@ Lines:
 
 import os
 
+import formula
 import numpy as np
 import torch
 from make_models import build
@@ -38,14 +39,6 @@ def evaluated(image, name, resize, crop):
     chosen = transforms.Compose([transforms.Resize(resize, FILTERS[name]),
                                  transforms.CenterCrop(crop)])  # fmt: skip
     return chosen(image)
-
-
-def formula(side):
-    """Returns the image of make_resize.py."""
-    y, x, c = np.meshgrid(np.arange(side), np.arange(side), np.arange(3), indexing="ij")
-    noise = (x * x * 3 + y * y * 5 + x * y * 7 + c * 61 + (x ^ y) * 11) & 255
-    smooth = (x * 2 + y + c * 40) & 255
-    return Image.fromarray(np.where((x // 16 + y // 16) % 2 == 0, noise, smooth).astype(np.uint8))
 
 
 def logits(name, channels, resize, crop, mean, std):
@@ -71,7 +64,7 @@ def main():
     for channels in (3, 1):
         for horizontal in (0, 1):
             for vertical in (0, 1):
-                image = formula(48).convert("L" if channels == 1 else "RGB")
+                image = formula.image(48, 48).convert("L" if channels == 1 else "RGB")
                 image = F.resized_crop(image, 0, 0, 48, 48, [21, 21])
                 image = F.hflip(image) if horizontal else image
                 image = F.vflip(image) if vertical else image

@@ -2,15 +2,15 @@
 """Writes resize.txt (one case per line) and the pixels of the cases.
 
 The pixels are results of Pillow and torchvision: resize_13.bin of Pillow 13, resize_12.bin of
-Pillow 12. They differ where Pillow 13 does the vertical pass first. tests/data computes the input
-image with the same formula. Needs pillow, numpy, torchvision. Usage, with each version of Pillow:
-python make_resize.py
+Pillow 12. They differ where Pillow 13 does the vertical pass first. Needs pillow, numpy,
+torchvision. Usage, with each version of Pillow: python make_resize.py
 """
 
 import os
 
 import numpy as np
 import PIL
+from formula import image
 from PIL import Image
 from torchvision.transforms import functional as F
 
@@ -28,13 +28,6 @@ EVAL = [  # width, height, resize, crop
     (61, 43, 36, 32), (43, 61, 36, 32), (50, 50, 33, 24), (20, 31, 41, 35), (90, 30, 16, 21),
     (30, 90, 17, 20), (7, 7, 7, 7),
 ]
-
-
-def image(width, height):
-    y, x, c = np.meshgrid(np.arange(height), np.arange(width), np.arange(3), indexing="ij")
-    noise = (x * x * 3 + y * y * 5 + x * y * 7 + c * 61 + (x ^ y) * 11) & 255
-    smooth = (x * 2 + y + c * 40) & 255
-    return Image.fromarray(np.where((x // 16 + y // 16) % 2 == 0, noise, smooth).astype(np.uint8))
 
 
 def main():

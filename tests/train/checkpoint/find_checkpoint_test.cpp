@@ -1,4 +1,5 @@
-// Tests the functions of train/checkpoint/find_checkpoint.cpp, which resume.h declares.
+#include "train/checkpoint/find_checkpoint.h"
+
 #include <ATen/ops/full.h>
 
 #include <catch2/catch.hpp>
@@ -6,7 +7,7 @@
 
 #include "base/file/whole_file.h"
 #include "tests/support/temporary_directory.h"
-#include "train/checkpoint/resume.h"
+#include "train/checkpoint/export.h"
 #include "train/weights/model_file.h"
 
 using namespace shoal;

@@ -18,18 +18,25 @@ Meter with_loss(double loss) {
   return {.loss = loss, .images = 1};
 }
 
-}  // namespace
+struct Rollback {
+  Rollback() {
+    fs::create_directories(job.output);
+    store.open_for_writing();
+  }
 
-TEST_CASE("a rollback that finds only a damaged checkpoint is due in the resumed run") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job =
       test::job_in(folder.path(), [](Job& j) { j.on_spike = OnSpike::rollback; });
   dist::Communicator alone = dist::connect(dist::single_process());
-  Trainer trainer(job, alone);
-  fs::create_directories(job.output);
+  Trainer trainer{job, alone};
   CheckpointStore store = checkpoint_store(job.checkpoint_dir, 20);
-  store.open_for_writing();
   Position position;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Rollback,
+                 "a rollback that finds only a damaged checkpoint is due in the resumed run") {
   position.step = 1;
   const auto entry = store.save(0, 1, std::nullopt, [&](const CheckpointStore::Sink& sink) {
     write_checkpoint(snapshot(trainer, position, job, {"a", "b", "c", "d"}), sink);
@@ -60,17 +67,9 @@ TEST_CASE("a rollback that finds only a damaged checkpoint is due in the resumed
   CHECK(position.skip_until == kSpike + 1);
 }
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    Rollback,
     "without a checkpoint to roll back to, the run continues, however long the loss is high") {
-  const test::TemporaryDirectory folder;
-  const ResolvedJob job =
-      test::job_in(folder.path(), [](Job& j) { j.on_spike = OnSpike::rollback; });
-  dist::Communicator alone = dist::connect(dist::single_process());
-  Trainer trainer(job, alone);
-  fs::create_directories(job.output);
-  CheckpointStore store = checkpoint_store(job.checkpoint_dir, 20);
-  store.open_for_writing();
-  Position position;
   {
     Reporter reporter(job, 0, 0);
     Recovery recovery(job, trainer, store, alone, reporter, position);

@@ -7,11 +7,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "dist/health/verify.h"
 #include "tests/train/step/toy_classifier.h"
 
 namespace {
 
 using namespace shoal::train;
+using shoal::dist::hash;
 using shoal::train::testing::ToyClassifier;
 
 }  // namespace
@@ -37,14 +39,14 @@ TEST_CASE("a non-finite step leaves the average unchanged") {
   FlatStatistics statistics(model, at::kFloat, at::kCPU);
   Ema ema({0.75, false}, parameters, statistics);
   at::NoGradGuard no_grad;
-  const uint64_t before = hash_bytes(ema.parameters()), running = hash_bytes(ema.running());
+  const uint64_t before = hash({ema.parameters()}), running = hash({ema.running()});
   parameters.flat().add_(1);
   statistics.running().add_(1);
   ema.update(0, at::full({1}, 1, at::kInt));
-  CHECK(hash_bytes(ema.parameters()) == before);
-  CHECK(hash_bytes(ema.running()) == running);
+  CHECK(hash({ema.parameters()}) == before);
+  CHECK(hash({ema.running()}) == running);
   ema.update(0, at::full({1}, 0, at::kInt));
-  CHECK(hash_bytes(ema.parameters()) != before);
+  CHECK(hash({ema.parameters()}) != before);
 }
 
 TEST_CASE("the warm-up averages over fewer steps at first") {
@@ -63,13 +65,13 @@ TEST_CASE("swapping twice shows the averages in the model and restores everythin
   model.conv.add_(1);
   model.mean.add_(1);
   parameters.refresh_copies();
-  const uint64_t before = parameters.hash(), running = statistics.hash();
+  const uint64_t before = hash({parameters.flat()}), running = hash({statistics.running()});
   ema.swap();
   CHECK(at::equal(model.conv, original.conv));
   CHECK(at::equal(model.conv_copy, original.conv.to(at::kBFloat16)));
   CHECK(at::equal(model.mean, original.mean));
   ema.swap();
-  CHECK(parameters.hash() == before);
-  CHECK(statistics.hash() == running);
+  CHECK(hash({parameters.flat()}) == before);
+  CHECK(hash({statistics.running()}) == running);
   CHECK(at::equal(model.conv_copy, model.conv.to(at::kBFloat16)));
 }

@@ -129,8 +129,8 @@ double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to)
   return std::chrono::duration<double>(to - from).count();
 }
 
-}  // namespace
-
+// Reads the counters. `proc`: /proc, or a folder with copies of its files. `self`: id of this
+// process in that folder.
 HostCounters read_counters(const fs::path& proc, int self) {
   HostCounters counters;
   read_host_cpus(proc, counters);
@@ -140,6 +140,8 @@ HostCounters read_counters(const fs::path& proc, int self) {
   for (int id : processes_of_run(proc, self)) add_process(proc / std::to_string(id), counters);
   return counters;
 }
+
+}  // namespace
 
 UtilizationMeter::UtilizationMeter(bool with_gpus, fs::path proc) : proc_(std::move(proc)) {
   if (with_gpus) gpus_ = Nvml::open();

@@ -45,10 +45,6 @@ struct HostCounters {
   double memory_total = -1, memory_available = -1;  // bytes, of the host
 };
 
-// Reads the counters. `proc`: /proc, or a folder with copies of its files. `self`: id of this
-// process in that folder.
-HostCounters read_counters(const std::filesystem::path& proc, int self);
-
 class UtilizationMeter {
  public:
   static constexpr std::chrono::seconds kPeriod{10};

@@ -1,17 +1,18 @@
 #include "train/report/tensorboard/event_records.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <span>
 
 #include "base/json.h"
+#include "base/round.h"
 #include "data/jpeg/turbo.h"
 #include "data/records/crc32c.h"
 #include "data/records/tf_record_reader.h"
 #include "tensorboard.pb.h"
 #include "train/report/setting_value.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::train {
 namespace {
@@ -65,7 +66,7 @@ std::string hparams_event(const char* tag, const pb::HParams& content) {
 pb::Image grid_image(const ImageGrid& grid) {
   const auto count = static_cast<int64_t>(grid.images.size());
   const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
-  const int64_t rows = (count + columns - 1) / columns;
+  const int64_t rows = ceil_divide(count, columns);
   const int64_t width = columns * (grid.width + kGap) - kGap;
   const int64_t height = rows * (grid.height + kGap) - kGap;
   std::vector<uint8_t> pixels(static_cast<size_t>(width * height * 3), 255);
@@ -92,11 +93,6 @@ bool is_image_or_histogram(const pb::Value& value) {
 }
 
 }  // namespace
-
-double wall_time() {
-  using namespace std::chrono;
-  return duration<double>(system_clock::now().time_since_epoch()).count();
-}
 
 std::string first_records() {
   pb::Event version, restart;

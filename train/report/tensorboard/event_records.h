@@ -12,9 +12,6 @@
 
 namespace shoal::train {
 
-// Returns the time in seconds since 1970.
-double wall_time();
-
 // Each function below returns records. `time`: seconds since 1970. Functions without `time` use the
 // current time.
 //

@@ -5,12 +5,9 @@
 // continues in a new container.
 
 #include <algorithm>
-#include <charconv>
-#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "base/counted.h"
 #include "base/file/whole_file.h"
@@ -22,6 +19,7 @@
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
 #include "train/report/tensorboard/event_records.h"
+#include "train/report/utc_time.h"
 
 namespace shoal::train {
 namespace {
@@ -37,10 +35,8 @@ constexpr std::string_view kPrefix = "events.out.tfevents.", kSuffix = ".shoal";
 int64_t number_of(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
-  int64_t number = 0;
-  const char* const end = name.data() + name.size() - kSuffix.size();
-  const auto [at, error] = std::from_chars(name.data() + kPrefix.size(), end, number);
-  return error == std::errc() && at == end ? number : 0;
+  const std::string stem = name.substr(0, name.size() - kSuffix.size());
+  return parse_number<int64_t>(stem.substr(std::min(kPrefix.size(), stem.size()))).value_or(0);
 }
 
 // Returns shoal's event files in the folder, the newest last.
@@ -51,19 +47,6 @@ std::vector<fs::path> event_files(const fs::path& folder) {
     if (number_of(at->path()) > 0) files.push_back(at->path());
   std::ranges::sort(files, {}, number_of);
   return files;
-}
-
-// Returns the time of a line of the history in seconds since 1970 (see utc_time()).
-double time_of(const Json& row) {
-  std::tm parts{};
-  double seconds = 0;
-  std::istringstream text(row.value("time", ""));
-  char separator = 0;
-  text >> parts.tm_year >> separator >> parts.tm_mon >> separator >> parts.tm_mday >> separator >>
-      parts.tm_hour >> separator >> parts.tm_min >> separator >> seconds;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(::timegm(&parts)) + seconds;
 }
 
 // Appends the numbers in a JSON object to `values`. Adds `prefix` to their names.
@@ -139,7 +122,7 @@ std::string TensorboardFile::earlier_records(int64_t step,
     try {
       const Json row = parse_json<Json>(line);
       const int64_t at = row.at("step").get<int64_t>();
-      records += row_record(time_of(row), row);
+      records += row_record(parse_utc_time(row.value("time", "")).value_or(0), row);
       if (row.at("event").get<std::string>().starts_with("valid")) evaluated.insert(at);
     } catch (const Json::exception&) {  // no JSON, or not a row that shoal wrote
       ++damaged;

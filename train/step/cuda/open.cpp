@@ -61,9 +61,4 @@ const cuda::Plugin& cuda_plugin(const std::string& directory) {
   return *loaded;
 }
 
-bool cuda_plugin_loaded() {
-  const std::lock_guard lock(loading);
-  return loaded != nullptr;
-}
-
 }  // namespace shoal::train

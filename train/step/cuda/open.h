@@ -15,7 +15,4 @@ namespace shoal::train {
 // and what to do. Thread-safe.
 const cuda::Plugin& cuda_plugin(const std::string& directory = "");
 
-// Whether cuda_plugin() has succeeded in this process. Does not open anything.
-bool cuda_plugin_loaded();
-
 }  // namespace shoal::train

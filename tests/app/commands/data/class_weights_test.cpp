@@ -97,7 +97,7 @@ TEST_CASE("weights have a mean of 1 over the training images") {
   check_near(weights(job, images), {8 / 12.0, 0, 2, 0});
 }
 
-TEST_CASE("weights count the images of all hosts, and only rank 0 needs the file") {
+TEST_CASE("weights count the images of all hosts, and only rank 0 reads the file") {
   test::run_ranks(2, "hosts", [](const dist::Env& env) {
     train::ResolvedJob job = job_with("balanced");
     job.world_size = 2;
@@ -114,5 +114,7 @@ TEST_CASE("weights count the images of all hosts, and only rank 0 needs the file
     job.class_weighting = folder.path() / "weights";
     if (env.rank == 0) std::ofstream(job.class_weighting) << "[1, 1, 1]";
     REQUIRE(app::class_weights(job, mine, hosts) == Weights{1, 1, 1});
+    job.class_weighting = folder.path();
+    REQUIRE_THROWS_WITH(app::class_weights(job, mine, hosts), Contains("Is a directory"));
   });
 }

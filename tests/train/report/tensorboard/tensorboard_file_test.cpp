@@ -11,6 +11,7 @@
 #include "train/report/reporter.h"
 #include "train/report/tensorboard/event_records.h"
 #include "train/report/tensorboard/histogram.h"
+#include "train/report/utc_time.h"
 
 using namespace shoal;
 using namespace shoal::train;

@@ -1,0 +1,26 @@
+"""PyTorch's DataLoader, and the CPU time that a loader takes. For the benchmarks of loaders."""
+
+
+def processor_seconds():
+    """Returns the CPU time of this process and its children in seconds.
+
+    Includes children that have ended.
+    """
+    import psutil
+    own = psutil.Process()
+    times = own.cpu_times()
+    return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in own.children(recursive=True))
+
+
+def pytorch_batches(folder, batch, workers, repeats):
+    """Returns an iterator over batches of random crops of 224 pixels, and the number of images in the folder.
+
+    repeats(number of images): how many times each image is used.
+    """
+    from torch.utils.data import ConcatDataset, DataLoader
+    from torchvision import transforms
+    from torchvision.datasets import ImageFolder
+    data = ImageFolder(folder, transforms.Compose([
+        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.PILToTensor()]))
+    return iter(DataLoader(ConcatDataset([data] * repeats(len(data))), batch, shuffle=True,
+                           num_workers=workers, drop_last=True)), len(data)
