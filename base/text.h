@@ -34,8 +34,8 @@ std::optional<T> parse_number(std::string_view text) {
 // Returns the number >= 0 whose decimal digits are `text`; nothing for other text.
 std::optional<int64_t> parse_whole_number(std::string_view text);
 
-// Returns the texts with `separator` between them. If there are more than `most`, counts the others:
-// "a, b, c and 9 more".
+// Returns the texts with `separator` between them. If there are more than `most`, counts the
+// others: "a, b, c and 9 more".
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ",
                    size_t most = SIZE_MAX);
 

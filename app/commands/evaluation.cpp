@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/commands/data/evaluated_classes.h"
+#include "app/commands/inputs/evaluated_classes.h"
 #include "app/commands/session.h"
 #include "app/platform/failure.h"
 #include "base/log.h"

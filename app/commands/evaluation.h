@@ -6,8 +6,8 @@
 #include <mutex>
 #include <set>
 
-#include "app/commands/data/datasets.h"
-#include "app/commands/weights.h"
+#include "app/commands/inputs/datasets.h"
+#include "app/commands/inputs/weights.h"
 #include "data/loader/loader.h"
 #include "dist/connect.h"
 #include "train/run/evaluate.h"

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "app/commands/commands.h"
+#include "app/commands/inputs/weights.h"
 #include "app/commands/session.h"
-#include "app/commands/weights.h"
 #include "base/counted.h"
 #include "base/grouped.h"
 #include "base/log.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "app/commands/commands.h"
-#include "app/commands/data/shared_images.h"
+#include "app/commands/inputs/shared_images.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "app/commands/commands.h"
-#include "app/commands/data/agreement.h"
 #include "app/commands/evaluation.h"
+#include "app/commands/inputs/agreement.h"
 #include "app/commands/predictions.h"
 #include "app/commands/session.h"
 #include "base/log.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "app/commands/data/agreement.h"
-#include "app/commands/data/class_weights.h"
+#include "app/commands/inputs/agreement.h"
+#include "app/commands/inputs/class_weights.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
 #include "app/options/settings/saved_settings.h"

@@ -1,7 +1,7 @@
 #pragma once
 // Start-up of commands before the first image: logging, settings, threads, connections.
 
-#include "app/commands/data/datasets.h"
+#include "app/commands/inputs/datasets.h"
 #include "dist/connect.h"
 #include "train/job/job.h"
 #include "train/step/device.h"

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "app/commands/commands.h"
+#include "app/commands/inputs/weights.h"
 #include "app/commands/session.h"
-#include "app/commands/weights.h"
 #include "app/launch/machine.h"
 #include "app/launch/provenance.h"
 #include "app/options/no_effect.h"

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "app/options/settings/platform_json.h"
 #include "app/platform/platform.h"
+#include "app/platform/platform_json.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "train/job/job.h"

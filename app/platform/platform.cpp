@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/options/settings/platform_json.h"
+#include "app/platform/platform_json.h"
 #include "base/json.h"
 #include "train/job/job.h"
 

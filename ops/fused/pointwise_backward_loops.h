@@ -91,8 +91,8 @@ struct StoreGated {
 };
 
 // Completes backward of squeeze-excite for one image, after its tiles: computes d_excited, d_hidden
-// and `spread`, a term of the input's gradient (Upstream in kernels.h), and adds the image's part to
-// the sums of the input's batch norm.
+// and `spread`, a term of the input's gradient (Upstream in kernels.h), and adds the image's part
+// to the sums of the input's batch norm.
 void squeeze_backward_image(const Pointwise& op, int64_t image, const GateSums& g, double* sums) {
   const Squeeze& s = *op.squeeze;
   const int64_t stride = padded(op.in), narrow = padded(s.squeezed);

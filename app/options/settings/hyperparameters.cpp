@@ -5,8 +5,8 @@
 
 #include "app/options/foreign/foreign_options.h"
 #include "app/options/settings/encodings.h"
-#include "app/options/settings/platform_json.h"
 #include "app/platform/platform.h"
+#include "app/platform/platform_json.h"
 #include "base/json.h"
 #include "base/text.h"
 

@@ -1,10 +1,10 @@
-#include "app/commands/weights.h"
+#include "app/commands/inputs/weights.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
-#include "app/commands/data/datasets.h"
+#include "app/commands/inputs/datasets.h"
 #include "app/weights/fetch.h"
 #include "app/weights/imagenet_classes.h"
 #include "app/weights/remote_weights.h"

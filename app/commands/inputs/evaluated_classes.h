@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/weights.h"
+#include "app/commands/inputs/weights.h"
 #include "app/options/options.h"
 #include "data/source.h"
 #include "dist/group.h"

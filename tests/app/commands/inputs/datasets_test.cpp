@@ -1,4 +1,4 @@
-#include "app/commands/data/datasets.h"
+#include "app/commands/inputs/datasets.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -1,10 +1,10 @@
-#include "app/commands/data/opening.h"
+#include "app/commands/inputs/opening.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
-#include "app/commands/data/agreement.h"
+#include "app/commands/inputs/agreement.h"
 #include "app/launch/pipes.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-#include "app/commands/data/class_weights.h"
+#include "app/commands/inputs/class_weights.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

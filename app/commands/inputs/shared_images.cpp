@@ -1,4 +1,4 @@
-#include "app/commands/data/shared_images.h"
+#include "app/commands/inputs/shared_images.h"
 
 #include "base/counted.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-#include "app/commands/data/data_places.h"
+#include "app/commands/inputs/data_places.h"
 
 #include <filesystem>
 

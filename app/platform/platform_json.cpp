@@ -1,4 +1,4 @@
-#include "app/options/settings/platform_json.h"
+#include "app/platform/platform_json.h"
 
 #include <set>
 

@@ -1,11 +1,11 @@
-#include "app/commands/data/evaluated_classes.h"
+#include "app/commands/inputs/evaluated_classes.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
 
-#include "app/commands/data/datasets.h"
+#include "app/commands/inputs/datasets.h"
 #include "app/weights/imagenet_classes.h"
 #include "base/file/whole_file.h"
 #include "base/log.h"

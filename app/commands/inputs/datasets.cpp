@@ -1,4 +1,4 @@
-#include "app/commands/data/datasets.h"
+#include "app/commands/inputs/datasets.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "app/commands/data/agreement.h"
-#include "app/commands/data/opening.h"
+#include "app/commands/inputs/agreement.h"
+#include "app/commands/inputs/opening.h"
 #include "base/counted.h"
 #include "base/file/whole_file.h"
 #include "base/log.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/data/data_places.h"
+#include "app/commands/inputs/data_places.h"
 #include "data/source.h"
 #include "dist/connect.h"
 #include "train/job/job.h"

@@ -1,4 +1,4 @@
-#include "app/commands/data/agreement.h"
+#include "app/commands/inputs/agreement.h"
 
 #include <catch2/catch.hpp>
 #include <set>
