@@ -238,7 +238,7 @@ TEST_CASE(
   const auto store = train::CheckpointStore(run.output() / "checkpoints", 1);
   const auto last = store.entries().front();
   const fs::path other = run.root() / "other", model = run.root() / "model";
-  const auto moved = run({"--epochs", "3", "--lr", "1e6", "--resume", store.path(last).string(),
+  const auto moved = run({"--epochs", "3", "--lr", "3", "--resume", store.path(last).string(),
                           "--output", other.string(), "--export-dir", model.string()});
   INFO(moved.err);
   REQUIRE(moved.exit_code == 0);

@@ -285,7 +285,7 @@ TEST_CASE("--resume continues a checkpoint of PyTorch's imagenet example") {
   const auto outcome = succeeds(words);
   CHECK_THAT(outcome.out, Contains("Epoch: [2]") && !Contains("Epoch: [1]"));
   CHECK_THAT(outcome.err, Contains("PyTorch's imagenet example") && Contains("lr=0.05") &&
-                              Contains("weight-decay=2e-04") && Contains("batch size"));
+                              Contains("weight_decay=2e-04") && Contains("batch size"));
   const Json last = Json::parse(succeeds({"inspect", run, "--json"}).out);
   CHECK(last["values"]["step"] == "9");
   CHECK(last["values"]["epoch"] == "3");
