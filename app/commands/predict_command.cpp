@@ -49,6 +49,7 @@ int predict_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
+  require_weights(arguments);  // before the images are opened: one of them may be the weights
   Evaluation evaluation(arguments, env);
   const auto images = open_sources(arguments, evaluation.communicator());
   Weights weights = open_weights(arguments, evaluation.group());

@@ -2,6 +2,7 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -53,6 +54,13 @@ void print_settings(const Arguments& arguments) {
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
+// Returns the folders that the run writes, with their options. The last one may be empty.
+std::vector<std::pair<const char*, std::string>> written_folders(const train::Job& job) {
+  return {{"--output", job.output},
+          {"--checkpoint-dir", train::checkpoint_directory(job)},
+          {"--export-dir", job.export_dir.value_or("")}};
+}
+
 // Throws UserError if `path` cannot be a folder, because it or a folder above it is a file.
 void require_folder(const char* option, const std::filesystem::path& path) {
   std::error_code none;
@@ -62,6 +70,29 @@ void require_folder(const char* option, const std::filesystem::path& path) {
                       " is a file; name a folder");
     if (part == part.parent_path()) return;
   }
+}
+
+// Throws UserError if the run would write into the folders of its images, where its folders would
+// look like classes. Warns if the validation images are the training images.
+void check_places(const train::Job& job, const DataPlaces& places, bool leader) {
+  namespace fs = std::filesystem;
+  const auto whole = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
+  std::error_code none;
+  for (const Split* split : {&places.train, &places.val}) {
+    if (!fs::is_directory(split->location.text, none)) continue;
+    const fs::path images = whole(split->location.text + "/").parent_path();
+    for (const auto& [option, path] : written_folders(job)) {
+      if (path.empty()) continue;
+      const fs::path written = whole(path);
+      if (std::ranges::mismatch(images, written).in1 == images.end())
+        throw UserError(std::string(option) + " " + path + " is inside the images in " +
+                        split->location.text + "; choose a folder outside");
+    }
+  }
+  const bool same = places.train.found() && places.val.found() && job.val_split == 0 &&
+                    fs::equivalent(places.train.location.text, places.val.location.text, none);
+  if (same && leader && !job.eval_only)
+    log::warning("the validation images are the training images: " + places.val.location.text);
 }
 
 // Lowers a batch size that comes from a recipe if the global batch is larger than the dataset. The
@@ -215,8 +246,9 @@ int train_command(const Arguments& given) {
     install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  require_folder("--output", arguments.job.output);
-  require_folder("--checkpoint-dir", train::checkpoint_directory(arguments.job));
+  for (const auto& [option, path] : written_folders(arguments.job)) require_folder(option, path);
+  if (arguments.job.tensorboard != "none")
+    require_folder("--tensorboard", arguments.job.tensorboard);
   if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
@@ -231,6 +263,7 @@ int train_command(const Arguments& given) {
   if (env.world_size > 1) training_begins();
   const DataPlaces places = find_data(arguments.job);
   check_data_exists(arguments.job, places);  // after connecting: each host reports missing data
+  check_places(arguments.job, places, env.rank == 0);
   check_health(arguments.job, communicator);
   train::Start start =
       train::find_start(arguments.job, communicator.main, weights_finder(arguments));
@@ -243,7 +276,8 @@ int train_command(const Arguments& given) {
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
   if (!dry)
-    train::require_own_folder(arguments.job, communicator.main);  // errors in the data come first
+    train::require_own_folder(arguments.job, start,
+                              communicator.main);  // errors in the data come first
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job, places);

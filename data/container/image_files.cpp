@@ -56,12 +56,18 @@ void LeftOut::add(std::string_view file) {
   if (examples.size() < kExamples) examples.emplace_back(file);
 }
 
+void LeftOut::add_loose(std::string_view image) {
+  if (loose++ == 0) loose_example = image;
+}
+
 void LeftOut::add_broken(std::string_view link) {
   if (broken++ == 0) broken_example = link;
 }
 
 void LeftOut::add(const LeftOut& more) {
   files += more.files;
+  if (loose == 0) loose_example = more.loose_example;
+  loose += more.loose;
   hidden += more.hidden;
   if (broken == 0) broken_example = more.broken_example;
   broken += more.broken;
@@ -70,19 +76,21 @@ void LeftOut::add(const LeftOut& more) {
 }
 
 std::string LeftOut::sentence(const std::string& source) const {
-  std::string text = source + ": left out ";
-  if (files > 0) {
-    text += counted(files, "file") +
-            (files == 1 ? " that is not an image" : " that are not images") +
-            " by name or content (";
-    for (size_t i = 0; i < examples.size(); ++i) text += (i == 0 ? "" : ", ") + examples[i];
-    text += files > static_cast<int64_t>(examples.size()) ? ", …)" : ")";
-  }
-  if (broken > 0)
-    text += (files > 0 ? " and " : "") + counted(broken, "broken link") + " (" + broken_example +
-            (broken > 1 ? ", …)" : ")");
-  if (hidden > 0) text += (files + broken > 0 ? " and " : "") + counted(hidden, "hidden file");
-  return text;
+  std::vector<std::string> parts;
+  if (files > 0)
+    parts.push_back(counted(files, "file") +
+                    (files == 1 ? " that is not an image" : " that are not images") +
+                    " by name or content (" + joined(examples) +
+                    (files > static_cast<int64_t>(examples.size()) ? ", …)" : ")"));
+  const auto with_example = [&](int64_t count, const std::string& what, const std::string& example,
+                                const std::string& where) {
+    if (count > 0)
+      parts.push_back(counted(count, what) + where + " (" + example + (count > 1 ? ", …)" : ")"));
+  };
+  with_example(loose, "image", loose_example, " beside the class folders");
+  with_example(broken, "broken link", broken_example, "");
+  if (hidden > 0) parts.push_back(counted(hidden, "hidden file"));
+  return source + ": left out " + joined(parts, " and ");
 }
 
 }  // namespace shoal::data

@@ -34,14 +34,17 @@ bool is_image_file(const std::string& path);
 struct LeftOut {
   int64_t files = 0;                  // number of files that are not images by name or content
   std::vector<std::string> examples;  // names of the first three of these files
+  int64_t loose = 0;                  // number of images beside the class folders
+  std::string loose_example;          // name of the first one
   int64_t hidden = 0;                 // number of files whose names start with a dot
   int64_t broken = 0;                 // number of broken links
   std::string broken_example;         // name of the first broken link
 
   void add(std::string_view file);
+  void add_loose(std::string_view image);
   void add_broken(std::string_view link);
   void add(const LeftOut& more);
-  bool empty() const { return files == 0 && hidden == 0 && broken == 0; }
+  bool empty() const { return files + loose + hidden + broken == 0; }
   // Returns a warning that names the source, the counts and the examples. Call only if not empty().
   std::string sentence(const std::string& source) const;
 };

@@ -88,6 +88,8 @@ LeftOut left_out_of(const Listing& listing) {
   for (const auto& file : listing.left_out) {
     if (file.stamp == kBrokenLink)
       left_out.add_broken(file.path);
+    else if (file.path.find('/') == std::string::npos && has_image_extension(file.path))
+      left_out.add_loose(file.path);
     else
       left_out.add(file.path);
   }

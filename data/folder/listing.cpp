@@ -172,6 +172,10 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
   if (listing.classes.empty())
     throw std::invalid_argument(root + " has no class folders; expected " + root +
                                 "/<class>/<images>");
+  for (const std::string& file : top.files)
+    listing.left_out.push_back({file, file_stamp(root + "/" + file).value_or(kBrokenLink)});
+  for (const std::string& link : top.broken_links) listing.left_out.push_back({link, kBrokenLink});
+  listing.hidden = top.hidden;
   auto found = walk_all(root, listing.classes, threads, progress);
   for (size_t i = 0; i < found.size(); ++i) {
     const int64_t before = listing.files();

@@ -33,9 +33,9 @@ struct Listing {
   std::vector<Directory> directories;  // every directory below the root, sorted by class and path
   std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
-  // Files that are not images by name or content (container/image_files.h). Paths are relative to
-  // the root. The listing keeps their stamps, because a change can turn such a file into an image.
-  // Broken links have the stamp kBrokenLink.
+  // Files beside the class folders, and files in them that are not images by name or content
+  // (container/image_files.h). Paths are relative to the root. The listing keeps their stamps,
+  // because a change can turn such a file into an image. Broken links have the stamp kBrokenLink.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;

@@ -52,9 +52,23 @@ Located look(const Job& job, const CheckpointStore& store) {
     return true;
   };
   if (!job.resume && job.resume_path.empty()) return found;
-  const fs::path path = job.resume_path;
+  fs::path path = job.resume_path;
+  // SageMaker repeats the command after an interruption. The job then has checkpoints of its own.
+  if (job.on_platform && !store.names().empty()) path.clear();
+  const bool best = path.filename() == "best";
+  const bool named = !fs::exists(path) && (best || path.filename() == "last");
   if (path.empty()) {
     if (!from(store)) report_fresh_start(job, store);
+  } else if (named && fs::is_directory(path.parent_path())) {
+    const CheckpointStore run = store_in(path.parent_path());
+    const auto entry = run.best();
+    require(best ? entry.has_value() : !run.names().empty(),
+            "--resume " + path.string() + ": the directory contains no " +
+                (best ? "evaluated " : "") + "checkpoint");
+    if (best)
+      found = {run.read(*entry), run.path(*entry).string()};
+    else
+      from(run);
   } else if (fs::is_directory(path)) {
     require(from(store_in(path)),
             "--resume " + path.string() +
@@ -172,18 +186,24 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
   return start;
 }
 
-void require_empty(const CheckpointStore& store) {
+void require_own(const CheckpointStore& store, const Start& start) {
   const auto existing = store.names();
-  require(existing.empty(), store.directory().string() +
-                                " holds checkpoints of an earlier run (the newest is " +
-                                (existing.empty() ? "" : existing.front()) +
-                                "); continue it with --resume, or choose another --output");
+  if (existing.empty()) return;
+  std::error_code error;
+  const bool continues =
+      !start.file.empty() &&
+      fs::equivalent(fs::absolute(start.file).parent_path(), store.directory(), error);
+  require(continues,
+          store.directory().string() + " holds checkpoints of " +
+              (start.file.empty() ? "an earlier run" : "another run than " + start.file) +
+              " (the newest is " + existing.front() +
+              "); continue it with --resume, or choose another --output");
 }
 
-void require_own_folder(const Job& job, const dist::Group& group) {
-  if (job.eval_only || job.resume || !job.resume_path.empty()) return;
-  dist::on_rank_0(group,
-                  [&] { require_empty(checkpoint_store(checkpoint_directory(job), job.keep)); });
+void require_own_folder(const Job& job, const Start& start, const dist::Group& group) {
+  if (job.eval_only) return;
+  dist::on_rank_0(
+      group, [&] { require_own(checkpoint_store(checkpoint_directory(job), job.keep), start); });
 }
 
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,

@@ -48,11 +48,12 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 // A fresh start with --weights uses the weights that open_weights() finds.
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
 
-// For a run that starts fresh: throws UserError if `store` contains checkpoints.
-void require_empty(const CheckpointStore& store);
-// Calls require_empty() on rank 0 for the run's checkpoint directory, and throws its error on all
-// ranks. Does nothing with --resume or --eval-only. Collective.
-void require_own_folder(const Job& job, const dist::Group& group);
+// Throws UserError if `store` contains checkpoints, but the run starts fresh or continues from
+// another folder.
+void require_own(const CheckpointStore& store, const Start& start);
+// Calls require_own() on rank 0 for the run's checkpoint directory, and throws its error on all
+// ranks. Does nothing with --eval-only. Collective.
+void require_own_folder(const Job& job, const Start& start, const dist::Group& group);
 
 // A checkpoint or weights file that was read but not yet parsed.
 struct Located {

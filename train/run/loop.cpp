@@ -295,7 +295,7 @@ std::string Run::rescue(const Ending& ending) {
 // failed.
 void Run::save_alone() noexcept {
   run_.communicator.main.enter(dist::Phase::updating);  // the watchdog must not save too
-  if (run_.leader()) checkpoints_.save_alone(history_before_evaluation_);
+  if (run_.leader() && position_.step > 0) checkpoints_.save_alone(history_before_evaluation_);
 }
 
 FileLock lock_output(const std::string& folder) {

@@ -21,24 +21,14 @@ RunCheckpoints::RunCheckpoints(const RunContext& run, dist::ControlChannel& cont
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store) {
   store.open_for_writing(log::warning);
-  if (start.file.empty()) require_empty(store);
+  require_own(store, start);
   for (const std::string& name : store.names())
     if (std::find(start.seen.begin(), start.seen.end(), name) == start.seen.end())
       throw std::runtime_error("another run saved " + name + " in " + store.directory().string() +
                                " while this one started; start it again with --resume");
   if (!job.resume_path.empty()) store.protect(job.resume_path);
   store.protect_before(position.trusted_before());
-  // If the run resumes from another folder, the checkpoints in this folder belong to a different
-  // run. Then even those with fewer steps are set aside.
-  std::error_code error;
-  const bool from_elsewhere =
-      !start.file.empty() &&
-      !std::filesystem::equivalent(std::filesystem::absolute(start.file).parent_path(),
-                                   store.directory(), error);
-  if (from_elsewhere)
-    store.set_aside_after(-1, -1, log::warning);
-  else
-    store.set_aside_after(position.epoch, position.step, log::warning);
+  store.set_aside_after(position.epoch, position.step, log::warning);
   store.prune();  // because the last save may have been interrupted before it pruned
   if (!job.export_dir.empty()) open_export_folder(job.export_dir);
 }
@@ -66,7 +56,7 @@ void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
   control_.collect();  // no message may be pending when the run ends
   note_position(history_lines);
   ended_ = true;
-  write_or_warn(std::nullopt);
+  if (run_.position.step > 0) write_or_warn(std::nullopt);
 }
 
 std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noexcept try {

@@ -36,9 +36,9 @@ class RunCheckpoints {
   // --on-save-error stop, it then throws std::runtime_error on rank 0. Collective.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
-  // Saves the state of a run that is about to end with an error. Does nothing if the last save of
-  // the run was already made. If saving fails, logs a warning and reports an event, but does not
-  // throw. Collective.
+  // Saves the state of a run that is about to end with an error, unless the run has made no step or
+  // its last save was already made. If saving fails, logs a warning and reports an event, but does
+  // not throw. Collective.
   void save_before_failure(std::optional<int64_t> history_lines = {});
 
   // Calls save_before_failure(), then throws std::runtime_error(reason). Every rank must call it at

@@ -41,10 +41,7 @@ std::string no_weights(const std::vector<std::string>& paths) {
 
 train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& group) {
   const train::Job& job = arguments.job;
-  if (job.checkpoint.empty() == job.weights.empty())
-    throw UserError(job.weights.empty()
-                        ? no_weights(arguments.paths)
-                        : "--checkpoint and --weights exclude each other; remove one of them");
+  require_weights(arguments);
   return job.weights.empty() ? train::open_checkpoint(job.checkpoint, group)
                              : train::open_weights(job.weights, job.weights_entry, group,
                                                    weights_finder(arguments));
@@ -92,6 +89,14 @@ void adapt(Weights& weights, train::OpenedCheckpoint& opened, models::ModelOptio
 }
 
 }  // namespace
+
+void require_weights(const Arguments& arguments) {
+  const train::Job& job = arguments.job;
+  if (job.checkpoint.empty() == job.weights.empty())
+    throw UserError(job.weights.empty()
+                        ? no_weights(arguments.paths)
+                        : "--checkpoint and --weights exclude each other; remove one of them");
+}
 
 train::LocalPath weights_finder(const Arguments& arguments) {
   return [&arguments](const std::string& weights) {

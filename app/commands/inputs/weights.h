@@ -39,6 +39,9 @@ train::LocalPath weights_finder(const Arguments& arguments);
 // the names and shapes of the tensors. Throws UserError; std::runtime_error if the file is damaged.
 // Collective: rank 0 reads the file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
+// Throws UserError unless the command has one of --checkpoint and --weights. Called by
+// open_weights().
+void require_weights(const Arguments& arguments);
 
 // Logs the origin and the warnings. Call on rank 0.
 void log_origin(const Weights& weights);

@@ -92,6 +92,20 @@ TEST_CASE("files that are not images are left out of class folders and reported 
   CHECK(opened.warnings == Texts{mixed.folder / "set" + kSentence});
 }
 
+TEST_CASE("images and other files beside the class folders are reported") {
+  TempFolder t;
+  t.write("cat/a.jpg", jpeg_text(1));
+  t.write("loose.jpg", jpeg_text(2));
+  t.write("other.jpg", jpeg_text(3));
+  t.write("README.txt", "our cats");
+  const Opened opened(t.path());
+  CHECK(opened.data->size() == 1);
+  REQUIRE(opened.warnings.size() == 1);
+  CHECK_THAT(opened.warnings[0],
+             Contains("left out 1 file that is not an image by name or content (README.txt) and 2 "
+                      "images beside the class folders (loose.jpg, …)"));
+}
+
 TEST_CASE("a class folder without an image is refused") {
   TempFolder t;
   t.write("cat/a.jpg", jpeg_text(1));

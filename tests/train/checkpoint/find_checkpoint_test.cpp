@@ -74,9 +74,9 @@ TEST_CASE("without --resume a run starts from scratch, but must not write over a
   CHECK_FALSE(fresh.data);
   CHECK_FALSE(fresh.weights);
   CHECK(fresh.origin == "fresh start");
-  require_own_folder(run.job(), dist::Group());
+  require_own_folder(run.job(), run.start(), dist::Group());
   const std::string name = run.save(4).stem().string();
-  const auto require_own = [&] { require_own_folder(run.job(), dist::Group()); };
+  const auto require_own = [&] { require_own_folder(run.job(), run.start(), dist::Group()); };
   CHECK_FALSE(run.start().data);
   CHECK_THROWS_AS(require_own(), UserError);
   CHECK_THROWS_WITH(require_own(), Contains(name) && Contains("--resume") && Contains("--output"));
@@ -114,6 +114,17 @@ TEST_CASE("--resume PATH takes a file, a run's folder or a folder of checkpoints
   CHECK(step_from(older) == 4);
   CHECK(step_from(other.folder()) == 8);
   CHECK(step_from(other.folder() / "checkpoints") == 8);
+  CHECK(step_from(other.folder() / "last") == 8);
+  CHECK_THROWS_WITH(step_from(other.folder() / "best"), Contains("no evaluated checkpoint"));
+  other.save(6, 50.0);
+  CHECK(step_from(other.folder() / "best") == 6);
+  run.save(2);
+  CHECK_THROWS_WITH(require_own_folder(run.job(), run.start(), dist::Group()),
+                    Contains("another run than " + other.folder().string()));
+  // SageMaker starts the same command again after an interruption.
+  run.job().on_platform = true;
+  CHECK(step_from(other.folder()) == 2);
+  CHECK_NOTHROW(require_own_folder(run.job(), run.start(), dist::Group()));
 }
 
 TEST_CASE("--resume PATH without a checkpoint is an error that names the path") {

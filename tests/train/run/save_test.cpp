@@ -158,16 +158,18 @@ TEST_CASE("a checkpoint that another run saves in the meantime is not set aside"
   REQUIRE(steps_of(job) == Steps{6, 3});
 }
 
-TEST_CASE("a run that continues from another folder sets that folder's checkpoints aside") {
+TEST_CASE("a run does not continue another run in a folder that has checkpoints of its own") {
   const test::TemporaryDirectory folder;
   const ResolvedJob source = job_in(folder.path() / "source");
   const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.max_steps = 1; });
   run_alone(source);
   run_alone(job);
+  const std::string history = test::read_text(fs::path(job.output) / "history.jsonl");
+  const auto moved = [&](Job& j) { j.resume_path = source.checkpoint_dir; };
+  CHECK_THROWS_WITH(run_alone(job_in(folder.path(), moved)),
+                    Contains("checkpoints of another run than"));
   REQUIRE(steps_of(job) == Steps{1});
-  run_alone(job_in(folder.path(), [&](Job& j) { j.resume_path = source.checkpoint_dir; }));
-  REQUIRE(steps_of(job) == Steps{});  // nothing was left to train
-  REQUIRE(fs::exists(fs::path(job.checkpoint_dir) / "superseded-epoch-0000-step-00000001.pt"));
+  REQUIRE(test::read_text(fs::path(job.output) / "history.jsonl") == history);
   REQUIRE(steps_of(source) == Steps{6, 3});
 }
 

@@ -1,5 +1,7 @@
 // Logs a table of the epochs at the end of a run, with the best one and the locations of the run's
 // files.
+#include <filesystem>
+
 #include "base/log.h"
 #include "train/report/epochs/run_history.h"
 #include "train/report/history_file.h"
@@ -7,6 +9,15 @@
 
 namespace shoal::train {
 namespace {
+
+// Whether a checkpoint is in the folder. There is none if a finished run was resumed from another
+// folder.
+bool has_checkpoint(const std::string& folder) {
+  std::error_code error;  // no folder: no checkpoint
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == ".pt") return true;
+  return false;
+}
 
 class RunTable final : public ReportSink {
  public:
@@ -18,7 +29,8 @@ class RunTable final : public ReportSink {
     if (epochs.empty()) return;
     std::string text = epoch_table_text(epochs) + "\noutput       " + job_.output;
     text += "\ncheckpoints  " + job_.checkpoint_dir;
-    if (report.best) text += "; the best: --checkpoint " + job_.output + "/best";
+    if (report.best && has_checkpoint(job_.checkpoint_dir))
+      text += "; the best: --checkpoint " + job_.output + "/best";
     if (report.exported) text += "\nexported     " + report.exported->file;
     log::info_lines("epochs\n" + text);
   }
