@@ -19,10 +19,11 @@ class FusedStep {
   // `network` must outlive this object.
   explicit FusedStep(const Network& network) : network_(network) {}
 
-  // Computes the logits of a training step and updates the pending statistics. All tensors are on
-  // the CPU, the weights and logits in float32. The images are float32 or bfloat16, and so are the
-  // activations. Run backward through the result at most once, and before the next forward() or
-  // evaluate(), which overwrites the activations: backward throws std::logic_error after that.
+  // Computes the logits of a training step and updates the pending batch norm statistics
+  // (BatchNormSlot in models/model.h). All tensors are on the CPU, the weights and logits in
+  // float32. The images are float32 or bfloat16, and so are the activations. Run backward through
+  // the result at most once, and before the next forward() or evaluate(), which overwrites the
+  // activations: backward throws std::logic_error after that.
   at::Tensor forward(const at::Tensor& images, const std::vector<at::Tensor>& weights,
                      std::vector<ProgramStatistics> statistics, const StepContext& context);
   // Computes the logits with the running statistics and without dropout. The logits of an image do

@@ -117,9 +117,9 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
   return evaluated;
 }
 
-// Returns a copy of the arguments for each set of weights. Each positional path is such a set;
-// without paths, --checkpoint or --weights is the only one. Throws UserError if both are given, or
-// if several sets are given with an option that needs a single one.
+// Returns a copy of the arguments for each set of weights: one per positional path or, without
+// paths, the arguments as they are (--checkpoint or --weights). Throws UserError if paths are given
+// together with these options, or if several paths are given with an option for a single set.
 std::vector<Arguments> one_by_one(const Arguments& arguments) {
   if (arguments.paths.empty()) return {arguments};
   const train::Job& job = arguments.job;

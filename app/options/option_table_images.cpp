@@ -13,7 +13,7 @@ namespace {
 Option classes_row() {
   Option option = row("classes", kTrain | kModels, "N|FILE",
                       "Number of classes, or a FILE with the class names, one per line in label "
-                      "order; needed for images from a pipe or with numeric labels",
+                      "order; needed if all images come through pipes",
                       JOB(classes))
                       .unset_is("the number of classes in the data; models: 1000")
                       .within(1, 1 << 24)

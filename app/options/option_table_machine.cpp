@@ -352,7 +352,8 @@ void add_packing(std::vector<Option>& table) {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure loading for training, with random crops (the default)", FIELD(bench.train)),
+           "Measure loading for training, with random crops; bench does so without --eval",
+           FIELD(bench.train)),
        row("eval", kBench | kCommon, "", "Measure loading for evaluation, with center crops",
            FIELD(bench.eval)),
        choice<data::Resize>("mode", kBench | kCommon,

@@ -19,7 +19,8 @@ std::string report_data(const std::vector<std::string>& runs, bool live);
 std::string report_page(const std::string& data, bool live);
 
 // Returns the value of the HTTP header Content-Security-Policy for the page. It allows only the
-// page's own scripts and styles, images in data URLs, and with `live` requests to its own server.
+// page's own scripts, inline styles and images in data URLs. If `live` is set, it also allows
+// requests to the page's own server.
 std::string report_policy(bool live);
 
 // Writes the report of `runs` to a file. Throws like report_data(), or std::system_error.

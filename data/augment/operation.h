@@ -23,8 +23,8 @@ enum class Effect : uint8_t {
   sharpness,      // factor; 0: smoothed
   hue,            // shift as a fraction of the color circle, -0.5 … 0.5
   grayscale,      // luma in all channels
-  shear_x,        // each row reads its source amount × row pixels further right
-  shear_y,        // each column reads its source amount × column pixels further down
+  shear_x,        // row y reads pixels that are amount × y further right
+  shear_y,        // column x reads pixels that are amount × x further down
   translate_x,    // each pixel reads its source this many pixels further right
   translate_y,    // each pixel reads its source this many pixels further down
   rotate,         // degrees counter-clockwise, about the center

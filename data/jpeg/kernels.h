@@ -96,7 +96,8 @@ struct Kernels {
   // bytes after the output.
   void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out,
                  int64_t count);
-  // Copies gray to all three channels. Reads and overwrites as many bytes as to_rgb().
+  // Copies gray to all three channels. Reads and overwrites up to 64 bytes after the ends,
+  // like to_rgb().
   void (*gray_to_rgb)(const uint8_t* y, uint8_t* out, int64_t count);
 };
 

@@ -271,7 +271,8 @@ inline void store_pixels(__m128i red, __m128i green, __m128i blue, uint8_t* out)
 void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out, int64_t count) {
   const __m256i middle = _mm256_set1_epi16(128);
   // Each factor is split into an integer and a remainder that fits into 16 bits. For red and blue,
-  // 15 fractional bits suffice: the rounded product is the same for all 256 chroma values.
+  // 15 fractional bits suffice: for each of the 256 chroma values, the rounded product is the same
+  // as with 16 bits.
   const __m256i from_cr = _mm256_set1_epi16((kRedFromCr - 65536 + 1) / 2);
   const __m256i from_cb = _mm256_set1_epi16((kBlueFromCb - 2 * 65536) / 2);
   const __m256i green = weights(kGreenFromCb, kGreenFromCr + 65536);

@@ -112,8 +112,9 @@ void Heartbeat::Shared::exchange(c10d::Store& store, int64_t beat) {
   ++answers;
 }
 
-// Reports that the store does not answer. Counts intervals instead of comparing times, so that the
-// time during which this process itself is suspended does not count.
+// Waits until the store has not answered for too long, then reports that. Counts intervals instead
+// of comparing times, so that the time during which this process itself is suspended does not
+// count.
 void Heartbeat::Shared::watch_store() {
   int64_t seen = -1;
   for (Milliseconds silent{0}; wait(); silent += interval()) {

@@ -141,7 +141,8 @@ std::string TensorboardFile::earlier_records(int64_t step,
 void TensorboardFile::start(const RunStart& report) {
   const fs::path folder = job_.tensorboard;
   create_folders(folder);
-  // A killed process may have left half a file, under another name than this run's.
+  // A killed process may have left a temporary file. Its name contains another number than the new
+  // file's, so that nothing would overwrite it.
   remove_parts(folder, [](const fs::path& name) { return number_of(name) > 0; });
   const std::vector<fs::path> previous = event_files(folder);
   rates_ = report.rates;
