@@ -90,7 +90,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
     const bool part = is_part(wanted, candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
     size_t distance = edit_distance(wanted, candidate);
-    if (part) distance = std::min<size_t>(distance, 1);  // at most one wrong letter
+    if (part) distance = std::min<size_t>(distance, 1);  // counts as at most one wrong letter
     // Among candidates at the same distance, the one closest in length wins: for modle, model
     // rather than mode.
     const bool closer =

@@ -78,8 +78,8 @@ std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
 }
 
 // Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords in
-// the name begins at text[at]. `lower_text`: `text` in lower case. `name_end`: where the name that
-// the last call found ends; updated here. Avoids scanning a long name repeatedly.
+// the name begins at text[at]. `lower_text`: `text` in lower case. `name_end`: end of the name that
+// the last call found, so that a long name is scanned only once. Each call updates it.
 std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lower_text, size_t at,
                                       size_t& name_end) {
   for (const std::string_view word : kWords) {

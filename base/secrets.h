@@ -14,7 +14,7 @@ void hide_secrets(const std::map<std::string, std::string>& environment);
 
 // Returns `text` with each secret replaced by "***": the values from hide_secrets(), passwords and
 // queries in URLs, keys and tokens of known forms (AWS, GitHub, Hugging Face, Slack, JSON web
-// tokens, private keys), and values after such names: password=X, "token": "X", Authorization: X.
+// tokens, private keys), and values X written like password=X, "token": "X" or Authorization: X.
 // Thread-safe.
 std::string masked(const std::string& text);
 

@@ -1,4 +1,4 @@
-"""The Python environment of the benchmarks that compare with PyTorch, and the images they unpack."""
+"""Helpers of the benchmarks: programs, Python packages, images, rounds and tables."""
 
 import os
 import pathlib

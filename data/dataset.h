@@ -146,8 +146,8 @@ uint64_t listing_hash(const Dataset& dataset, const std::string& source);
 // Returns at most five names, quoted, and the number of the others: "'a', 'b', …, 'e' and 3 more".
 std::string quoted_names(std::vector<std::string> names);
 
-// Describes the classes that only one of two lists contains: "only IN_A: NAMES; only IN_B: NAMES".
-// Empty if there are none.
+// Describes the classes that only one of the lists `a` and `b` contains: "only IN_A: NAMES; only
+// IN_B: NAMES". Returns an empty text if there are none.
 std::string class_difference(const std::vector<std::string>& a, const std::string& in_a,
                              const std::vector<std::string>& b, const std::string& in_b);
 

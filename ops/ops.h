@@ -29,8 +29,8 @@ enum class Type : int { f32, f64, bf16, f16 };
 // relu6: min(max(x, 0), 6). hard_swish: x * relu6(x + 3) / 6.
 enum class Activation : int { none, relu, relu6, silu, hard_swish };
 
-// Larger CPU outputs are written with non-temporal stores, because the caches would evict them
-// before they are read again.
+// Bytes. CPU kernels write larger outputs with non-temporal stores, because the caches would evict
+// them before they are read again.
 constexpr int64_t kStreamBytes = 8 << 20;
 
 // A slice of the flat buffers (train/step/flat_parameters.h) with its own optimizer settings: one

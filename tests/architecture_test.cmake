@@ -27,7 +27,8 @@ function(check_includes file)
   set(bad "${bad}" PARENT_SCOPE)
 endfunction()
 
-# forbid(REGEX WHAT FILE…): appends to `bad` every line of the files that matches, and what it does.
+# forbid(REGEX WHAT FILE...): appends to `bad` every line of the files that matches REGEX. WHAT says
+# what such a line does.
 function(forbid regex what)
   foreach(file ${ARGN})
     file(STRINGS ${file} lines REGEX "${regex}")
@@ -55,8 +56,9 @@ foreach(folder ${folders})
   forbid("getenv *\\(|[^a-z_]environ[^a-z_]" "reads the environment" ${sources})
 endforeach()
 
-# check_order(FOLDER SUBFOLDER…): appends to `bad` every line by which a subfolder includes one that does not precede it
-# in the list. `.` stands for the files of FOLDER itself. All subfolders must be in the list.
+# check_order(FOLDER SUBFOLDER...): each subfolder may include only itself and the subfolders before
+# it in the list. Appends every other #include of a subfolder to `bad`. `.` stands for the files of
+# FOLDER itself. All subfolders must be in the list.
 function(check_order folder)
   set(may "")
   file(GLOB found RELATIVE ${ROOT}/${folder} ${ROOT}/${folder}/*)

@@ -147,7 +147,7 @@ int eval_command(const Arguments& arguments) {
   begin(arguments.job, env);
   const std::vector<Arguments> each = one_by_one(arguments);
   const EvalOptions& eval = arguments.eval;
-  if (!eval.predictions.empty()) PredictionFile(arguments, {});  // rejects other endings
+  if (!eval.predictions.empty()) PredictionFile(arguments, {});  // rejects unknown endings
   if (arguments.logits && eval.predictions.empty())
     throw UserError("--logits has no effect without --predictions FILE");
   Evaluation evaluation(arguments, env);

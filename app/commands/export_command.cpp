@@ -123,7 +123,9 @@ int export_command(const Arguments& given) {
                            weights.ema ? "averaged" : "trained", megabytes(fs::file_size(file)))));
   if (arguments.export_file.format == Format::torchvision)
     log::info(
-        "this format has no place for class names and preprocessing; .safetensors and .onnx have");
+        "torchvision's format cannot store class names and preprocessing; export to .safetensors "
+        "or "
+        ".onnx to keep them");
   return 0;
 }
 

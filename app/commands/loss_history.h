@@ -12,7 +12,7 @@ namespace shoal::app {
 
 class LossHistory {
  public:
-  // `sharded`: whether each host has its own images, so that hosts use the same image numbers.
+  // `sharded`: whether each host has its own images. Image numbers are then unique only per host.
   explicit LossHistory(bool sharded) : sharded_(sharded) {}
 
   // Adds the results of one set of weights, in any order. Ignores unreadable images.

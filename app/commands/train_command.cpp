@@ -18,6 +18,7 @@
 #include "app/platform/signals.h"
 #include "app/report/report.h"
 #include "base/counted.h"
+#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
@@ -54,22 +55,21 @@ void print_settings(const Arguments& arguments) {
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
-// Returns the folders that the run writes, with their options. The last one may be empty.
+// Returns the folders that the run writes, with their options; "": the run does not write this one.
 std::vector<std::pair<const char*, std::string>> written_folders(const train::Job& job) {
   return {{"--output", job.output},
           {"--checkpoint-dir", train::checkpoint_directory(job)},
-          {"--export-dir", job.export_dir.value_or("")}};
+          {"--export-dir", job.export_dir.value_or("")},
+          {"--tensorboard", job.tensorboard == "none" ? "" : job.tensorboard}};
 }
 
 // Throws UserError if `path` cannot be a folder, because it or a folder above it is a file.
-void require_folder(const char* option, const std::filesystem::path& path) {
+void require_folder(const char* option, const std::string& path) {
+  const std::filesystem::path place = path.empty() ? "/" : existing_parent(path);
   std::error_code none;
-  for (std::filesystem::path part = path; !part.empty(); part = part.parent_path()) {
-    if (std::filesystem::is_regular_file(part, none))
-      throw UserError(std::string(option) + " " + path.string() + ": " + part.string() +
-                      " is a file; name a folder");
-    if (part == part.parent_path()) return;
-  }
+  if (std::filesystem::is_regular_file(place, none))
+    throw UserError(std::string(option) + " " + path + ": " + place.string() +
+                    " is a file; name a folder");
 }
 
 // Throws UserError if the run would write into the folders of its images, where its folders would
@@ -247,8 +247,6 @@ int train_command(const Arguments& given) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   for (const auto& [option, path] : written_folders(arguments.job)) require_folder(option, path);
-  if (arguments.job.tensorboard != "none")
-    require_folder("--tensorboard", arguments.job.tensorboard);
   if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);

@@ -29,8 +29,8 @@ std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Varia
   std::vector<Check> checks = {{Verdict::ok, "launched by", plan.launched_by, ""}};
   std::string names;
   for (const std::string& name : plan.variables)
-    if (const auto found = environment.find(name); found != environment.end())
-      names += (names.empty() ? "" : " ") + name + "=" + found->second;
+    if (const std::string* value = dist::find(environment, name))
+      names += (names.empty() ? "" : " ") + name + "=" + *value;
   if (!names.empty()) checks.push_back({Verdict::ok, "variables", names, ""});
   for (const std::string& note : plan.notes) checks.push_back({Verdict::warn, "note", note, ""});
   for (const WorkerStart& worker : plan.workers) {

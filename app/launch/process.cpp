@@ -54,7 +54,8 @@ BlockedSignals::BlockedSignals() {
   ::sigaddset(&set_, SIGCHLD);
   for (int signal : kHandled) {
     struct sigaction action {};
-    // An ignored signal stays ignored, also in the workers: nohup ignores SIGHUP.
+    // If SIGHUP or SIGTSTP is already ignored, it stays ignored, also in the workers. For example,
+    // nohup ignores SIGHUP.
     const bool may_be_ignored = signal == SIGHUP || signal == SIGTSTP;
     if (may_be_ignored && ::sigaction(signal, nullptr, &action) == 0 &&
         action.sa_handler == SIG_IGN)

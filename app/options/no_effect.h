@@ -27,7 +27,7 @@ const std::vector<NoEffect>& no_effect_table();
 
 // Returns one line per option without effect: "--decay-rate has no effect: --schedule is not step".
 // Other programs' options without effect come first. Omits options that are switched off, and
-// options that a recipe, a checkpoint or SageMaker's environment set instead of the user.
+// options that the user did not give: a recipe, a checkpoint or SageMaker's environment set them.
 std::vector<std::string> no_effect(const Circumstances& circumstances);
 
 }  // namespace shoal::app

@@ -154,8 +154,8 @@ Option row(std::string name, unsigned commands, std::string placeholder, std::st
   return option;
 }
 
-// Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024), which a B may
-// follow; case does not matter. Throws std::invalid_argument for any other text.
+// Parses a number of bytes, optionally followed by K, M, G or T (powers of 1024) and by B, in upper
+// or lower case. Throws std::invalid_argument for any other text.
 int64_t parse_bytes(const std::string& text);
 
 // Returns the row for a number of bytes.

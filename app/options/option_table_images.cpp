@@ -70,7 +70,7 @@ void add_splits(std::vector<Option>& table) {
            JOB(val_synsets))
            .unset_is("none: --val-labels contains class names"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
-           "How to read TFRecords, any of: image=KEY, label=KEY, class=KEY (class name), name=KEY "
+           "How to read TFRecords; any of: image=KEY, label=KEY, class=KEY (class name), name=KEY "
            "(file name), label-offset=N (number of the first class); for tensors instead of "
            "encoded "
            "images: raw=TYPE,shape=HxWxC and optionally scale=X; see docs/data.md",

@@ -352,7 +352,7 @@ void add_packing(std::vector<Option>& table) {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure loading for training, with random crops; bench does so without --eval",
+           "Measure loading for training, with random crops (default unless --eval is given)",
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "", "Measure loading for evaluation, with center crops",
            FIELD(bench.eval)),

@@ -12,8 +12,8 @@ struct RewrittenWords {
   // The positional arguments and the options, with other programs' options already translated to
   // shoal's; each option is --name or --name=VALUE.
   std::vector<std::string> words;
-  // The name by which the user gave each option in `words`, in the same order, with dashes. An
-  // entry is empty if one option of another program became several.
+  // Names of the options in `words`, in the same order and with leading dashes. For an option of
+  // another program, the name that the user gave; empty if it became several options.
   std::vector<std::string> written;
   // The recipe with the defaults of the program whose options were given. Empty: the options
   // identify no program.

@@ -22,8 +22,8 @@
 //   cache        shoal/ in SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY, TMPDIR/shoal-cache (default
 //                of TMPDIR: /tmp)
 //
-// BASE is SAGEMAKER_BASE_DIR, else /opt/ml (platform.h). Outside a training container, BASE and
-// TMPDIR are not used, except for the folders of channels that only SM_CHANNELS names.
+// BASE is SAGEMAKER_BASE_DIR, else /opt/ml (platform.h). Outside a training container, TMPDIR is
+// not used, and BASE is used only for channels in SM_CHANNELS whose own variable is not set.
 
 #include <optional>
 #include <string>

@@ -24,8 +24,8 @@ class Series {
   size_t rows() const { return rows_; }
 
   // Returns {"rows_per_point": K, NAME: [numbers], ...}. With more than kMaxPoints rows, each point
-  // combines K consecutive rows: it takes the last "step" and "time" of these rows, and the mean of
-  // each other column without missing values.
+  // combines K consecutive rows. Its "step" and "time" are the last ones of these rows. Its other
+  // columns are means, which leave out missing values.
   nlohmann::ordered_json json() const;
 
  private:

@@ -49,7 +49,7 @@ class ProgressLine {
   const FetchOptions& options_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
-  int64_t first_ = -1;  // bytes that are not counted for the speed: earlier downloads left them
+  int64_t first_ = -1;  // bytes from interrupted downloads; they do not count for the speed
 };
 
 class Fetch {
@@ -65,7 +65,7 @@ class Fetch {
     const fs::path first = path_of(remote_.files.front());
     create_folders(first.parent_path());
     const FileLock lock = wait_for_lock(first);
-    std::optional<std::string> path = find();  // the process that had the lock may have it
+    std::optional<std::string> path = find();  // the process that had the lock may have stored it
     if (!path) path = download_first();
     lock.remove_file();
     return *path;

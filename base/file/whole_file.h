@@ -71,7 +71,7 @@ void create_folders(const std::filesystem::path& folder);
 // the file system cannot flush folders.
 void flush_folder(const std::filesystem::path& folder);
 
-// Flushes all data written to the file system that contains `folder`. Errors and warnings: as
+// Flushes all data written to the file system that contains `folder`. Handles errors like
 // flush_folder().
 void flush_file_system(const std::filesystem::path& folder);
 

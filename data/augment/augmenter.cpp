@@ -7,7 +7,7 @@
 namespace shoal::data::augment {
 namespace {
 
-constexpr int64_t kAutoBins = 10, kBins = 31;  // number of magnitudes of AutoAugment; of others
+constexpr int64_t kAutoBins = 10, kBins = 31;  // magnitudes of AutoAugment; of the others
 
 // The operations of torchvision's RandAugment and TrivialAugment.
 constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,     Effect::shear_y,

@@ -78,7 +78,7 @@ void box(const BoxRow& row) {
   }
 }
 
-// The weight 1 in fixed point. Weights along x are integers, those along y are floats.
+// The weight 1 in fixed point, for weights along x. Weights along y are floats.
 constexpr int32_t kOne = 1 << 14;
 constexpr int64_t kBlock = 64;  // pixels whose coordinates are computed together
 

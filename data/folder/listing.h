@@ -34,8 +34,8 @@ struct Listing {
   std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
   // Files beside the class folders, and files in them that are not images by name or content
-  // (container/image_files.h). Paths are relative to the root. The listing keeps their stamps,
-  // because a change can turn such a file into an image. Broken links have the stamp kBrokenLink.
+  // (container/image_files.h). Paths are relative to the root. A change can turn a file in
+  // a class folder into an image, so the listing keeps stamps. Broken links: kBrokenLink.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;

@@ -78,6 +78,11 @@ std::optional<Listing> parse(const std::string& root, const std::string& bytes) 
   return listing;
 }
 
+// Whether a change of its content can turn the file into a sample: not beside the class folders.
+bool may_become_image(const Listing::LeftOutFile& file) {
+  return file.path.find('/') != std::string::npos;
+}
+
 }  // namespace
 
 std::string listing_cache_path(const std::string& cache_dir, const std::string& root) {
@@ -92,7 +97,9 @@ std::optional<Listing> load_listing(const std::string& cache_dir, const std::str
   for (const auto& d : listing->directories)
     if (directory_stamp(root + "/" + d.path) != d.stamp) return std::nullopt;
   for (const auto& file : listing->left_out)
-    if (file_stamp(root + "/" + file.path).value_or(kBrokenLink) != file.stamp) return std::nullopt;
+    if (may_become_image(file) &&
+        file_stamp(root + "/" + file.path).value_or(kBrokenLink) != file.stamp)
+      return std::nullopt;
   return listing;
 }
 
@@ -101,7 +108,7 @@ bool save_listing(const std::string& cache_dir, const std::string& root, const L
   for (const auto& d : listing.directories)
     if (changed_recently(d.stamp.modified_ns)) return false;
   for (const auto& file : listing.left_out)
-    if (changed_recently(file.stamp.modified_ns)) return false;
+    if (may_become_image(file) && changed_recently(file.stamp.modified_ns)) return false;
   write_cache(listing_cache_path(cache_dir, root), serialize(root, listing));
   return true;
 }

@@ -1,8 +1,9 @@
 #pragma once
 // A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list `shards.txt`.
-// The list contains a line with `request`, the hash of the source's listing and the settings; a
-// line for each finished file, with the index of the source's first sample after this file; and the
-// line "whole" once the set is complete.
+// The lines of the list are:
+//   `request`: the hash of the source's listing and the settings;
+//   for each finished file, the index of the source's first sample after this file;
+//   "whole", once the set is complete.
 
 #include <cstdint>
 #include <memory>

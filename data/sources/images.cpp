@@ -73,7 +73,7 @@ class Images : public BasicDataset {
 
 bool is_set(const std::string& path, bool named) {
   if (is_sharded_set(path)) return true;
-  std::error_code error;  // reading it as an image reports the reason
+  std::error_code error;  // ignored: reading the file as an image reports the reason
   if (!fs::is_regular_file(path, error)) return false;
   try {
     return is_packed_set(path) || (!has_image_extension(path) && is_record_file(path, named));

@@ -11,9 +11,9 @@ namespace shoal::data {
 
 // Opens all `sources`, in the given order, as one dataset without labels. A source is an image
 // file, anything that open_dataset() accepts, or a folder that contains such files at any depth
-// (read in the order of names). Leaves out other files in folders and patterns, and reports
-// them in one call of options.warning. The source "-" means the lines of `list`: each line is an
-// image, a folder or a set, but no pattern; empty lines are ignored.
+// (read in the order of names). Leaves out other files in folders and patterns, and reports them in
+// one call of options.warning. The source "-" means the lines of `list`: each line is an image, a
+// folder or a set, but no pattern; empty lines are ignored.
 //
 // read() throws DamagedImage for every image that is missing, damaged or cannot be read.
 // open_images() throws std::invalid_argument if a source has no image or is a pipe; for lines of

@@ -45,7 +45,7 @@ class LocalPlaces {
  private:
   // Returns how many leading folders of `rest` must be dropped to find the file below the root.
   size_t fitting(std::string_view rest, const std::string& place) const {
-    std::error_code error;  // a path that is too long, for example, is not found
+    std::error_code error;  // ignored: a path that is too long, for example, is not found
     for (size_t count = 0;; ++count) {
       if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest), error))
         return count;

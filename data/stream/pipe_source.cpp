@@ -20,7 +20,7 @@ namespace shoal::data {
 namespace {
 
 constexpr size_t kPipeBuffer = size_t{1} << 20;  // bytes
-constexpr int kPollMs = 1000;                    // between looks at the time
+constexpr int kPollMs = 1000;                    // maximum time between checks of the timeout
 constexpr int kLookAgainMs = 50;                 // poll interval for a pipe that does not exist
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -89,7 +89,8 @@ void PipeSource::pause() const {
   if (::poll(&one, 1, kLookAgainMs) > 0) throw Interrupted();
 }
 
-// Waits for bytes, and reads the available ones into the buffer; returns 0 at the end.
+// Waits for bytes and reads those that are available into the buffer. Returns their number, 0 at
+// the end.
 size_t PipeSource::fill() {
   auto start = std::chrono::steady_clock::now();
   while (!ended_) {
@@ -99,7 +100,8 @@ size_t PipeSource::fill() {
     if (found > 0 && both[1].revents != 0) throw Interrupted();
     const ssize_t count = ::read(descriptor_, buffer_.data(), buffer_.size());
     if (count < 0 && errno != EAGAIN && errno != EINTR) throw FileFailure("read", path_, errno);
-    // Without a writer, read() returns 0. poll() tells that apart from the end.
+    // read() returns 0 at the end, but also before a writer opens the pipe. In the second case,
+    // poll() reports no event.
     const bool ends = count == 0 && found > 0;
     if ((count > 0 || ends || (count < 0 && errno == EAGAIN)) && !std::exchange(opened_, true))
       start = std::chrono::steady_clock::now();
@@ -112,7 +114,7 @@ size_t PipeSource::fill() {
   return 0;
 }
 
-// Throws if the wait since `start` is too long.
+// Throws std::runtime_error if the wait since `start` exceeds patience_.
 void PipeSource::require_patience(std::chrono::steady_clock::time_point start) const {
   const double seconds = opened_ ? patience_.stall_seconds : patience_.appear_seconds;
   if (seconds_since(start) <= seconds) return;

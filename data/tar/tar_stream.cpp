@@ -113,7 +113,7 @@ class TarStream : public RecordStream {
 
   void hold(StreamImage image) {
     held_.push_back(std::move(image));
-    if (is_sample())  // images of other formats are other data of the sample
+    if (is_sample())  // images in other formats are extra data, not the image of the sample
       std::erase_if(held_, [](const StreamImage& one) { return !is_image_name(one.name); });
     if (held_.size() <= kMaxHeld) return;
     if (is_sample()) end_sample();  // throws, because the sample has several images
@@ -137,7 +137,7 @@ class TarStream : public RecordStream {
     sample_.begin(name);
   }
 
-  // Whether the files that were read form a sample of a shard: an image and its label.
+  // Whether the files read so far include a label and an image that is_image_name() accepts.
   bool is_sample() const {
     return !sample_.label_name().empty() &&
            std::ranges::any_of(held_, is_image_name, &StreamImage::name);

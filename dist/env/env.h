@@ -77,8 +77,8 @@ std::optional<Env> from_torchrun(const Variables&);
 // SM_MASTER_PORT, else 7777.
 std::optional<Hosts> from_sagemaker(const Variables&);
 
-// Returns the Env of worker `local_rank` on the current host. With one worker,
-// returns single_process(). The master is the first host, or loopback if it is the only host.
+// Returns the Env of worker `local_rank` on the current host. With one worker, returns
+// single_process(). The master is the first host, or loopback if it is the only host.
 Env for_worker(const Hosts&, int local_rank);
 
 // For `--nproc`: returns the Env of worker `local_rank` of a run with `workers` workers, all on

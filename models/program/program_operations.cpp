@@ -47,7 +47,7 @@ fused::Pointwise Program::pointwise(int i) {
   return op;
 }
 
-// Sets the windows of convolution i over images of height×width pixels.
+// Sets the fields of Window for convolution i. `height`, `width`: of its input, in pixels.
 void Program::set_window(int i, int64_t height, int64_t width, fused::Window& op) const {
   const PlannedNode& p = node(i);
   const Convolution& c = operation<Convolution>(i);

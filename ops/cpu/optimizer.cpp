@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/round.h"
 #include "ops/cpu/isa.h"
 #include "ops/cpu/kernels.h"
 #include "ops/cpu/optimizer_range.h"
@@ -25,17 +26,13 @@ const OptimizerLoops& loops_of(Type type) {
   return best_isa().optimizer[type == Type::f64 ? 1 : 0];
 }
 
-int64_t round_up(int64_t n, int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
 // Calls work(begin, end) on each thread with its share of [0, total).
 template <typename Work>
 void share(int64_t total, Work work) {
 #pragma omp parallel if (total > kSmall)
   {
     const int64_t threads = omp_get_num_threads();
-    const int64_t length = round_up((total + threads - 1) / threads, kAlign);
+    const int64_t length = round_up(ceil_divide<int64_t>(total, threads), kAlign);
     const int64_t begin = omp_get_thread_num() * length;
     const int64_t end = std::min(begin + length, total);
     if (begin < end) work(begin, end);
@@ -79,7 +76,7 @@ void run(const OptimizerStep& step, Loop OptimizerLoops::*which) {
 void gradient_norm(Type type, const void* gradients, int64_t total, double* norm,
                    int32_t* non_finite, void*) {
   const OptimizerLoops& loops = loops_of(type);
-  const int64_t length = round_up((total + kPartialSums - 1) / kPartialSums, kAlign);
+  const int64_t length = round_up(ceil_divide<int64_t>(total, kPartialSums), kAlign);
   double partial[kPartialSums];
 #pragma omp parallel for schedule(static) if (total > kSmall)
   for (int k = 0; k < kPartialSums; ++k) {

@@ -104,8 +104,8 @@ void with_type(Type type, F&& f) {
   }
 }
 
-// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once: 16 / sizeof(S), that
-// is, 16 bytes, if `channels` is a multiple of this number, otherwise 1.
+// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once. If `channels` is a
+// multiple of 16 / sizeof(S), n is this number (16 bytes), otherwise 1.
 template <class F>
 void with_group_type(Type type, int64_t channels, F&& f) {
   with_type(type, [&](auto s) {

@@ -8,7 +8,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// multiply_transposed() with row m of a at a + places[m], and without gaps in b and c.
+// Like multiply_transposed(), but row m of a begins at a + places[m], and the rows of b and c have
+// no gaps between them.
 template <class Product>
 void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* places,
                                   int64_t height, const float* b, int64_t width, float* c) {

@@ -23,8 +23,8 @@ constexpr int kGatheredRows = vectors == 4   ? 6
                               : kLanes == 16 ? 8
                                              : 6;
 
-// Computes the columns of one panel, whose first column is n: sums over taps and k of
-// a[places[row] + offset + k] b[tap][k, …]. `depth`: words of one tap.
+// Computes the columns of one panel, whose first column is n. Each element is the sum over taps and
+// k of a[places[row] + offset + k] b[tap][k, …]. `depth`: words of one tap.
 template <class Product, int vectors, class Epilogue>
 void gather_panel(const float* a, const int64_t* places, int64_t outputs, const Tap* taps,
                   int64_t count, int64_t depth, Epilogue& epilogue, int64_t n) {

@@ -93,7 +93,7 @@ void pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, in
   }
 }
 
-// Adds a[row][k] b[k, …] to `sums` for all k < `depth`. `b` is a panel of `vectors` vectors.
+// Adds a[row][k] b[k, …] to `sums` for all k < `depth`. `b` is a panel, `vectors` vectors wide.
 template <class Product, int rows, int vectors>
 [[gnu::always_inline]] inline void accumulate(const float* const (&a)[rows], const float* b,
                                               int64_t depth, Vec (&sums)[rows][vectors]) {
@@ -110,7 +110,8 @@ template <class Product, int rows, int vectors>
   }
 }
 
-// Passes the sums of the rows from m on and the columns from n on to `epilogue`, vector by vector.
+// Passes a block of sums, whose first row is m and first column is n, to `epilogue`: one vector of
+// columns at a time.
 template <int rows, int vectors, class Epilogue>
 [[gnu::always_inline]] inline void store_sums(const Vec (&sums)[rows][vectors], Epilogue& epilogue,
                                               int64_t m, int64_t n) {
@@ -182,7 +183,7 @@ void multiply_panels(const float* a, int64_t stride, int64_t rows, const Packed&
 }
 
 // Computes a block of multiply_transposed_rows(): kSumRows rows and `vectors` vectors of c. a(m)
-// returns where the block's words of row m of a begin.
+// returns a pointer to the block's first word in row m of a.
 template <class Product, int vectors, class Rows>
 [[gnu::always_inline]] inline void add_products(int64_t rows, const Rows& a, const float* b,
                                                 int64_t b_stride, float* c, int64_t c_stride) {
@@ -206,7 +207,7 @@ template <class Product, int vectors, class Rows>
   }
 }
 
-// Computes Loops::multiply_transposed. a(m) returns where row m of a begins.
+// Implements Loops::multiply_transposed (kernels.h). a(m) returns a pointer to row m of a.
 template <class Product, class Rows>
 [[gnu::always_inline]] inline void multiply_transposed_rows(int64_t rows, const Rows& a,
                                                             int64_t height, const float* b,

@@ -20,8 +20,8 @@ int64_t input_columns(const Depthwise& op) {
   return std::max(op.width, op.stride * op.out_width) + kRingMargin;
 }
 
-// Upper limit of the columns in one row of each of the three ring buffers (input, slopes, dy) of
-// depthwise_backward_loops.h, summed over the three.
+// Depthwise backward has three ring buffers: input, slopes and dy (depthwise_backward_loops.h).
+// Returns an upper limit of the length of their rows, in columns, added up.
 int64_t all_columns(const Depthwise& op) {
   return input_columns(op) + op.width + std::max(op.width, op.out_width) + kRingMargin;
 }

@@ -94,7 +94,7 @@ typedef Cell TileCell;
 #endif
 
 inline Vec splat(float value) {
-  return value - Vec{};  // compiles to no arithmetic; value + 0 would, because it changes -0
+  return value - Vec{};  // compiles to no addition; value + 0 would, because it changes -0
 }
 
 inline void add_to(float* p, Vec v) {

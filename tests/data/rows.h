@@ -8,7 +8,7 @@
 
 namespace shoal::data {
 
-// Appends the pixels of all rows to `pixels`. next() returns the next RowBlock. `width`: pixels.
+// Appends the pixels of all rows to `pixels`. next() returns the next RowBlock. `width`: in pixels.
 template <class Next>
 void append_rows(const Next& next, int64_t width, std::vector<uint8_t>& pixels) {
   for (RowBlock rows = next(); rows.count > 0; rows = next())

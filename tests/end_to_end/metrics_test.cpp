@@ -37,7 +37,7 @@ TEST_CASE("a loss that is not finite leaves the history JSON and the lines withi
       test::run_shoal(words_in(root, {"--lr", "1e30", "--max-steps", "4", "--non-finite-limit",
                                       "100", "--ema", "0.5", "--nproc", "2", "--batch-size", "4"}));
   INFO(run.err << run.out);
-  REQUIRE(run.exit_code == 1);  // the last weights are of no use
+  REQUIRE(run.exit_code == 1);  // the final weights are unusable
   REQUIRE(run.err.find("weights have diverged") != std::string::npos);
   REQUIRE(run.err.find("the run ends after step 4") != std::string::npos);
   std::map<std::string, size_t> rows;

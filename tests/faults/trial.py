@@ -86,7 +86,7 @@ class Trial:
         self.out.mkdir()
 
     def run(self, fault=None, content=False, more=(), watch=None):
-        """Runs the command once. `watch` is called with the process, which it may kill."""
+        """Runs the command once. `watch` is called with the process and may send it signals."""
         self.journal.unlink(missing_ok=True)
         variables = self.variables | {
             "LD_PRELOAD": str(self.tools.preload),

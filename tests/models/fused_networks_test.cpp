@@ -9,7 +9,7 @@ using namespace shoal::models;
 
 namespace {
 
-// A network of convolutions over all channels, with odd sizes.
+// Returns a network of dense (not depthwise) convolutions, with odd sizes.
 Network dense_network(Padding padding, int64_t kernel) {
   using shoal::ops::Activation;
   NetworkBuilder b(3, 32, {1e-5, 0.1});
@@ -22,8 +22,8 @@ Network dense_network(Padding padding, int64_t kernel) {
     const std::string name = "block" + std::to_string(stage++);
     b.begin_stage(name);
     int shortcut = x;
-    // Another number with stride 2: LibTorch's 1×1 convolution with stride 2 and equal numbers of
-    // channels corrupts memory on some processors.
+    // Changes the number of channels if the stride is 2: LibTorch's 1x1 convolution with stride 2
+    // and equal numbers of channels corrupts memory on some processors.
     const int64_t out = stride > 1 ? 20 : 9;
     x = b.convolution(name + ".first", x,
                       {.out = 21, .kernel = kernel, .stride = stride, .padding = padding});
@@ -46,12 +46,7 @@ Network dense_network(Padding padding, int64_t kernel) {
   norm.activation = Activation::silu;
   norm.adds_last = true;
   x = b.norm("last.norm", last, norm, x);
-  b.begin_stage("classifier");
-  x = b.pooled_features(x, 0.3);
-  b.linear("classifier", x, 6, LinearInit::by_inputs);
-  ModelInfo info;
-  info.name = "dense";
-  return b.finish(info);
+  return with_classifier(b, x, "dense");
 }
 
 }  // namespace

@@ -42,12 +42,7 @@ Network odd_network(Padding padding, shoal::ops::Activation activation) {
       x = b.norm(name + ".expand.norm", x, activation);
     }
   }
-  b.begin_stage("classifier");
-  x = b.pooled_features(x, 0.3);
-  b.linear("classifier", x, 6, LinearInit::by_inputs);
-  ModelInfo info;
-  info.name = "odd";
-  return b.finish(info);
+  return with_classifier(b, x, "odd");
 }
 
 }  // namespace

@@ -103,6 +103,14 @@ Difference difference(const Result& got, const Result& want) {
   return d;
 }
 
+Network with_classifier(NetworkBuilder& builder, int x, const std::string& name) {
+  builder.begin_stage("classifier");
+  builder.linear("classifier", builder.pooled_features(x, 0.3), 6, LinearInit::by_inputs);
+  ModelInfo info;
+  info.name = name;
+  return builder.finish(info);
+}
+
 Network named(const std::string& name, double dropped) {
   ModelOptions options;
   options.name = name;

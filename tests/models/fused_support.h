@@ -1,6 +1,6 @@
 #pragma once
-// Helpers for the tests of the fused step: one training step by either kernels, and how far apart
-// two steps are.
+// Helpers for the tests of the fused step: compute a training step with either the fused or the
+// reference kernels, and compare two steps.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/executor.h"
+#include "models/network_builder.h"
 
 namespace shoal::models {
 
@@ -17,22 +18,22 @@ struct Case {
   int64_t frozen_stages = 0;
   bool freeze_norms = false;
   int64_t micro_batches = 1;
-  std::string only = {};  // trains only parameters whose names begin so
+  std::string only = {};  // prefix of the names of the parameters to train
 };
 
 struct Result {
   at::Tensor logits;
   std::vector<std::string> names;
-  std::vector<at::Tensor> gradients, pending;  // undefined: not trained
+  std::vector<at::Tensor> gradients, pending;  // undefined gradient: not trained
 };
 
-// Draws weights and running statistics that no layer passes through unchanged.
+// Fills weights and running statistics with random values, so that every layer changes its input.
 void fill(Classifier& model);
 
 Result compute(const Network& network, const Case& c, Kernels kernels, at::ScalarType type);
 
-// Returns the difference relative to `want`; tensors much smaller than `scale` count as that large,
-// because rounding errors of larger ones reach them.
+// Returns ||got - want|| / max(||want||, scale). `scale` allows for rounding errors of large
+// tensors that reach a small one.
 double apart(const at::Tensor& got, const at::Tensor& want, double scale);
 
 struct Difference {
@@ -42,12 +43,15 @@ struct Difference {
 
 Difference difference(const Result& got, const Result& want);
 
+// Adds a classifier of 6 classes on node `x`, with dropout, and finishes the network.
+Network with_classifier(NetworkBuilder& builder, int x, const std::string& name);
 // Returns a network with 10 classes. `dropped`: the rates of dropout and stochastic depth.
 Network named(const std::string& name, double dropped = 0);
 
 // Compares with the reference in double, allowing ten times the error of the reference in float.
 void check_equal(const Network& network, const Case& c);
-// The same in bfloat16, allowing 1.5 times the error of the reference in it.
+// Compares bfloat16 with the reference in double, allowing 1.5 times the error of the reference in
+// bfloat16.
 void check_bf16(const Network& network, const Case& c);
 
 }  // namespace shoal::models

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers for the tests of the fused kernels: random operands, and what a kernel writes.
+// Helpers for the tests of the fused kernels: random operands, and the outputs of a kernel.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,8 +13,8 @@ namespace shoal::ops::fused {
 void seed_random(unsigned seed);
 float random_between(float low, float high);
 
-// 64-byte aligned random numbers from [low, high); a multiple of `channels` values per row, whose
-// padding is 0.
+// Random numbers from [low, high), 64-byte aligned. Each row has padded(channels) values, with
+// zeros as padding.
 class Values {
  public:
   Values(int64_t rows, int64_t channels, float low = -1, float high = 1)
@@ -33,11 +33,11 @@ class Values {
   std::vector<float> memory_;
 };
 
-// bfloat16 as the kernels store it: rounded to nearest, ties to even.
+// Convert to and from bfloat16 as the kernels do: upper_half() rounds to nearest, ties to even.
 uint16_t upper_half(float value);
 float from_half(uint16_t half);
 
-// Like Values, rounded to bfloat16, in the type of `storage`.
+// Like Values, but rounded to bfloat16 and stored in the type of `storage`.
 class Activations {
  public:
   Activations(Storage storage, int64_t rows, int64_t channels, float low = -1, float high = 1)
@@ -85,7 +85,7 @@ struct Output {
   std::vector<float> d_weights;
 };
 
-// Runs `loop` over all items, and checks that it writes nothing behind its scratch memory.
+// Runs `loop` over all items, and checks that it writes nothing after its scratch memory.
 template <class Op>
 Output output_of(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
                  int64_t items, const Needs& needs, Activations& written) {
@@ -104,19 +104,20 @@ Output output_of(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), cons
   return {written.copy(), sums, d_weights.copy()};
 }
 
-// An instruction set, and how far it may be from the portable loops in float32, relatively.
+// The loops of an instruction set. `limit`: maximum relative difference from the portable loops in
+// float32.
 struct Set {
   const Loops* loops;
   Storage storage;
   double limit;
 };
 
-// The instruction sets that this processor has.
+// Returns the loops of all instruction sets that this processor has.
 std::vector<Set> instruction_sets();
 
 inline const Set kPortable{&portable::kLoops, Storage::f32, 0};
 
-// Checks that the outputs differ by at most `limit`, relatively.
+// Checks that the relative differences of the outputs are below `limit`.
 void compare(const std::vector<Output>& got, const std::vector<Output>& want, double limit);
 
 }  // namespace shoal::ops::fused

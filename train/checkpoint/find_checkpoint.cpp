@@ -53,8 +53,10 @@ Located look(const Job& job, const CheckpointStore& store) {
   };
   if (!job.resume && job.resume_path.empty()) return found;
   fs::path path = job.resume_path;
-  // SageMaker repeats the command after an interruption. The job then has checkpoints of its own.
+  // SageMaker repeats the command after an interruption. If the job has checkpoints by then, it
+  // continues from those, not from PATH.
   if (job.on_platform && !store.names().empty()) path.clear();
+  if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
   const bool best = path.filename() == "best";
   const bool named = !fs::exists(path) && (best || path.filename() == "last");
   if (path.empty()) {
@@ -64,7 +66,7 @@ Located look(const Job& job, const CheckpointStore& store) {
     const auto entry = run.best();
     require(best ? entry.has_value() : !run.names().empty(),
             "--resume " + path.string() + ": the directory contains no " +
-                (best ? "evaluated " : "") + "checkpoint");
+                (best ? "evaluated checkpoint; use last for the newest one" : "checkpoint"));
     if (best)
       found = {run.read(*entry), run.path(*entry).string()};
     else

@@ -40,9 +40,13 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 //                   logs that and starts fresh
 //   --resume PATH   the file PATH, which may come from PyTorch's imagenet example
 //                   (imagenet_example.h), or the newest intact checkpoint in the directory PATH.
-//                   Throws UserError if there is none. Exception: a missing file named
-//                   checkpoint.pth.tar has the effect of --resume alone, because scripts for
-//                   PyTorch's imagenet example pass this name on their first run
+//                   DIR/best: the checkpoint with the highest accuracy in DIR; DIR/last: the newest
+//                   intact one. Throws UserError if there is none. Exceptions:
+//                   - A missing file named checkpoint.pth.tar has the effect of --resume alone,
+//                     because scripts for PyTorch's imagenet example pass this name on their first
+//                     run.
+//                   - In a SageMaker container, PATH is ignored if the job already has checkpoints
+//                     of its own, because SageMaker repeats the command after an interruption.
 //   neither         a fresh start
 //
 // A fresh start with --weights uses the weights that open_weights() finds.

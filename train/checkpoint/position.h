@@ -23,8 +23,9 @@ struct Position {
     evaluations_since_best = 0;
   }
 
-  // Returns the number of steps below which checkpoints are older than the latest trouble: a series
-  // of loss spikes that the run rolled back, or a series of non-finite steps. 0: no trouble.
+  // Checkpoints with fewer steps than the returned number are from before the latest trouble: a
+  // series of loss spikes that the run rolled back, or a series of non-finite steps. Returns 0 if
+  // there was no trouble.
   int64_t trusted_before() const {
     const int64_t before_spike = rollbacks > 0 ? trouble_start - 1 : 0;
     if (non_finite_in_a_row == 0) return before_spike;

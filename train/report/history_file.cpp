@@ -38,8 +38,8 @@ std::string first_lines(const std::filesystem::path& path, int64_t most) {
   return text;
 }
 
-// Returns the folders whose copy of the history may replace the file: on a new machine, or with
-// --resume PATH and a new --output, the --output folder is empty.
+// Returns the folders that may contain a copy of the history. A copy is needed if the --output
+// folder is empty: on a new machine, or with --resume PATH and a new --output.
 std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
   const std::filesystem::path resumed = job.resume_path;
   std::vector<std::filesystem::path> folders = {job.checkpoint_dir};

@@ -23,11 +23,10 @@ std::string history_row(const Event& report);
 class HistoryFile final : public ReportSink {
  public:
   // Opens the file for appending. First truncates it to `keep_lines` lines, because later lines
-  // were written after the checkpoint that the run resumes from. --eval-only keeps all lines. If
-  // the copy in the checkpoint directory, or beside --resume PATH, has more of the lines to keep,
-  // starts from that copy.
-  // Throws std::runtime_error with path and reason. Later failures do not end the run
-  // (AppendedFile).
+  // were written after the checkpoint that the run resumes from. --eval-only keeps all lines. If a
+  // copy in the checkpoint directory or in the folders of --resume PATH has more of the lines to
+  // keep, starts from that copy. Throws std::runtime_error with path and reason. Later failures do
+  // not end the run (AppendedFile).
   HistoryFile(const ResolvedJob& job, int64_t keep_lines);
 
   void step(const StepReport& report) override { append(history_row(report)); }

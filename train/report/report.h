@@ -79,7 +79,7 @@ struct WorstImage {
 struct EvaluationReport {
   static constexpr size_t kWorst = 50;
   int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
-  // Including an epoch that ends with this evaluation; as in the name of the next checkpoint.
+  // Includes an epoch that ends with this evaluation. The next checkpoint's name has this number.
   int64_t finished_epochs = 0;
   Meter sum;  // over all ranks; `skipped` counts unreadable images
   double seconds = 0;

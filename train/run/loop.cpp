@@ -60,7 +60,7 @@ class Run {
   void require_images(const std::exception_ptr& failure);
   void check_finite(const StepResult& step);
   void require_finite_end();
-  std::string finite_advice(int64_t before) const;
+  std::string finite_advice() const;
   bool continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines = {});
 
   const RunContext& run_;
@@ -199,12 +199,12 @@ void Run::check_finite(const StepResult& step) {
            "%g, gradient norm %g). ",
            static_cast<long long>(position_.non_finite_in_a_row),
            static_cast<long long>(position_.step), position_.lr, step.gradient_norm) +
-      finite_advice(position_.step - position_.non_finite_in_a_row));
+      finite_advice());
 }
 
-// Throws if the last steps were not finite, unless a finite evaluation followed. An evaluation that
-// is not finite is no error after finite steps: in a short run, the statistics of batch norm may
-// still be far off.
+// Throws if the last steps were not finite, unless a finite evaluation followed. If the last steps
+// were finite, accepts a non-finite evaluation, because the batch norm statistics of a short run
+// may still be far off.
 void Run::require_finite_end() {
   const Meter& evaluation = result_.last_evaluation;
   if (position_.non_finite_in_a_row == 0 || (!evaluation.empty() && std::isfinite(evaluation.loss)))
@@ -214,16 +214,18 @@ void Run::require_finite_end() {
            "finite. ",
            static_cast<long long>(position_.step),
            static_cast<long long>(position_.non_finite_in_a_row)) +
-      finite_advice(position_.step - position_.non_finite_in_a_row));
+      finite_advice());
 }
 
-// Returns what to do about losses that are not finite. `before`: checkpoints with fewer steps have
-// sound weights.
-std::string Run::finite_advice(int64_t before) const {
+// Returns what to do about losses that are not finite. Rank 0 also names the newest checkpoint from
+// before them, which pruning keeps.
+std::string Run::finite_advice() const {
   std::string advice = "Lower --lr, set --clip, or check the data";
-  const auto entries = run_.store.entries();  // newest first; none if another host has them
-  const auto sound = std::ranges::find_if(
-      entries, [&](const CheckpointEntry& entry) { return entry.step < before; });
+  if (!run_.leader()) return advice;
+  const auto entries = run_.store.entries();  // newest first
+  const auto sound = std::ranges::find_if(entries, [&](const CheckpointEntry& entry) {
+    return entry.step < position_.trusted_before();
+  });
   if (sound != entries.end())
     advice +=
         "; --resume " + run_.store.path(*sound).string() + " continues from before these steps";

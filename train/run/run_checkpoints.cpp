@@ -26,7 +26,7 @@ void open_checkpoints(const ResolvedJob& job, const Start& start, const Position
     if (std::find(start.seen.begin(), start.seen.end(), name) == start.seen.end())
       throw std::runtime_error("another run saved " + name + " in " + store.directory().string() +
                                " while this one started; start it again with --resume");
-  if (!job.resume_path.empty()) store.protect(job.resume_path);
+  if (!job.resume_path.empty()) store.protect(start.file);
   store.protect_before(position.trusted_before());
   store.set_aside_after(position.epoch, position.step, log::warning);
   store.prune();  // because the last save may have been interrupted before it pruned

@@ -13,7 +13,7 @@ namespace shoal::train {
 
 // Prepares the checkpoint directory for a run that starts at `position`: completes what an
 // interrupted run left, sets aside later checkpoints, and creates the export folder. Called on
-// rank 0, before the Reporter opens files. Throws UserError if a fresh start finds checkpoints;
+// rank 0, before the Reporter opens files. Throws what require_own() throws, and
 // std::runtime_error if a folder cannot be written or another run uses it. `start`: what
 // find_start() returned; its tensors may already be freed.
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
@@ -70,7 +70,7 @@ class RunCheckpoints {
   double saved_at_;      // time of the last save; seconds, from now()
   std::string failure_;  // error of the last save; empty if it succeeded
   int failures_ = 0;     // number of saves in a row that failed
-  bool ended_ = false;   // save_before_failure() and save_alone() do nothing any more
+  bool ended_ = false;   // whether save_before_failure() and save_alone() do nothing
 };
 
 }  // namespace shoal::train

@@ -25,7 +25,7 @@ inline constexpr int64_t kFlatAlignment = 16;
 
 struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
-  // kBFloat16 or kHalf: layers compute with a copy of this type. Unset: with the parameters.
+  // kBFloat16 or kHalf: layers compute with a copy of this type. Unset: no copy.
   std::optional<at::ScalarType> copy_type = std::nullopt;
   double weight_decay = 0;   // of parameters with decay (models::Traits)
   double layer_decay = 1;    // multiplies the learning rate once per block towards the input

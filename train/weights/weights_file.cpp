@@ -40,9 +40,10 @@ void add_missing_counters(NamedTensors& tensors) {
   }
 }
 
-// Returns the part of the path that may name the network: the last of the file's name and the three
-// folders above it that contains "efficientnet", as in
-// timm/tf_efficientnet_b0.ns_jft_in1k/resolve/main/FILE. If none does, returns the file's name.
+// Returns the part of the path that may name the network, as in
+// timm/tf_efficientnet_b0.ns_jft_in1k/resolve/main/FILE. Looks at the file's name and then at the
+// three folders above it, and returns the first one that contains "efficientnet" or satisfies
+// names_tensorflow(). If none does, returns the file's name.
 std::string naming_part(const std::string& file) {
   constexpr int kFolders = 3;
   std::filesystem::path part = file;

@@ -79,7 +79,7 @@ std::string other_layout(const std::string& data) {
 void check_split_exists(const train::Job& job, const Split& split) {
   if (split.found() || split.option != "--data") return;
   const bool train = split.name == "train";
-  const bool can_split = !train && !job.train_dir.starts_with("pipe:");
+  const bool can_split = !train && !data::resolve(job.train_dir).is_pipe();
   const std::string also = can_split ? ", or hold out training images with --val-split 0.1" : "";
   if (job.data.empty()) {
     const bool other = !(train ? job.val_dir : job.train_dir).empty();

@@ -44,9 +44,9 @@ void check_data_exists(const train::Job& job, const DataPlaces& places);
 void check_split_exists(const train::Job& job, const Split& split);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
-// Checks that --val-synsets is not given without --val-labels.
+// Rejects --val-synsets without --val-labels.
 void check_synsets(const train::Job& job);
-// Checks that no option is given that has no effect with these images or cannot work with them.
+// Rejects options that have no effect with these images or cannot work with them.
 void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train);
 
 }  // namespace shoal::app

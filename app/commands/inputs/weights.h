@@ -34,10 +34,10 @@ struct Weights {
 // (app/weights/fetch.h). `arguments` must outlive the function.
 train::LocalPath weights_finder(const Arguments& arguments);
 
-// Reads --checkpoint or --weights. The network is the one that a file of shoal names. For another
-// program's file, it is --model, which a known name of weights sets, too, or the network that fits
-// the names and shapes of the tensors. Throws UserError; std::runtime_error if the file is damaged.
-// Collective: rank 0 reads the file.
+// Reads --checkpoint or --weights. A file of shoal names its network. For another program's file,
+// the network is --model if it is set. (Weights with a known name set it.) Otherwise it is the
+// network that fits the names and shapes of the tensors. Throws UserError; std::runtime_error if
+// the file is damaged. Collective: rank 0 reads the file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
 // Throws UserError unless the command has one of --checkpoint and --weights. Called by
 // open_weights().

@@ -19,7 +19,8 @@
 namespace shoal::app {
 namespace {
 
-// Seconds after --stop-timeout. Workers that still run then, after a stop signal, are killed.
+// After a stop signal, the launcher kills workers that still run --stop-timeout plus this many
+// seconds later.
 constexpr double kMoreThanWorkers = 10;
 
 int start(const Plan& plan, const Call& call) {

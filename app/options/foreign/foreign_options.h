@@ -3,10 +3,9 @@
 // unchanged. Does not use LibTorch.
 //
 // A table maps each of their options to one of ours, or gives the reason why the option has no
-// effect.
-// docs/reference_flags.md lists the same rows, and a test compares the two. Options that shoal has
-// under the same name are not in the table: they have the same meaning, with the exceptions that
-// resolve_foreign() handles.
+// effect. docs/reference_flags.md lists the same rows, and a test compares the two. Options that
+// shoal has under the same name are not in the table: they have the same meaning, with the
+// exceptions that resolve_foreign() handles.
 
 #include <string>
 #include <string_view>

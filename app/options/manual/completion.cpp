@@ -15,8 +15,8 @@ void add_command_names(std::vector<std::string>& words) {
   for (const CommandRow& row : commands()) words.push_back(row.name);
 }
 
-// Adds the completions of one alternative of a placeholder such as N|FILE. A word in lower case
-// stands for itself.
+// Adds the completions of one alternative of a placeholder such as N|FILE. A word in lower case is
+// itself a completion.
 void add_alternative(const std::string& part, Values& values) {
   const bool is_word = !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) {
     return std::islower(c) || c == '-';

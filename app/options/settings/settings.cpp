@@ -11,6 +11,7 @@
 #include "app/platform/platform.h"
 #include "app/weights/cache_folder.h"
 #include "app/weights/remote_weights.h"
+#include "base/counted.h"
 #include "base/secrets.h"
 #include "base/text.h"
 
@@ -230,7 +231,8 @@ std::string asked_text(const Arguments& arguments) {
     text += text.empty() ? "" : "\n";
     // All settings that a checkpoint can restore are listed later, with their final values.
     text += who == std::string("from ") + kCheckpointOrigin
-                ? who + ": " + std::to_string(entries.size()) + " settings, listed below"
+                ? who + ": " + counted(static_cast<int64_t>(entries.size()), "setting") +
+                      ", listed below"
                 : wrapped(who + ":", entries, 2);
   }
   return text;

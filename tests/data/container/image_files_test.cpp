@@ -117,6 +117,7 @@ TEST_CASE("a class folder without an image is refused") {
 TEST_CASE("a cached listing knows the files it left out and notices when one becomes an image") {
   const Mixed mixed;
   const TempFolder cache;
+  std::ofstream(mixed.folder / "set/notes.txt") << "notes";
   const auto then = fs::file_time_type::clock::now() - std::chrono::hours(1);
   for (const auto& entry : fs::recursive_directory_iterator(mixed.folder.path()))
     fs::last_write_time(entry.path(), then);
@@ -130,7 +131,10 @@ TEST_CASE("a cached listing knows the files it left out and notices when one bec
   CHECK(size() == 4);
   CHECK(load_listing(cache.path(), mixed.folder / "set"));
   CHECK(size() == 4);
-  // Written in place, so the modification time of its folder does not change.
+  // Written in place, so the modification time of its folder does not change. A file beside the
+  // class folders cannot become a sample.
+  std::ofstream(mixed.folder / "set/notes.txt") << "more";
+  CHECK(load_listing(cache.path(), mixed.folder / "set"));
   std::ofstream(mixed.folder / "set/dog/empty") << jpeg_text(9);
   CHECK(size() == 5);
 }

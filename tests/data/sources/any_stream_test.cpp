@@ -88,7 +88,7 @@ TEST_CASE("images without a label are images of their own, even if their names b
     expected.push_back("1 www." + std::to_string(i) + ".jpg x");
   }
   CHECK(streamed(make_tar(many), kClasses) == expected);
-  Members captioned = many;  // a text that is no label, before and after the images
+  Members captioned = many;  // a text file that is not a label, before or after the images
   captioned.insert(captioned.begin(), {"dog/www.txt", "about them"});
   CHECK(streamed(make_tar(captioned), kClasses) == expected);
   captioned = many;

@@ -110,7 +110,7 @@ TEST_CASE("a newest checkpoint that cannot be read is not passed over") {
   REQUIRE_THROWS_WITH(store.newest_good(no_warning),
                       Catch::Contains(newest.string()) && Catch::Contains("move the file away"));
   REQUIRE(fs::exists(newest));
-  fs::remove(newest);  // its marker is alone
+  fs::remove(newest);  // leaves its marker
   std::string warning;
   const auto warn = [&](const std::string& text) { warning = text; };
   REQUIRE(store.newest_good(warn).value().first.name == kFirst);

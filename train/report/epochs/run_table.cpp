@@ -10,8 +10,8 @@
 namespace shoal::train {
 namespace {
 
-// Whether a checkpoint is in the folder. There is none if a finished run was resumed from another
-// folder.
+// Whether the folder contains a checkpoint. If a finished run was resumed from another folder,
+// there is none, because nothing was left to train.
 bool has_checkpoint(const std::string& folder) {
   std::error_code error;  // no folder: no checkpoint
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))

@@ -141,8 +141,8 @@ std::string TensorboardFile::earlier_records(int64_t step,
 void TensorboardFile::start(const RunStart& report) {
   const fs::path folder = job_.tensorboard;
   create_folders(folder);
-  // A killed process may have left a temporary file. Its name contains another number than the new
-  // file's, so that nothing would overwrite it.
+  // A killed process may have left a temporary file. The number in its name differs from the new
+  // file's, so no later write replaces it.
   remove_parts(folder, [](const fs::path& name) { return number_of(name) > 0; });
   const std::vector<fs::path> previous = event_files(folder);
   rates_ = report.rates;
