@@ -5,6 +5,7 @@
 #include "app/report/report.h"
 #include "app/report/server.h"
 #include "base/file/descriptor.h"
+#include "base/file/writable.h"
 #include "base/log.h"
 #include "base/secrets.h"
 
@@ -24,7 +25,9 @@ int report(const Arguments& arguments) {
     return kOk;
   }
   std::filesystem::path file = options.output;
-  if (file.empty())
+  if (!file.empty())
+    require_writable_file("--output", file);
+  else
     file = arguments.paths.size() > 1 ? std::filesystem::path(kReportFile)
                                       : std::filesystem::path(arguments.paths[0]) / kReportFile;
   write_report(arguments.paths, file);

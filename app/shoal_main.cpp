@@ -47,9 +47,9 @@ int run_command(const Call& call) {
 
 int run(const std::vector<std::string>& words, shoal::dist::Variables environment) {
   if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
-    const auto command = words.size() > 1 ? command_named(words[1]) : std::nullopt;
-    return print(command ? command_help(*command, words.size() > 2 ? words[2] : kCommonHelp)
-                         : overview());
+    if (words.size() < 2) return print(overview());
+    return print(
+        command_help(require_command(words[1]), words.size() > 2 ? words[2] : kCommonHelp));
   }
   if (words[0] == "--version")
     return print(std::string("shoal ") + kVersion + " (" + kCommit + ")\n");
@@ -57,7 +57,7 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
   const Arguments arguments = gather(words, environment);
   if (!arguments.help.empty()) return print(command_help(arguments.command, arguments.help));
   if (arguments.recipe == "list") return print(recipe_list());
-  if (arguments.command != Command::train)  // the worker of `train` logs its notes itself
+  if (arguments.command != Command::train)  // `train`: the worker logs them
     for (const std::string& note : arguments.notes) shoal::log::warning(note);
   environment = with_platform_hosts(environment, gpu_count(environment));
   return run_command({arguments, words, environment});

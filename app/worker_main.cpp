@@ -34,8 +34,8 @@ int run_command(const Arguments& arguments) {
   return kUsage;  // not reached: gather() rejects commands that are not in the table
 }
 
-// Replaces LibTorch's messages, which describe its internals, by a sentence for users. --log-level
-// debug also prints the original message, on every rank.
+// Replaces LibTorch's messages, which describe its internals, with a sentence for users.
+// --log-level debug also prints the original message, on every rank.
 int run_guarded(const Arguments& arguments) {
   try {
     return run_command(arguments);

@@ -1,13 +1,14 @@
 #pragma once
-// Blocks signals in worker threads, so that the main thread handles them.
+// Blocks signals in worker threads. The main thread then receives them.
 
 #include <pthread.h>
 #include <signal.h>
 
 namespace shoal {
 
-// While an instance exists, the thread that created it blocks all signals except crash signals
-// (SIGSEGV, SIGBUS, ...). Threads that it starts meanwhile block them for their whole life.
+// Blocks all signals except crash signals (SIGSEGV, SIGBUS, ...) in the calling thread, from
+// construction to destruction. A thread started in between inherits the block and keeps it until it
+// ends. Destroy the object in the thread that created it.
 class BlockSignals {
  public:
   BlockSignals() {

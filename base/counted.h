@@ -7,8 +7,8 @@
 
 namespace shoal {
 
-// Returns "1 class", "3 classes", "0 files". `noun` is singular. Its plural adds "s", or "es" if
-// it ends in s.
+// Returns a text such as "1 class", "3 classes" or "0 files". `noun`: the singular. Forms the
+// plural with "s", or with "es" if `noun` ends in s.
 std::string counted(int64_t count, std::string_view noun);
 
 }  // namespace shoal

@@ -15,7 +15,7 @@ inline std::string grouped(int64_t value) {
   return text;
 }
 
-// Returns a number of bytes in megabytes, to be printed as "%.1f MB".
+// Converts bytes to megabytes (10^6 bytes). Print the result with "%.1f MB".
 inline double megabytes(int64_t bytes) {
   return static_cast<double>(bytes) / 1e6;
 }

@@ -1,10 +1,10 @@
 #pragma once
 // Hashes of 64-bit values and of bytes. Not cryptographic.
 //
-// All hash values are frozen: the order of samples, random masks, erased pixels, packed sets and
-// caches depend on them (tests/base/hash_test.cpp checks some). Stored files will always need these
-// functions, so a library's hash such as xxHash could not replace them. CRC-32C, which TFRecords
-// require, is in data/records. CUDA code includes this header, so it must stay valid C++17.
+// Never change the results of these functions: the order of samples, random masks, erased pixels,
+// packed sets and caches depend on them (tests/base/hash_test.cpp checks some). For the same
+// reason, a library such as xxHash cannot replace them. CRC-32C, which TFRecords require, is in
+// data/records. CUDA code includes this header, so it must stay valid C++17.
 
 #include <cstdint>
 #include <cstring>
@@ -14,8 +14,8 @@
 
 namespace shoal {
 
-// A bijection of 64-bit values: each input bit flips each output bit with a probability of about
-// 1/2 (the finalizer of SplitMix64, "variant 13" of D. Stafford).
+// Maps different values to different values. Changing one input bit changes each output bit with a
+// probability of about 1/2. (The finalizer of SplitMix64: David Stafford's "Mix13".)
 SHOAL_BOTH constexpr uint64_t mix_bits(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -24,12 +24,12 @@ SHOAL_BOTH constexpr uint64_t mix_bits(uint64_t x) {
 
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: SplitMix64's increment
 
-// Returns `hash` extended by `value`. The order in which values are added matters.
+// Adds `value` to the hash of a sequence. The result depends on the order of the values.
 constexpr uint64_t combine(uint64_t hash, uint64_t value) {
   return mix_bits(hash ^ mix_bits(value + kGolden));
 }
 
-// Hashes bytes in four independent lanes, so that their multiplications overlap.
+// Uses four independent lanes, because the processor can overlap their multiplications.
 inline uint64_t hash_bytes(const void* data, int64_t length) {
   const auto* at = static_cast<const unsigned char*>(data);
   uint64_t lanes[4] = {1, 2, 3, 4};

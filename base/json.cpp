@@ -2,8 +2,8 @@
 
 namespace shoal {
 
-// Brackets in strings do not count. Brackets after a syntax error do, although the parser stops
-// before them.
+// Ignores brackets in strings. Does not detect syntax errors, so it also counts brackets after an
+// error, which a parser would never reach.
 bool nests_too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;

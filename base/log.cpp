@@ -62,9 +62,9 @@ class Screen {
  private:
   static constexpr const char* kErase = "\r\033[2K";
 
-  // Shortens the text to the terminal's width, at the end of a field if possible (two blanks
-  // separate fields), because a wrapped line cannot be erased. The last column stays free:
-  // some terminals wrap when it is filled.
+  // Shortens the text to the terminal's width, because a wrapped line cannot be erased. Cuts
+  // between two fields if possible (two blanks separate them). Leaves the last column free: some
+  // terminals wrap when it is filled.
   static std::string cut(const std::string& text) {
     winsize size{};
     const size_t width =

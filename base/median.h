@@ -1,5 +1,4 @@
 #pragma once
-// The median.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,15 +1,17 @@
 #include "base/nearest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace shoal {
 namespace {
 
-// Number of insertions, deletions, replacements and swaps of neighboring letters that turn `a` into
-// `b` (optimal string alignment distance).
+// Returns how many insertions, deletions, replacements and swaps of neighboring letters are needed
+// to turn `a` into `b` (optimal string alignment distance).
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, above, row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -36,8 +38,8 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-// Whether `edits` wrong letters in `word` can be a typing error. Words of one or two letters must
-// match exactly.
+// Whether a text at the edit distance `edits` can be `word` with typing errors. Words of one or two
+// letters must match exactly.
 bool is_slip(std::string_view word, size_t edits) {
   return edits <= (word.size() < 3 ? 0 : word.size() < 8 ? 1 : 2);
 }
@@ -62,8 +64,8 @@ bool is_filler(const std::string& word) {
   return fillers.contains(word);
 }
 
-// Whether `name` is a part of `known` (decay in weight-decay, resnet in resnet50), or `known` with
-// filler words (data-path for data).
+// Whether `name` is the start of `known` (resnet of resnet50), one or more of its words (decay in
+// weight-decay), or `known` with filler words (data-path for data).
 bool is_part(const std::string& name, const std::string& known) {
   if (name.size() >= 3 && !is_filler(name) &&
       (known.starts_with(name) || known.ends_with("-" + name) ||
@@ -80,23 +82,31 @@ size_t length_gap(const std::string& a, const std::string& b) {
   return std::max(a.size(), b.size()) - std::min(a.size(), b.size());
 }
 
+// Returns how many letters of `name` are not in `known`, in any order.
+size_t missing_letters(std::string name, std::string known) {
+  std::ranges::sort(name);
+  std::ranges::sort(known);
+  std::string missing;
+  std::ranges::set_difference(name, known, std::back_inserter(missing));
+  return missing.size();
+}
+
 }  // namespace
 
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   const std::string wanted(name);
   std::string best;
-  size_t best_distance = 0;
+  std::tuple<size_t, size_t, size_t> best_distance;
   for (const std::string& candidate : known) {
     const bool part = is_part(wanted, candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
-    size_t distance = edit_distance(wanted, candidate);
-    if (part) distance = std::min<size_t>(distance, 1);  // counts as at most one wrong letter
-    // Among candidates at the same distance, the one closest in length wins: for modle, model
-    // rather than mode.
-    const bool closer =
-        distance == best_distance && length_gap(wanted, candidate) < length_gap(wanted, best);
-    if (best.empty() || distance < best_distance || closer)
-      best_distance = distance, best = candidate;
+    // A part counts as at most one wrong letter. At the same distance, the candidate with all
+    // letters wins, then the one closest in length: for modl and modle, model rather than mode.
+    const size_t edits = edit_distance(wanted, candidate);
+    const std::tuple distance(part ? std::min<size_t>(edits, 1) : edits,
+                              part ? 0 : missing_letters(wanted, candidate),
+                              length_gap(wanted, candidate));
+    if (best.empty() || distance < best_distance) best_distance = distance, best = candidate;
   }
   return best;
 }

@@ -16,7 +16,8 @@ ChannelValues averaged(const ChannelValues& values) {
 
 namespace {
 
-// Throws std::invalid_argument(form) unless `text` is one number or three, from `least` to 1.
+// Parses one number or three, each from `least` to 1. Throws std::invalid_argument(form) for other
+// texts.
 ChannelValues parse(const std::string& text, double least, const char* form) {
   constexpr const char* kSeparators = ", ";
   std::vector<double> values;

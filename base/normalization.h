@@ -1,5 +1,5 @@
 #pragma once
-// Mean and standard deviation that normalize images.
+// Mean and standard deviation for the normalization of images.
 
 #include <array>
 #include <string>
@@ -13,13 +13,13 @@ struct Normalization {
   ChannelValues mean = {0.485, 0.456, 0.406}, std = {0.229, 0.224, 0.225};
 };
 
-// Returns the average of the three values, three times. As in timm, gray images use the averaged
-// mean and the averaged std.
+// Returns the average of the three values in all three elements. As in timm, gray images are
+// normalized with the averaged mean and the averaged std.
 ChannelValues averaged(const ChannelValues& values);
 
-// Parse one number, which then applies to all channels, or three, separated by commas or blanks.
-// Numbers must be at most 1, a mean at least 0 and a standard deviation above 0. Throw
-// std::invalid_argument with the expected form.
+// Parse one number for all channels, or three numbers separated by commas or blanks. A mean must be
+// from 0 to 1, a standard deviation above 0 and at most 1. Throw std::invalid_argument whose
+// message describes the expected text.
 ChannelValues parse_mean(const std::string& text);
 ChannelValues parse_std(const std::string& text);
 

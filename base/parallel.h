@@ -11,9 +11,9 @@
 
 namespace shoal {
 
-// Calls work(i) for every i from 0 to count-1, in any order. Uses at most `threads` threads
-// (clamped to 1 to 256), including the calling one. After an exception, starts no further calls,
-// waits for all threads and re-throws the first exception.
+// Calls work(i) for every i from 0 to count - 1, in any order. Uses up to `threads` threads (at
+// least 1, at most 256), including the calling thread. After an exception, starts no further calls,
+// waits for all threads and rethrows the first exception.
 template <class Work>
 void for_each_index(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;

@@ -1,24 +1,14 @@
 #include "base/processor.h"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 namespace shoal {
 namespace {
 
 #if defined(__x86_64__)
-// Asks CPUID, because clang 14's __builtin_cpu_supports() does not know F16C.
-bool has_f16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
-
 Processor examine() {
   __builtin_cpu_init();
   Processor found{};
   found.sse42 = __builtin_cpu_supports("sse4.2");
-  found.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c() &&
+  found.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   found.avx512 = found.avx2 && __builtin_cpu_supports("avx512f") &&
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&

@@ -1,12 +1,11 @@
 #pragma once
-// Division of nonnegative integers with the result rounded up.
+// Rounds up. Numbers must not be negative, divisors must be positive.
 
 #include <concepts>
 #include <type_traits>
 
 namespace shoal {
 
-// Returns n / divisor, rounded up.
 template <std::integral T>
 constexpr T ceil_divide(T n, std::type_identity_t<T> divisor) {
   return (n + divisor - 1) / divisor;

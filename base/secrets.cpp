@@ -41,8 +41,9 @@ size_t value_end(std::string_view text, size_t at) {
   return at;
 }
 
-// The functions below find a secret at or after text[at]. The first returns the secret's end, the
-// others its begin and end. If there is no secret, begin and end are `at`.
+// Each function below looks for one kind of secret. known_token() looks at text[at] and returns the
+// secret's end. The others also look further on, and return start and end. All returned positions
+// are `at` if there is no secret.
 
 // Finds a key or token that has a known prefix.
 size_t known_token(std::string_view text, size_t at) {
@@ -77,9 +78,9 @@ std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
   return {colon < at + sign ? colon + 1 : at, at + sign};
 }
 
-// Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords in
-// the name begins at text[at]. `lower_text`: `text` in lower case. `name_end`: end of the name that
-// the last call found, so that a long name is scanned only once. Each call updates it.
+// Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords
+// starts at text[at] and the name contains it. `lower_text`: `text` in lower case. `name_end` (in
+// and out): end of the last name found, so that successive calls do not scan a long name again.
 std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lower_text, size_t at,
                                       size_t& name_end) {
   for (const std::string_view word : kWords) {
@@ -112,7 +113,7 @@ void replace_all(std::string& text, const std::string& secret) {
 }  // namespace
 
 void hide_secrets(const std::map<std::string, std::string>& environment) {
-  constexpr size_t kShortest = 8;  // shorter values would hide ordinary words and numbers
+  constexpr size_t kShortest = 8;  // shorter values may be ordinary words and numbers
   for (const auto& [name, value] : environment) {
     const std::string key = lower(name);
     const auto says = [&](std::string_view word) { return key.find(word) != key.npos; };

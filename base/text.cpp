@@ -57,7 +57,7 @@ std::string wrapped(const std::string& heading, const std::vector<std::string>& 
   };
   size_t column = std::max(indent, length(heading) + 1);
   std::string text = heading + std::string(column - length(heading), ' ');
-  bool first = true;  // the next entry is the first one of its line
+  bool first = true;  // whether the next entry is the first of its line
   for (const std::string& entry : entries) {
     if (!first && column + gap + length(entry) > width) {
       text += "\n" + std::string(indent, ' ');

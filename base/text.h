@@ -11,8 +11,8 @@
 
 namespace shoal {
 
-// Returns text formatted like printf: strf("%.3f", x). shoal uses it because libstdc++ 12 has no
-// <format>, and files that include LibTorch must not include fmt.
+// Formats like printf: strf("%.3f", x). shoal needs it because libstdc++ 12 has no <format>, and
+// files that include LibTorch must not include fmt.
 [[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);
 
 // Returns `value` as 16 hexadecimal digits.
@@ -21,8 +21,9 @@ std::string hex(uint64_t value);
 // Returns the shortest text that reads back as the same number.
 std::string number(double value);
 
-// Returns the number whose text is all of `text`; nothing for other text and for numbers that T
-// cannot hold. Accepts neither blanks nor a leading +. A floating-point number may be inf or nan.
+// Parses the whole of `text` as a decimal number. Returns nothing for other texts, including texts
+// with blanks or a leading +, and for numbers that T cannot hold. For a floating-point T, also
+// accepts inf and nan.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
@@ -31,21 +32,22 @@ std::optional<T> parse_number(std::string_view text) {
   if (error != std::errc() || end != last) return std::nullopt;
   return value;
 }
-// Returns the number >= 0 whose decimal digits are `text`; nothing for other text.
+// Like parse_number<int64_t>(), but returns nothing for negative numbers.
 std::optional<int64_t> parse_whole_number(std::string_view text);
 
-// Returns the texts with `separator` between them. If there are more than `most`, counts the
+// Joins the texts with `separator`. After the first `most` texts, appends only the number of the
 // others: "a, b, c and 9 more".
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ",
                    size_t most = SIZE_MAX);
 
-// Returns the parts of `text` between separators. Like std::getline(), adds no empty part after a
-// separator at the end.
+// Splits `text` at each separator. Like std::getline(), returns no empty part after a separator at
+// the end.
 std::vector<std::string> split(const std::string& text, char separator);
 
-// Returns `heading`, padded to `indent` characters, then `entries` with `gap` blanks between them.
-// Lines have at most `width` characters (UTF-8), unless a single entry is longer. Further lines are
-// indented by `indent` blanks.
+// Wraps `entries` into lines of at most `width` characters (UTF-8), with `gap` blanks between
+// entries. The first line starts with `heading`, padded with at least one blank to `indent`
+// characters. Other lines start with `indent` blanks. Only a line with a single entry can be longer
+// than `width`.
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
                     size_t indent, size_t width = 80, size_t gap = 2);
 
@@ -59,8 +61,8 @@ inline bool starts_character(char byte) {
 // change the direction of text, and bytes that are not UTF-8 are replaced with escapes such as \n,
 // \t, \x1b or \u202e.
 std::string printable(std::string_view text);
-// Returns `text` with its ASCII letters in lower case.
+// Return `text` with its ASCII letters in lower or upper case.
 std::string lower(std::string text);
-std::string upper(std::string text);  // the same, but in upper case
+std::string upper(std::string text);
 
 }  // namespace shoal

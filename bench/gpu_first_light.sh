@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks shoal on a GPU and measures its speed, the speed of other programs, and the limits of the GPU.
-# Each part takes less than ten minutes. A repeated part measures only what is missing in OUT;
-# --retry also repeats failed measurements. The part train always repeats all its runs.
+# Each part takes less than ten minutes. A part that is run again measures only what is missing in
+# OUT; --retry also repeats failed measurements. The part train always repeats all its runs.
 #
 #   bench/gpu_first_light.sh pack DIR [TAR]     on the machine that builds: copies the programs, the
 #                                               libraries they need and TAR, a .tar of class folders
@@ -14,7 +14,7 @@
 #                    operations compared with the CPU (about a minute)
 #          train     shoal train on the GPU compared with the CPU: losses, a repeated run, a resumed
 #                    run, two processes on one GPU
-#          step      our training step: three models, three batch sizes, bf16 and f16, eager and as a graph
+#          step      our training step (shoal bench step): three models, three batch sizes, bf16
 #          rivals    timm's training step: eager and with torch.compile
 #          ceilings  bandwidth, matrix products, convolutions, kernel launches, copies to the GPU
 #          loaders   our data loader with 1 to 16 threads; torchvision's, timm's, nvJPEG
@@ -36,7 +36,8 @@ fail() {
   exit 1
 }
 
-# Prints the libraries that the programs need, except those of the C library, the compiler and torch.
+# Prints the paths of the shared libraries that the programs need, except those of the C library, the
+# compiler and torch.
 libraries_of() {
   ldd "$@" | awk '$2 == "=>" && $3 ~ "^/" &&
     $1 !~ /^lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s|gomp|c10|torch_cpu|cudart|cupti)\.so/ {print $3}' | sort -u
@@ -80,9 +81,10 @@ shift
 mkdir -p "$out"
 case $part in
   checks | step)
+    program=gpu_first_light
+    [ "$part" = checks ] || program=shoal
     use_libraries "$from"
-    $python "$top/bench/gpu/native.py" "$part" "$from/gpu_first_light" --json "$out/$part.json" \
-      --deadline $limit "$@"
+    $python "$top/bench/gpu/native.py" "$part" "$from/$program" --json "$out/$part.json" --deadline $limit "$@"
     ;;
   train)
     use_libraries "$from"

@@ -1,13 +1,13 @@
-// Times the data loader and its parts. bench/loader compares it with other loaders, bench/sources
-// compares formats. SOURCE: a value of --train.
+// Times the data loader and its parts, for bench/loader (comparison with other loaders) and
+// bench/sources (comparison of formats). SOURCE: as for shoal train --train.
 //
 //   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
 //                                                    normalize to float. index: with seek indexes,
 //                                                    made before the warm-up pass. fast: resizes
-//                                                    fast instead of exactly as Pillow
-//   loader_bench boxes DIR PASSES                    prints the boxes that `crops` takes, beginning
-//                                                    with the warm-up pass: LEFT TOP WIDTH HEIGHT
+//                                                    fast instead of exactly like Pillow
+//   loader_bench boxes DIR PASSES                    prints the boxes that `crops` uses, those of
+//                                                    the warm-up pass first: LEFT TOP WIDTH HEIGHT
 //   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8.
 //                                                    DIR: folder for seek indexes
 //   loader_bench first SOURCE THREADS                whole loader, time to the first batch
@@ -44,7 +44,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// CPU time of this process, which other work on the machine affects little.
+// Returns the CPU time of this process, which other work on the machine affects little.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -56,7 +56,7 @@ __attribute__((target_clones("avx2", "default")))
 #endif
 void normalize(const uint8_t* in, int64_t pixels, float* out) {
   constexpr float kMean[3] = {0.485F, 0.456F, 0.406F}, kStd[3] = {0.229F, 0.224F, 0.225F};
-  constexpr int64_t kGroup = 24;  // a multiple of the pixel size and of the vector size
+  constexpr int64_t kGroup = 24;  // a multiple of 3 channels and of 8 floats per vector
   float scale[kGroup], shift[kGroup];
   for (int64_t i = 0; i < kGroup; ++i) {
     scale[i] = 1 / (255 * kStd[i % 3]);
@@ -125,7 +125,7 @@ void boxes(const Dataset& data, int passes) {
     for (int64_t i = 0; i < data.size(); ++i) {
       KeyedRandom random(
           shoal::combine(sample_key(0, pass, i), static_cast<uint64_t>(Purpose::crop)));
-      random.uniform();  // skips the draw that decides about the flip
+      random.uniform();  // discards the number that decides the flip
       const Box box =
           random_resized_crop(sizes[static_cast<size_t>(i)], TransformOptions{}, random);
       std::printf("%lld %lld %lld %lld\n", static_cast<long long>(box.left),

@@ -22,7 +22,7 @@ ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: height of a bar, gap bet
 
 
 def panels(results):
-    """Returns a list of columns. Each maps titles to rows of (name, rates).
+    """Returns two columns of panels. Each maps a panel's title to its rows [(name, rates)].
 
     Batches with one core and with all cores share a panel.
     """
@@ -36,7 +36,7 @@ def panels(results):
             rows.extend((f"{name}, {cores}", own) for name, own in rates.items())
             rows.sort(key=lambda row: (not row[0].startswith("shoal"), row[0]))
     columns = [{}, {}]
-    for title, rows in found.items():  # into the shorter column
+    for title, rows in found.items():  # add the panel to the shorter column
         min(columns, key=lambda column: sum(map(len, column.values())))[title] = rows
     return [column for column in columns if column]
 

@@ -9,8 +9,7 @@ Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic B
   opencv          imdecode, crop, INTER_LINEAR (no antialiasing), normalization
   dali            DALI's CPU operators: image_slice, antialiased resize, normalization
 
-BOXES: a file with the output of `loader_bench boxes`: the crop box of each image in each pass,
-beginning with the warm-up pass.
+BOXES: a file with the output of `loader_bench boxes`, the crop box of each image in each pass.
 Exit status 3 if the peer is not installed.
 """
 
@@ -113,7 +112,7 @@ def dali():
     from nvidia.dali import fn, pipeline_def, types
     kind = types.INTERP_CUBIC if filter_name == "bicubic" else types.INTERP_LINEAR
 
-    def places():  # the boxes of one batch; DALI prefetches batches even beyond the last box
+    def places():  # the boxes of one batch; dummies after the last box, because DALI prefetches
         batch = [next(boxes, (0, 0, 8, 8)) for _ in range(50)]
         return ([numpy.array(box[:2], numpy.int32) for box in batch],
                 [numpy.array(box[2:], numpy.int32) for box in batch])

@@ -5,13 +5,13 @@ Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
   dataloader  PyTorch's DataLoader with WORKERS processes, ImageFolder and torchvision's transforms on
               Pillow; SOURCE: a folder of class folders
   dali        DALI's CPU operators with WORKERS threads; SOURCE: a folder of class folders
-  ffcv        FFCV's Loader with WORKERS threads; SOURCE: a file of write_ffcv
+  ffcv        FFCV's Loader with WORKERS threads; SOURCE: a file written by write_ffcv
 
   loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY    writes an FFCV file
   loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    writes the same JPEGs into class folders
-  (SIDE: longest side of the images, 0: unchanged; QUALITY: of the JPEGs, 0: pixels)
+  (SIDE: longest side of the images, 0: unchanged; QUALITY: JPEG quality, 0: store pixels)
 
-A warm-up pass comes first. first_batch_seconds is the time to its first batch, without the imports.
+A warm-up pass comes first. first_batch_seconds: time to its first batch, without imports.
 There is no pause between passes, so no loader has to refill its queues at the end of an epoch.
 Exit status 3 if the peer is not installed.
 """
@@ -21,13 +21,13 @@ import json
 import sys
 import time
 
-import psutil  # noqa: F401; used by processor_seconds(); imported before time is measured
+import psutil  # noqa: F401; for processor_seconds(); imported before the clock starts
 import torch
 
 from pytorch_loader import processor_seconds, pytorch_batches
 
 BATCH = 128
-MODULES = {  # imported before time is measured
+MODULES = {  # imported before the clock starts
     "dataloader": ["torch.utils.data", "torchvision.transforms", "torchvision.datasets"],
     "dali": ["nvidia.dali", "torchvision.datasets"],
     "ffcv": ["numpy", "ffcv.fields.rgb_image", "ffcv.loader", "ffcv.reader", "ffcv.transforms"],

@@ -1,4 +1,4 @@
-"""PyTorch's DataLoader, and the CPU time that a loader takes. For the benchmarks of loaders."""
+"""Shared by the benchmarks of loaders: PyTorch's DataLoader, and the measurement of CPU time."""
 
 
 def processor_seconds():
@@ -15,7 +15,7 @@ def processor_seconds():
 def pytorch_batches(folder, batch, workers, repeats):
     """Returns an iterator over batches of random crops of 224 pixels, and the number of images in the folder.
 
-    repeats(number of images): how many times each image is used.
+    `repeats` is a function of the number of images. It returns how many times each image is used.
     """
     from torch.utils.data import ConcatDataset, DataLoader
     from torchvision import transforms

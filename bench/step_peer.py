@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Times training steps or evaluations of PyTorch, for bench/step.
+"""Times PyTorch's training step or its evaluation of a batch, for bench/step.
 
-Uses torchvision's models in channels-last layout. Takes options of step_bench
-(bench/step_bench.cpp) and prints a similar line of JSON. --compile compiles the model with
-torch.compile.
+Uses torchvision's models in channels-last layout. Options and output are those of
+`shoal bench step --json`, as far as bench/step uses them. --compile compiles the model with torch.compile.
 """
 
 import argparse
@@ -16,25 +15,25 @@ import torchvision
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--model", default="efficientnet_b0")
-parser.add_argument("--batch", type=int, default=32)
+parser.add_argument("--batch-size", type=int, default=32)
 parser.add_argument("--size", type=int, default=224)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--warmup", type=int, default=3)
 parser.add_argument("--steps", type=int, default=8)
 parser.add_argument("--amp", choices=("off", "bf16"), default="off")
-parser.add_argument("--mode", choices=("train", "eval"), default="train")
+parser.add_argument("--eval", action="store_true")
 parser.add_argument("--compile", action="store_true")
 options = parser.parse_args()
 
 torch.set_num_threads(options.threads)
 torch.manual_seed(0)
 model = getattr(torchvision.models, options.model)().to(memory_format=torch.channels_last).train()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-5)
-criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
-images = torch.randn(options.batch, 3, options.size, options.size)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-4)
+criterion = torch.nn.CrossEntropyLoss()
+images = torch.randn(options.batch_size, 3, options.size, options.size)
 images = images.contiguous(memory_format=torch.channels_last)
-labels = (torch.arange(options.batch) * 31) % 1000
-if options.mode == "eval":
+labels = (torch.arange(options.batch_size) * 31) % 1000
+if options.eval:
     model.eval()
 network = torch.compile(model) if options.compile else model
 
@@ -54,7 +53,7 @@ def train():
     return loss.item()
 
 
-step = train if options.mode == "train" else evaluate
+step = evaluate if options.eval else train
 seconds = []
 for i in range(options.warmup + options.steps):
     if i == options.warmup:
@@ -66,6 +65,6 @@ for i in range(options.warmup + options.steps):
 
 after = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
-    "loss": last, "peak_rss_mb": after.ru_maxrss // 1024,
-    "faults_per_step": (after.ru_minflt - before.ru_minflt) // options.steps,
-    "torch": torch.__version__, "seconds": seconds}))
+    "loss": last, "peak_bytes": after.ru_maxrss * 1024,
+    "page_faults_per_step": (after.ru_minflt - before.ru_minflt) / options.steps,
+    "torch": torch.__version__, "step_seconds": seconds}))

@@ -58,7 +58,7 @@ class SyntheticStep {
     model_->train(true);
   }
 
-  // Makes later steps average their gradients over the group.
+  // Averages the gradients of all later steps over the ranks of the group.
   void average_over(const dist::Group& group) {
     reducer_ = std::make_unique<dist::GradientReducer>(group, parameters_.tensors());
   }
@@ -87,7 +87,7 @@ class SyntheticStep {
     statistics_.commit(1, non_finite_);
   }
 
-  // Computes the logits in evaluation.
+  // Returns the logits. Leaves the model in evaluation mode.
   at::Tensor evaluate() {
     const at::NoGradGuard no_grad;
     model_->train(false);
@@ -96,8 +96,8 @@ class SyntheticStep {
 
   // Mean loss of the last step. Waits for the device.
   double loss() const { return loss_sum_.item<double>() / static_cast<double>(batch_); }
-  // Whether all steps so far were committed, because their gradients were finite. Waits for the
-  // device.
+  // Whether the gradients of all steps so far were finite, so that each step updated the model.
+  // Waits for the device.
   bool updated() const { return non_finite_.item<int32_t>() == 0; }
   const train::FlatParameters& parameters() const { return parameters_; }
   const train::FlatStatistics& statistics() const { return statistics_; }

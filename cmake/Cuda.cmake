@@ -1,9 +1,8 @@
-# Decides whether to build the CUDA plug-in (SHOAL_CUDA=AUTO|ON|OFF) and creates the target lt::cuda
-# for it.
+# Decides whether to build the CUDA plug-in (SHOAL_CUDA=AUTO|ON|OFF). If so, creates the target
+# lt::cuda.
 #
-# If the plug-in were built with another CUDA major version or another nccl.h than LibTorch, it
-# would load and then corrupt memory (ProcessGroupNCCL::Options contains an ncclConfig_t by value).
-# So this file compares both versions.
+# Stops if CUDA's major version or nccl.h differs from LibTorch's: the plug-in would load and then
+# corrupt memory (ProcessGroupNCCL::Options contains an ncclConfig_t by value).
 
 set(SHOAL_NCCL_REQUIRED 2.28.9) # the NCCL of torch 2.11
 set(SHOAL_HAVE_CUDA OFF)
@@ -23,7 +22,7 @@ function(shoal_find_nvcc result)
   set(${result} ${nvcc} PARENT_SCOPE)
 endfunction()
 
-# Returns the major version of the CUDA runtime that LibTorch links; empty for a torch without CUDA.
+# Returns the major version of the CUDA runtime that LibTorch links, or "" if torch has no CUDA.
 function(shoal_torch_cuda_major result)
   set(major "")
   if(TARGET lt::c10_cuda AND TARGET lt::torch_cuda)
@@ -33,8 +32,8 @@ function(shoal_torch_cuda_major result)
   set(${result} "${major}" PARENT_SCOPE)
 endfunction()
 
-# Returns the folder and version of the first nccl.h in NCCL_INCLUDE_DIR, the nccl wheel beside
-# torch, the CUDA toolkit or the system's folders; both empty if there is none.
+# Returns the folder and version of the first nccl.h found in NCCL_INCLUDE_DIR, the nccl wheel
+# beside torch, the CUDA toolkit and the system's folders. Both are "" if there is none.
 function(shoal_find_nccl toolkit folder version)
   set(${folder} "" PARENT_SCOPE)
   set(${version} "" PARENT_SCOPE)
@@ -109,8 +108,8 @@ if(SHOAL_HAVE_CUDA)
   add_library(lt::cuda INTERFACE IMPORTED GLOBAL)
   target_include_directories(lt::cuda SYSTEM INTERFACE ${nccl_folder} ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(lt::cuda INTERFACE USE_C10D_NCCL USE_NVSHMEM)
-  # Kernels register themselves in static initializers. So libtorch_cuda must be linked although our
-  # code refers to none of its symbols.
+  # libtorch_cuda's kernels register themselves in static initializers. So it must be linked even if
+  # our code uses none of its symbols.
   target_link_options(lt::cuda INTERFACE -Wl,--no-as-needed)
   target_link_libraries(lt::cuda INTERFACE lt::torch lt::torch_cuda lt::c10_cuda CUDA::cudart)
 endif()

@@ -1,6 +1,6 @@
-# Writes a C++ file of string constants with the content of files:
+# Writes a C++ file that defines a string constant NAME with the content of one or more files:
 #   cmake -DOUTPUT=... -DHEADER=... "-DTEXTS=NAME=FILE+FILE,NAME=FILE" -P Embed.cmake
-# Leaves out references to source maps, because the maps are not embedded.
+# Removes references to source maps, because the maps are not embedded.
 string(REPLACE "," ";" texts "${TEXTS}")
 set(code "#include \"${HEADER}\"\n\nnamespace shoal::app {\n\n")
 foreach(text IN LISTS texts)

@@ -1,6 +1,5 @@
-# Finds OpenCV's core and imgproc as imported targets (opencv_core, opencv_imgproc). OpenCV's own
-# CMake files come only with libopencv-dev, which installs hundreds of packages. We need only the
-# headers and libraries of two modules.
+# Defines the imported targets opencv_core and opencv_imgproc. OpenCV's own CMake files are only in
+# libopencv-dev, which depends on hundreds of packages; we need only these two modules.
 
 find_path(OpenCV_INCLUDE_DIR opencv2/core.hpp PATH_SUFFIXES opencv4)
 find_path(OpenCV_CONFIG_DIR opencv2/cvconfig.h PATH_SUFFIXES opencv4 ${CMAKE_LIBRARY_ARCHITECTURE}/opencv4)

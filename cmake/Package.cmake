@@ -12,7 +12,7 @@ if(NOT SKBUILD)
                         "^lib(torch_cpu|c10|gomp|cudart|cupti)[.-]"
     DESTINATION lib/shoal/libraries COMPONENT libraries)
 endif()
-set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack packs what is built, and builds no tests
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack does not build first: that would build the tests
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME shoal)
 set(CPACK_PACKAGE_VENDOR shoal)

@@ -1,6 +1,5 @@
-# Settings that all our targets share.
-#   shoal_target(<target> [TORCH_FREE])   warnings, include root, sanitizers
-# Without TORCH_FREE the target links LibTorch and includes its headers as system headers.
+# shoal_target(<target> [TORCH_FREE]) sets a target's warnings, include root and sanitizers. Without
+# TORCH_FREE, the target also links LibTorch, whose headers are system headers.
 
 option(SHOAL_WERROR "Treat compiler warnings in our own code as errors" OFF)
 
@@ -8,8 +7,8 @@ set(SHOAL_WARNINGS -Wall -Wextra)
 if(SHOAL_WERROR)
   list(APPEND SHOAL_WARNINGS -Werror)
 endif()
-# False warnings of gcc 12: overlapping copies in std::string::insert (gcc bug 105651) and, under
-# the address sanitizer, an uninitialized function in std::regex (gcc bug 105562).
+# Turns off false warnings of gcc 12 about std::string::insert (gcc bug 105651) and, with the
+# address sanitizer, about std::regex (gcc bug 105562).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12")
   list(APPEND SHOAL_WARNINGS -Wno-restrict)
   if(SHOAL_SANITIZE STREQUAL "address")

@@ -1,5 +1,5 @@
-# LibTorch as imported targets, without find_package(Torch), because the CPU build must not need
-# nvcc.
+# Defines imported targets for LibTorch. Does not use find_package(Torch): with a torch built for
+# CUDA, that requires nvcc, which the CPU build must not need.
 #
 #   lt::torch   for all our code: headers (as system headers), definitions, libtorch_cpu, libc10
 #   lt::cuda    for the CUDA plug-in, if SHOAL_HAVE_CUDA: libtorch_cuda, libc10_cuda, CUDA runtime,
@@ -44,7 +44,7 @@ function(shoal_torch_version root result)
   set(${result} "of unknown version" PARENT_SCOPE)
 endfunction()
 
-if(SKBUILD AND NOT TORCH_ROOT)  # pip builds a wheel: takes the environment's torch
+if(SKBUILD AND NOT TORCH_ROOT)  # pip builds a wheel: use the build environment's torch
   execute_process(COMMAND ${Python_EXECUTABLE} -c
                   "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
                   OUTPUT_VARIABLE TORCH_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -70,10 +70,11 @@ endforeach()
 add_library(lt::torch INTERFACE IMPORTED GLOBAL)
 target_include_directories(lt::torch SYSTEM INTERFACE
   ${SHOAL_TORCH_ROOT}/include ${SHOAL_TORCH_ROOT}/include/torch/csrc/api/include)
-# Without these, the c10d headers are empty, or their classes have another layout than in the
-# library.
+# Must match LibTorch's build. Without these, the c10d headers are empty, or the layout of their
+# classes differs from the library's.
 target_compile_definitions(lt::torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE)
-# libtorch_cpu.so itself needs libcudart and libcupti. The loader finds them; the linker need not.
+# libtorch_cpu.so may need libcudart and libcupti. They are loaded at run time; the linker must not
+# complain about their symbols.
 target_link_options(lt::torch INTERFACE -Wl,--allow-shlib-undefined)
 target_link_libraries(lt::torch INTERFACE lt::torch_cpu lt::c10)
 
@@ -101,7 +102,7 @@ function(shoal_install_torch)
   endfunction()
   set(lib ${SHOAL_TORCH_ROOT}/lib)
   set(nvidia ${SHOAL_TORCH_ROOT}/../nvidia)
-  # libtorch_cpu.so itself needs the CUDA runtime and CUPTI, unless it was built without CUDA.
+  # libtorch_cpu.so needs the CUDA runtime and CUPTI, unless torch was built without CUDA.
   file(GLOB needed ${lib}/libc10.so ${lib}/libtorch_cpu.so ${lib}/libgomp*.so* ${nvidia}/cu13/lib/libcudart.so.*
        ${nvidia}/cu13/lib/libcupti.so.*)
   install_libraries(shoal ${needed})

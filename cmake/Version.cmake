@@ -1,4 +1,4 @@
-# Writes the version and the commit to OUTPUT if they have changed. Runs at every build:
+# Writes version and commit to the C++ file OUTPUT if they have changed. Runs at every build:
 #   cmake -DSOURCE=... -DOUTPUT=... -DVERSION=... -P Version.cmake
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that are read once, from front to back.
+// Sources of bytes that are read once, from front to back.
 
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ class PeekSource : public ByteSource {
  public:
   explicit PeekSource(ByteSource& source) : source_(source) {}
   // Returns the next bytes without consuming them: at least `bytes`, fewer only at the end. Valid
-  // until the next call of peek() or read(). Throws what the source throws.
+  // until peek(), read() or skip() is called. Throws what the source throws.
   const std::vector<uint8_t>& peek(size_t bytes);
 
   size_t read(void* to, size_t bytes) override;
@@ -60,7 +60,7 @@ class PeekSource : public ByteSource {
   size_t taken_ = 0;
 };
 
-// The next `bytes` bytes of `source`, which must outlive this object. position() is that of
+// The next `bytes` bytes of `source`, which must outlive this object. position() is the position of
 // `source`.
 class LimitedSource : public ByteSource {
  public:
@@ -78,7 +78,7 @@ class LimitedSource : public ByteSource {
 };
 
 // Appends the next `count` bytes to `to`; returns false if the source has fewer. Allocates memory
-// only as bytes arrive, so a damaged `count` cannot exhaust it.
+// only as bytes arrive, so a wrong `count` from a damaged file cannot exhaust it.
 bool append_bytes(ByteSource& source, uint64_t count, std::vector<uint8_t>& to);
 
 }  // namespace shoal::data

@@ -29,7 +29,7 @@ enum class Views { none, flip, five, ten };
 
 // The part of each class's training images to use (split.h). Changes the result.
 struct Portion {
-  double fraction = 1;    // of the images of each class, rounded, but at least one image
+  double fraction = 1;    // share of each class's images, rounded; at least one image
   int64_t per_class = 0;  // at most this many images of each class; 0: no limit
   bool all() const { return fraction >= 1 && per_class == 0; }
 };
@@ -122,11 +122,11 @@ struct LoaderOptions {
   int64_t batch_size = 32;  // rows per batch of this rank; must be an even number if `mix` mixes
   // Maximum number of batches per epoch on this rank. 0: no limit.
   int64_t batches = 0;
-  // Set for evaluation if each host has its own part of the data. Other hosts may then have a
-  // different number of images.
+  // Evaluation: each host has its own part of the data, so the number of images may differ between
+  // hosts.
   bool uneven = false;
-  // This process and the number of processes that share the images. They count only the processes
-  // of this host if each host has its own part of the data.
+  // Rank of this process among the `world_size` processes that share the images: only those of this
+  // host if each host has its own part of the data.
   int64_t rank = 0, world_size = 1;
   // Returns the schedule of the output size: in training `progression` with transform.size, in
   // evaluation the constant transform.eval_size.
@@ -149,13 +149,13 @@ struct LoaderOptions {
 // How long to wait for a pipe.
 struct PipePatience {
   double appear_seconds = 120;  // until the pipe exists, and again until a writer opens it
-  double stall_seconds = 1800;  // until the first or next bytes of the writer
+  double stall_seconds = 1800;  // until the writer sends its first or next bytes
 };
 
 // How the processes of one host share a pipe (stream/relay.h).
 struct StreamRelay {
-  std::string folder;            // for the pipes between the processes; nothing else may use it
-  int64_t place = 0, count = 1;  // this is process `place` of `count`; process 0 reads the pipe
+  std::string folder;            // contains only the pipes between the processes
+  int64_t place = 0, count = 1;  // index of this process, of `count`; process 0 reads the pipe
 };
 
 inline constexpr int64_t kMaxJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger images

@@ -13,7 +13,7 @@ namespace shoal::data {
 void ForwardingDataset::will_read(int64_t first, int64_t count) const {
   for (int64_t i = first, end = first + count; i < end;) {
     const int64_t begin = inner_sample(i++);
-    int64_t length = 1;  // of a run of neighboring samples
+    int64_t length = 1;  // number of neighboring samples, starting with `begin`
     while (i < end && inner_sample(i) == begin + length) ++i, ++length;
     inner_->will_read(begin, length);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Labeled images that can be read in any order, by several threads at a time.
+// Datasets: labeled images that several threads can read at the same time, in any order.
 
 #include <cstdint>
 #include <functional>
@@ -51,7 +51,7 @@ class Dataset : public Source {
   virtual void start_over() const = 0;
 };
 
-// A dataset without any of the optional functions; derived classes override those they support.
+// Implements the optional functions as unsupported; derived classes override those they support.
 class BasicDataset : public Dataset {
  public:
   void will_read(int64_t /*first*/, int64_t /*count*/) const override {}
@@ -112,22 +112,22 @@ struct OpenOptions {
   // Files with the classes of images that are stored without a class: `labels` and, if it contains
   // only numbers, `synsets` (labels/labels.h). Empty: no file.
   std::string labels, synsets;
-  std::string tfrecord_keys;  // feature keys (records/tf_example.h); empty: those of ImageNet
+  std::string tfrecord_keys;  // value of --tfrecord-keys (records/tf_example.h); empty: defaults
   // Ignores labels: all samples get label 0, of a single class with an empty name. Samples are in
   // file order.
   bool unlabeled = false;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;
-  // Streams only (stream/shuffled.h, stream/pipe_source.h).
-  int64_t shuffle_buffer = 1024;  // images
-  PipePatience pipe_patience;
-  // This process takes the images stream_index, stream_index + stream_count, …; others take the
-  // rest.
-  int64_t stream_index = 0, stream_count = 1;
-  StreamRelay relay;
   // How files of many images are read. With Reads::forward, their images must be read in file order
   // (stream/whole_files.h).
   Reads reads = Reads::seeking;
+  // The remaining options are for streams only (stream/shuffled.h, stream/pipe_source.h).
+  int64_t shuffle_buffer = 1024;  // images
+  PipePatience pipe_patience;
+  // This process takes the images stream_index, stream_index + stream_count, …; other processes
+  // take the rest.
+  int64_t stream_index = 0, stream_count = 1;
+  StreamRelay relay;
 };
 
 // Opens a dataset. `source` is "synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or a path

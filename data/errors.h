@@ -1,6 +1,6 @@
 #pragma once
-// Exceptions of data/. Besides these, user errors (a folder without classes, an odd batch size with
-// mixup) throw std::invalid_argument with one sentence. Failed system calls throw
+// Exceptions of data/. For user errors (a folder without classes, an odd batch size with mixup),
+// functions throw std::invalid_argument with one sentence. For failed system calls, they throw
 // std::runtime_error with path and reason.
 
 #include <stdexcept>
@@ -15,7 +15,7 @@ class DamagedImage : public std::runtime_error {
   explicit DamagedImage(const std::string& reason) : std::runtime_error(reason) {}
 };
 
-// A library that is loaded on demand is missing or of another version. The message names the
+// A library that is loaded on demand is missing or has the wrong version. The message names the
 // package to install.
 class MissingLibrary : public std::runtime_error {
  public:

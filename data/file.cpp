@@ -63,7 +63,7 @@ int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const 
 // bytes in a hole are read separately, so a bad disk block damages only the images on it.
 class File::Window {
  public:
-  // Like File::read_at(), if all bytes are in the kept pieces or after them; returns -1 otherwise.
+  // Like File::read_at(). Returns -1 if some bytes precede the kept pieces or are in a hole.
   int64_t read_at(const File& file, uint64_t offset, uint8_t* to, int64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (!begun_) latest_.begin = offset;
@@ -163,7 +163,7 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
 
 void will_read_file(const std::string& path) {
   const Descriptor file(
-      open_to_read(path, O_NONBLOCK));  // the hint must not wait for the writer of a FIFO
+      open_to_read(path, O_NONBLOCK));  // opening a FIFO must not wait for its writer
   ::posix_fadvise(file.number(), 0, 0, POSIX_FADV_WILLNEED);
 }
 

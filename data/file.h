@@ -34,8 +34,8 @@ struct FileStamp {
 class Readable {
  public:
   virtual ~Readable() = default;
-  // Reads up to `bytes` bytes from `offset` on into `to`. Returns their number: fewer only at the
-  // end.
+  // Reads `bytes` bytes from `offset` on into `to`. Returns the number of bytes read: fewer only at
+  // the end.
   virtual int64_t read_at(uint64_t offset, void* to, int64_t bytes) const = 0;
 };
 
@@ -53,7 +53,7 @@ class ReadableMemory : public Readable {
 enum class Reads {
   seeking,  // only the requested bytes
   // Everything from the first requested byte on, front to back, in pieces of 4 MiB. Keeps the last
-  // two pieces; reads earlier bytes separately. For file systems that prefetch.
+  // two pieces; reads earlier bytes again from the file. For file systems that prefetch.
   forward,
   scattered  // like seeking, with the system's readahead disabled
 };

@@ -12,7 +12,7 @@ enum class Isa {
 };
 constexpr Isa kIsas[] = {Isa::portable, Isa::avx2, Isa::avx512};  // best last
 
-bool supported(Isa isa);  // by this processor; see base/processor.h
-Isa best_isa();           // the best supported one
+bool supported(Isa isa);  // whether this processor supports it; see base/processor.h
+Isa best_isa();           // the best one that this processor supports
 
 }  // namespace shoal::data

@@ -44,7 +44,7 @@ ChunkedOrder::ChunkedOrder(int64_t n, uint64_t seed, int64_t epoch)
   if (n > 0) shift_ = static_cast<int64_t>(KeyedRandom(seed_).below(static_cast<uint64_t>(n)));
 }
 
-// The whole chunks come in the order of chunks_; the incomplete chunk comes last.
+// Whole chunks are in the order of chunks_; the incomplete chunk is last.
 int64_t ChunkedOrder::place(int64_t chunked) const {
   const int64_t chunk = chunked / kChunk;
   const int64_t found =

@@ -1,6 +1,6 @@
 #pragma once
-// The global order of one epoch: a random permutation of 0..n-1. Each position is computed on its
-// own, without storing the permutation.
+// The global order of one epoch: a random permutation of 0..n-1. It is computed for each position
+// separately and never stored.
 
 #include <array>
 #include <cstdint>
@@ -25,8 +25,8 @@ class EpochOrder {
   std::array<uint64_t, kRounds> keys_{};
 };
 
-// A random order that reads neighboring samples close together, so that a disk reads long
-// stretches and the page cache need not contain the whole dataset. Puts chunks of kChunk
+// A random order in which neighboring samples are read at about the same time, so that a disk reads
+// long stretches and the page cache need not contain the whole dataset. Puts chunks of kChunk
 // neighboring samples in random order, then shuffles each window of kWindow samples of this
 // sequence. The chunk boundaries are drawn for each epoch. Like EpochOrder, a pure function that is
 // the same in all builds, immutable and cheap to copy.
@@ -45,8 +45,8 @@ class ChunkedOrder {
   // Returns the sample at `position`, 0 <= position < n. A bijection. Takes about 0.3 µs.
   int64_t operator()(int64_t position) const;
 
-  // Returns the chunk to prefetch at `position`, a multiple of kChunk: a chunk of the next window.
-  // It may wrap around the end of the listing. Count 0: there is nothing to prefetch.
+  // Returns the chunk of the next window that should be prefetched at `position`, which must be a
+  // multiple of kChunk. The chunk may wrap around from sample n - 1 to 0. Count 0: none is left.
   struct Stretch {
     int64_t first = 0, count = 0;
   };

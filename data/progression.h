@@ -9,7 +9,7 @@
 
 namespace shoal::data {
 
-// A value that depends on the epoch: linear between points, constant before the first and after the
+// A value by epoch: interpolated linearly between points, constant before the first and after the
 // last. With two points at the same epoch, the value jumps to that of the second.
 struct EpochSchedule {
   struct Point {
@@ -39,8 +39,8 @@ struct Progression {
   // `smallest` and `largest`; 0: off.
   int64_t smallest = 0, largest = 0;
   int64_t images_per_step = 1;  // over all ranks
-  uint64_t seed = 0;            // of the multi-scale draws
-  // Factor by epoch for policy magnitude, mixup and cutmix, and dropout.
+  uint64_t seed = 0;            // seed of the multi-scale draws
+  // Factor by epoch for policy magnitude, the alphas of mixup and cutmix, and dropout.
   EpochSchedule strengths = {};
 
   static constexpr int64_t kStep = 32;  // pixels

@@ -1,8 +1,8 @@
 #pragma once
 // Keyed random numbers: every draw is a pure function of (purpose, seed, epoch, index), so the
-// number of workers, their timing and the world size cannot change it. Later versions must draw the
-// same values, so that they can resume an epoch of an earlier version (tests/data/random_test.cpp
-// checks the first values).
+// number of workers, their timing and the world size cannot change it. The values must never
+// change, because a later version of shoal may resume an epoch (tests/data/random_test.cpp checks
+// the first values).
 
 #include <cmath>
 #include <cstdint>
@@ -36,7 +36,7 @@ constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint
   return combine(combine(combine(static_cast<uint64_t>(purpose), seed), epoch), index);
 }
 
-// Returns the key from which all random draws for one image in one epoch derive.
+// Returns the key of one image in one epoch. All draws that concern only this image derive from it.
 constexpr uint64_t sample_key(uint64_t seed, int64_t epoch, int64_t sample) {
   return make_key(Purpose::sample, seed, static_cast<uint64_t>(epoch),
                   static_cast<uint64_t>(sample));

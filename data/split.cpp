@@ -24,7 +24,7 @@ class Subset : public ForwardingDataset {
     return samples_[static_cast<size_t>(sample)];
   }
 
-  std::vector<int64_t> samples_;  // of the inner dataset
+  std::vector<int64_t> samples_;  // indexes into the inner dataset
 };
 
 std::string key_of(const Dataset& images, int64_t sample) {

@@ -16,7 +16,7 @@ enum class Stage {
   library,    // decoding by libjpeg-turbo or OpenCV
   resize,     // chroma upsampling, color conversion, crop, resampling, flip
   augment,    // augmentation of the resized pixels
-  wait,       // for a free row in a batch
+  wait,       // waiting for a free row in a batch
 };
 inline constexpr int kStages = 7;
 std::string stage_name(Stage stage);
@@ -33,7 +33,8 @@ struct StageTimes {
   StageTimes operator-(const StageTimes& other) const;
 };
 
-// The clock of one thread. This thread attaches it and records laps; any thread may read the times.
+// The clock of one thread. Only that thread may call attach(), lap() and image_done(); any thread
+// may call times().
 class StageClock {
  public:
   // Records the laps of the calling thread from now on.

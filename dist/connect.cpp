@@ -57,28 +57,10 @@ class Opener {
                                 options_.timeout.count(), name.c_str()));
       });
     if (with_nccl) state->close_nccl = options_.nccl->shutdown;
-    state->process_group = front(*state, store);
     return Group(std::move(state));
   }
 
  private:
-  // Creates c10d's ProcessGroup, which chooses the backend by the tensor's device.
-  c10::intrusive_ptr<c10d::ProcessGroup> front(const GroupState& state,
-                                               c10::intrusive_ptr<c10d::Store> store) {
-    using Type = c10d::ProcessGroup::BackendType;
-    auto group = c10::make_intrusive<c10d::ProcessGroup>(store, env_.rank, env_.world_size);
-    if (state.nccl)
-      group->setBoundDeviceId(at::Device(at::kCUDA, static_cast<int8_t>(options_.device)));
-    group->setBackend(c10::DeviceType::CPU, Type::GLOO, state.gloo);
-    if (state.nccl)
-      group->setBackend(c10::DeviceType::CUDA, Type::NCCL, state.nccl);
-    else if (!options_.gpu.empty())
-      group->setBackend(c10::DeviceType::CUDA, Type::GLOO, state.gloo);
-    group->setDefaultBackend(state.nccl ? Type::NCCL : Type::GLOO);  // the default is UNDEFINED
-    group->setGroupName(state.name);
-    return group;
-  }
-
   const Env& env_;
   const ConnectOptions& options_;
   GlooAddress address_;
@@ -98,8 +80,9 @@ Backend agree_on_backend(const ConnectOptions& options, const Group& group, cons
   return choose_backend(options.backend, gather_text(group, options.gpu), env);
 }
 
-// Throws unless every host has the same number of ranks and these are consecutive. The division of
-// hosts, shards and pipes among ranks relies on this. Every rank throws the same error.
+// Throws unless every host has the same number of ranks and the ranks of each host are consecutive.
+// Code that finds a rank's host or divides shards and pipes among ranks relies on this. Every rank
+// throws the same error.
 void require_blocks(const Group& group, const Env& env) {
   const auto local = gather_number(group, env.local_rank);
   const auto sizes = gather_number(group, env.local_world_size);

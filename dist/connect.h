@@ -25,8 +25,8 @@ struct ConnectOptions {
   std::string gpu;
   int device = 0;
   const NcclFunctions* nccl = nullptr;  // needed for NCCL, from the CUDA plug-in; not owned
-  // Time for the master's name to resolve and for all ranks to join. Raise it if hosts start many
-  // minutes apart.
+  // Time for the master's name to resolve and for all ranks to join. Increase it if hosts start
+  // many minutes apart.
   std::chrono::milliseconds rendezvous_timeout = std::chrono::seconds(900);
   // Timeout of one collective. Must exceed the longest pause of one rank (a checkpoint, the slowest
   // first batch).
@@ -46,15 +46,15 @@ struct Communicator {
   Group main;        // gradients, parameters, metrics: Gloo, and NCCL for CUDA tensors if chosen
   Group control;     // Gloo: control messages (control_message.h), barriers
   Group batch_norm;  // sums of synchronized batch norm, during forward and backward
-  std::shared_ptr<Progress> progress = std::make_shared<Progress>();  // of this process
+  std::shared_ptr<Progress> progress = std::make_shared<Progress>();  // phase of this process
   std::shared_ptr<Heartbeat> heartbeat;
 
   int rank() const { return env.rank; }
   int size() const { return env.world_size; }
 
-  // Call once on every rank at the end of a successful run. Waits for the other ranks, because rank
-  // 0's process must not end while they still use its store, and closes NCCL. After an error, do
-  // not call it; exit the process instead.
+  // Call once on every rank at the end of a successful run. Waits until all ranks have called it,
+  // because rank 0's process must not end while other ranks use its store. Then closes NCCL and the
+  // groups. After an error, do not call it; exit the process instead.
   void shutdown();
 };
 

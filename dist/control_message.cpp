@@ -1,5 +1,5 @@
-// The message is one int64 tensor that is summed over the ranks. For SIGINT, SIGTERM and checkpoint
-// requests, the sum is the number of ranks that posted one.
+// The message is one int64 tensor that is summed over the ranks. For SIGINT, SIGTERM, checkpoint
+// requests and out_of_data, the sum is the number of ranks that posted it.
 
 #include "dist/control_message.h"
 
@@ -58,7 +58,7 @@ ControlChannel::ControlChannel(const Group& group) : impl_(std::make_unique<Impl
 }
 
 ControlChannel::~ControlChannel() {
-  // The message in flight may never arrive. So nothing may wait for it, not even the group's
+  // A message in flight may never arrive, so nothing may wait for it, not even the group's
   // destructor.
   if (impl_->work && !impl_->work->isCompleted()) impl_->state->abandoned = true;
 }

@@ -24,8 +24,8 @@ struct ControlMessage {
   bool checkpoint_requested = false;
   // Summed over the ranks:
   int64_t unreadable_images = 0;  // unreadable images since the last message
-  int64_t trained_ms = 0;   // milliseconds that the run has trained for; only rank 0 posts them
-  int64_t out_of_data = 0;  // posted: 1 if this rank has too little data for another step
+  int64_t trained_ms = 0;         // milliseconds that the run has trained for; only rank 0 posts it
+  int64_t out_of_data = 0;        // posted: 1 if this rank has too little data for another step
 
   bool operator==(const ControlMessage&) const = default;
 };

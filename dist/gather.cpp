@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -17,6 +18,11 @@ std::vector<int64_t> gather_number(const Group& group, int64_t mine) {
   for (const at::Tensor& one : group.all_gather(number))
     all.push_back(*one.const_data_ptr<int64_t>());
   return all;
+}
+
+int64_t sum_numbers(const Group& group, int64_t mine) {
+  const auto all = gather_number(group, mine);
+  return std::accumulate(all.begin(), all.end(), int64_t{0});
 }
 
 std::vector<std::string> gather_text(const Group& group, const std::string& mine) {

@@ -16,6 +16,9 @@ namespace shoal::dist {
 std::vector<int64_t> gather_number(const Group& group, int64_t mine);
 std::vector<std::string> gather_text(const Group& group, const std::string& mine);
 
+// Returns the sum of all ranks' values of `mine`. Collective.
+int64_t sum_numbers(const Group& group, int64_t mine);
+
 // Returns the values of all ranks, in rank order. Ranks may have different numbers of values.
 // Collective.
 template <typename T>
@@ -31,12 +34,12 @@ std::vector<T> gather_values(const Group& group, const std::vector<T>& mine) {
   return all;
 }
 
-// Each replaces the value on every rank with the value of rank 0. Collective.
+// Each replaces the argument on every rank with that of rank 0. Collective.
 void broadcast_bytes(const Group& group, std::vector<char>& bytes);
 void broadcast_text(const Group& group, std::string& text);
 
-// Calls `read` on rank 0. If `read` throws, throws an exception with the same message on every
-// rank: UserError, or std::runtime_error for all others. Collective.
+// Calls `read` on rank 0. If it throws, every rank throws an exception with the same message: a
+// UserError if `read` threw one, otherwise a std::runtime_error. Collective.
 void on_rank_0(const Group& group, const std::function<void()>& read);
 
 }  // namespace shoal::dist

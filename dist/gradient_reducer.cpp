@@ -1,25 +1,18 @@
-// c10d's Reducer hooks into the gradient accumulation of each parameter. It copies the gradients
-// into buckets and starts an all-reduce when a bucket is complete. At the end of backward it waits
-// and copies the averages back into the memory of .grad (a view into a flat buffer).
-//
-// In its first step, the Reducer fills buckets in parameter order. In later steps, it fills them in
-// the order in which the gradients of the first step arrived. So the first step would sum in
-// another order than the others. The constructor therefore runs one backward through the sum of
-// 0 * parameter. For any model, the gradients of this sum are exactly zero and arrive from the last
-// layer to the first. This costs one all-reduce of the gradients and leaves them zero.
-//
-// A communication hook replaces the built-in all-reduce, so that errors name the rank and the
-// operation.
+// Autograd calls a hook of each parameter after it has added to the parameter's gradient. When all
+// gradients of a range are complete, the all-reduce of the range starts. Ranges start in a fixed
+// order on every rank, also if their gradients complete in another order.
 
 #include "dist/gradient_reducer.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
-#include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "dist/group_state.h"
 #include "dist/health/verify.h"
@@ -30,65 +23,31 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class AverageHook : public c10d::CppCommHookInterface<std::shared_ptr<GroupState>> {
- public:
-  // Sets `started`, which must outlive the hook, to the time at which the last bucket was complete.
-  AverageHook(std::shared_ptr<GroupState> state, Clock::time_point& started)
-      : CppCommHookInterface(std::move(state)), started_(started) {}
-
-  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
-    const auto start = started_ = Clock::now();
-    std::vector<at::Tensor> list = {bucket.getBufferRef()};
-    c10d::AllreduceOptions options;
-    options.reduceOp = c10d::ReduceOp::AVG;
-    auto done = state_->process_group->allreduce(list, options)->getFuture();
-    if (state_->nccl) return done;  // NCCL's watchdog reports errors by ending the process
-    return done->then(
-        [state = state_, start,
-         index = bucket.getIndex()](c10::ivalue::Future& future) -> c10::IValue {
-          try {
-            return future.value();
-          } catch (const std::exception& error) {
-            state->abandoned = true;
-            throw std::runtime_error(describe_failure(
-                *state, "averaging gradients (bucket " + std::to_string(index) + ")", start,
-                error));
-          }
-        },
-        done->elementType());
-  }
-
- private:
-  Clock::time_point& started_;
-};
-
-std::shared_ptr<c10d::Reducer> make_reducer(const GroupState& state,
-                                            const std::vector<at::Tensor>& parameters,
-                                            const ReducerOptions& options) {
-  const std::vector<bool> sparse(parameters.size(), false);
-  auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
-      parameters,
-      {static_cast<size_t>(options.first_bucket_bytes), static_cast<size_t>(options.bucket_bytes)},
-      sparse);
-  std::reverse(buckets.begin(), buckets.end());
-  return std::make_shared<c10d::Reducer>(
-      parameters, buckets, state.process_group, sparse, options.bucket_bytes,
-      /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/false,
-      std::unordered_map<size_t, std::string>{}, options.first_bucket_bytes,
-      /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
-      /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
-}
-
-// Checks that all ranks have parameters of the same shapes. Otherwise they would hang or average
-// unrelated gradients.
-void check_parameters(const Group& group, const std::vector<at::Tensor>& parameters) {
+// Throws std::invalid_argument unless the gradients lie one after another in one buffer.
+void check_gradients(const std::vector<at::Tensor>& parameters) {
   if (parameters.empty())
     throw std::invalid_argument("GradientReducer needs at least one parameter");
+  int64_t end = 0;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const at::Tensor& p = parameters[i];
+    const std::string name = "parameter " + std::to_string(i);
+    if (!p.requires_grad() || !p.is_leaf() || !p.grad().defined())
+      throw std::invalid_argument(name + " must be a leaf that requires a gradient and has one");
+    const at::Tensor &gradient = p.grad(), &first = parameters[0].grad();
+    if (gradient.storage().data() != first.storage().data() ||
+        gradient.scalar_type() != first.scalar_type() || gradient.storage_offset() < end ||
+        !gradient.is_non_overlapping_and_dense())
+      throw std::invalid_argument(name + " must have its gradient in the buffer of the others, " +
+                                  "after the previous one");
+    end = gradient.storage_offset() + gradient.numel();
+  }
+}
+
+// Checks that all ranks have parameters of the same shapes and dtypes. Otherwise ranks would hang
+// or average unrelated gradients.
+void check_equal(const Group& group, const std::vector<at::Tensor>& parameters) {
   std::vector<at::Tensor> shapes;
   for (const at::Tensor& parameter : parameters) {
-    if (!parameter.requires_grad() || !parameter.is_leaf() || !parameter.grad().defined())
-      throw std::invalid_argument("parameter " + std::to_string(shapes.size()) +
-                                  " must be a leaf that requires a gradient and has one");
     shapes.push_back(at::empty({parameter.dim() + 1}, at::kLong));
     int64_t* values = shapes.back().mutable_data_ptr<int64_t>();
     *values++ = static_cast<int64_t>(parameter.scalar_type());
@@ -105,45 +64,101 @@ void check_parameters(const Group& group, const std::vector<at::Tensor>& paramet
 }  // namespace
 
 struct GradientReducer::Impl {
+  // Consecutive parameters whose gradients are averaged together.
+  struct Range {
+    at::Tensor gradients;  // 1-D view of the buffer
+    size_t parameters = 0;
+    size_t incomplete = 0;  // in this step
+    c10::intrusive_ptr<c10d::Work> work = {};
+  };
+
   std::shared_ptr<GroupState> state;
   std::vector<at::Tensor> parameters;
-  Clock::time_point last_bucket;  // time at which the last bucket was complete
-  std::shared_ptr<c10d::Reducer> reducer;
+  // Autograd's accumulation function of each parameter, and the key of its hook. Without a
+  // reference, autograd would free the function.
+  std::vector<std::pair<std::shared_ptr<torch::autograd::Node>, uintptr_t>> hooks;
+  std::vector<size_t> range_of;  // by parameter
+  std::vector<Range> ranges;
+  std::vector<bool> is_complete;  // by parameter
+  size_t next = 0;                // the range to start next
   bool synchronizing = false;
 
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    for (const auto& [accumulator, key] : hooks) accumulator->del_post_hook(key);
+  }
+
+  // Divides the parameters into ranges, from the last one to the first.
+  void divide(int64_t range_bytes) {
+    range_of.resize(parameters.size());
+    for (size_t end = parameters.size(); end > 0;) {
+      const at::Tensor& last = parameters[end - 1].grad();
+      const int64_t stop = last.storage_offset() + last.numel();
+      size_t begin = end;
+      int64_t start = stop;
+      while (begin > 0 && (stop - start) * last.element_size() < range_bytes)
+        start = parameters[--begin].grad().storage_offset();
+      std::fill(range_of.begin() + static_cast<std::ptrdiff_t>(begin),
+                range_of.begin() + static_cast<std::ptrdiff_t>(end), ranges.size());
+      ranges.push_back({last.as_strided({stop - start}, {1}, start), end - begin});
+      end = begin;
+    }
+  }
+
+  void add_hooks() {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      auto accumulator = torch::autograd::impl::grad_accumulator(parameters[i]);
+      using torch::autograd::variable_list;
+      const uintptr_t key =
+          accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
+              [this, i](const variable_list& outputs, const variable_list&) {
+                complete(i);
+                return outputs;
+              }));
+      hooks.emplace_back(std::move(accumulator), key);
+    }
+  }
+
   void prepare() {
-    reducer->prepare_for_forward();
-    reducer->prepare_for_backward({});
+    for (Range& range : ranges) range.incomplete = range.parameters;
+    is_complete.assign(parameters.size(), false);
+    next = 0;
     synchronizing = true;
   }
 
-  // Makes the Reducer choose its final buckets now, by one backward pass with zero gradients (see
-  // the top of this file).
-  void fix_buckets() {
-    prepare();
-    c10::AutoGradMode enable(true);
-    at::Tensor sum;
-    for (const at::Tensor& parameter : parameters) {
-      const at::Tensor term = parameter.sum() * 0;
-      sum = sum.defined() ? sum + term : term;
+  void complete(size_t index) {
+    if (!synchronizing || is_complete.at(index)) return;
+    is_complete[index] = true;
+    --ranges[range_of[index]].incomplete;
+    for (; next < ranges.size() && ranges[next].incomplete == 0; ++next) start(ranges[next]);
+  }
+
+  void start(Range& range) {
+    std::vector<at::Tensor> list = {range.gradients};
+    c10d::AllreduceOptions options;
+    options.reduceOp = c10d::ReduceOp::AVG;
+    const auto now = Clock::now();
+    try {
+      range.work = state->backend_for(range.gradients).allreduce(list, options);
+    } catch (const std::exception& error) {
+      state->abandoned = true;
+      throw std::runtime_error(describe_failure(*state, "averaging gradients", now, error));
     }
-    sum.backward();
-    guarded(*state, "agreeing on gradient buckets", [&] { reducer->rebuild_buckets(); });
-    synchronizing = false;
   }
 };
 
 GradientReducer::GradientReducer(const Group& group, std::vector<at::Tensor> parameters,
                                  const ReducerOptions& options) {
   if (group.size() == 1) return;
-  check_parameters(group, parameters);
+  check_gradients(parameters);
+  check_equal(group, parameters);
   impl_ = std::make_unique<Impl>();
   impl_->state = group.state();
-  impl_->reducer = make_reducer(*impl_->state, parameters, options);
-  impl_->reducer->register_comm_hook(
-      std::make_unique<AverageHook>(impl_->state, impl_->last_bucket));
   impl_->parameters = std::move(parameters);
-  impl_->fix_buckets();
+  impl_->divide(options.range_bytes);
+  impl_->add_hooks();
 }
 
 GradientReducer::~GradientReducer() {
@@ -154,19 +169,26 @@ void GradientReducer::prepare(bool synchronize) {
   if (impl_ && synchronize) impl_->prepare();
 }
 
+void GradientReducer::complete(size_t index) {
+  if (impl_) impl_->complete(index);
+}
+
 double GradientReducer::finish() {
   if (!impl_) return 0;
   if (!impl_->synchronizing)
     throw std::logic_error(
         "GradientReducer::finish: prepare(true) was not called before the last forward");
-  try {
-    impl_->reducer->check_finalized();
-  } catch (const std::exception&) {
+  if (impl_->next < impl_->ranges.size())
     throw std::logic_error(
         "backward did not reach every parameter, so gradients were not averaged over the ranks");
-  }
+  const auto start = Clock::now();
+  for (size_t i = 0; i < impl_->ranges.size(); ++i)
+    guarded(*impl_->state, "averaging gradients (range " + std::to_string(i) + ")", [&] {
+      impl_->ranges[i].work->wait();
+      impl_->ranges[i].work.reset();
+    });
   impl_->synchronizing = false;
-  return std::chrono::duration<double>(Clock::now() - impl_->last_bucket).count();
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 }  // namespace shoal::dist

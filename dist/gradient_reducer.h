@@ -1,12 +1,11 @@
 #pragma once
-// Averages gradients over the ranks of a group. Uses c10d's Reducer, which averages the gradients
-// in buckets while backward is still running.
+// Averages gradients over the ranks of a group, while backward is still computing.
 //
 // For each micro-batch m of the A micro-batches of a step:
 //
 //     reducer.prepare(m == A - 1);  // before forward; true only for the last micro-batch
 //     loss = forward(...);
-//     loss.backward();              // after true: buckets are averaged as they fill;
+//     loss.backward();              // after true: starts to average gradients as they complete;
 //                                   // after false: gradients only accumulate on this rank
 //
 // Once per step, after the last backward:
@@ -20,9 +19,9 @@
 // by A, the result is the gradient of the mean over the global batch. Zero the gradients in place
 // before the next step; never replace them.
 //
-// The buckets are the same in every step. The constructor fixes them, in layer order from last to
-// first, by averaging gradients that are zero. So a resumed run sums gradients in the same order as
-// an uninterrupted one, and the training loop needs no warm-up step.
+// The gradients lie in one buffer. It is divided into ranges, which are averaged in place, always
+// in the order from the last parameter to the first. So every step, and a resumed run, sums in the
+// same order.
 //
 // In a group of one, every call does nothing. Not thread-safe. Destroy before the group's last
 // handle.
@@ -36,16 +35,15 @@
 namespace shoal::dist {
 
 struct ReducerOptions {  // affects only speed and, with 3 or more ranks, rounding
-  // Larger values mean fewer all-reduces; smaller values more overlap with backward.
-  int64_t bucket_bytes = 25 * 1024 * 1024;
-  int64_t first_bucket_bytes = 1024 * 1024;  // size of the bucket that completes first
+  // Larger ranges need fewer all-reduces; smaller ones overlap more with backward.
+  int64_t range_bytes = 3 << 20;
 };
 
 class GradientReducer {
  public:
-  // `parameters`: leaf tensors that require gradients, on one device, in layer order on every rank.
-  // Every forward must use all of them. Their .grad must be defined and zero; it may be a view into
-  // a flat buffer, and the reducer never replaces it. Holds references to the parameters until
+  // `parameters`: leaf tensors that require gradients, in layer order on every rank. Their .grad
+  // must be defined and zero, and lie in one buffer on one device in the same order; the reducer
+  // never replaces it. Every forward must use all parameters. Holds references to them until
   // destroyed.
   // Collective. Throws std::invalid_argument if a parameter is unsuitable or if shapes or dtypes
   // differ between ranks, std::runtime_error if a peer fails.
@@ -56,14 +54,20 @@ class GradientReducer {
   GradientReducer& operator=(const GradientReducer&) = delete;
 
   // Call before the forward of a micro-batch. With `synchronize`, the next backward averages the
-  // gradients. That backward throws std::runtime_error that names the rank and the operation if a
-  // peer fails or the group's timeout passes.
+  // gradients.
   void prepare(bool synchronize);
 
-  // Call right after the last backward of a step. Returns the seconds that this backward lasted
-  // after its last bucket was complete: a wait for the network or slower ranks (with NCCL, which
-  // computes on the device, about 0). Throws std::logic_error if that backward did not reach
-  // every parameter or if prepare(true) was not called.
+  // The gradient of parameter `index` has its final value for this step. Autograd's accumulation
+  // reports it by itself; backward passes that write .grad without autograd call this function.
+  // Further calls for the parameter in the same step do nothing. Throws like finish() if an
+  // all-reduce cannot start.
+  void complete(size_t index);
+
+  // Call right after the last backward of a step. Returns the seconds that this rank waited for the
+  // network or slower ranks. About 0 with NCCL, where the host does not wait; 0 in a group of one.
+  // Throws std::logic_error if that backward did not reach every parameter or if prepare(true) was
+  // not called, and std::runtime_error that names the rank and the operation if a peer fails or the
+  // group's timeout passes.
   double finish();
 
  private:

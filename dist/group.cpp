@@ -44,7 +44,6 @@ GroupState::~GroupState() {
   const std::lock_guard lock(mutex);
   for (const auto& backend : {gloo, nccl})
     if (backend) kept->push_back(backend);
-  if (process_group) kept->push_back(process_group);
 }
 
 c10d::Backend& GroupState::backend_for(const at::Tensor& tensor) const {

@@ -40,7 +40,7 @@ class Group {
 
   void all_reduce_sum(at::Tensor& tensor) const;       // in place
   void broadcast(at::Tensor& tensor, int root) const;  // in place: every rank gets root's values
-  std::vector<at::Tensor> all_gather(const at::Tensor& tensor) const;  // size() tensors, by rank
+  std::vector<at::Tensor> all_gather(const at::Tensor& tensor) const;  // one per rank, in order
 
   // Returns when every rank has called it. `name` describes the wait in errors ("end of training").
   // On a timeout, rank 0's error also lists the missing ranks.

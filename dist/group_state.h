@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "dist/health/progress.h"
 
@@ -19,8 +19,7 @@ struct GroupState {
 
   std::string name;  // "main"
   int rank = 0, size = 1;
-  std::shared_ptr<Progress> progress;                    // of this process
-  c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // c10d's front end, for its Reducer
+  std::shared_ptr<Progress> progress;  // phase of this process
   c10::intrusive_ptr<c10d::Backend> gloo;
   c10::intrusive_ptr<c10d::Backend> nccl;        // may be null
   void (*close_nccl)(c10d::Backend*) = nullptr;  // from NcclFunctions, if `nccl` is set
@@ -32,7 +31,8 @@ struct GroupState {
   c10d::Backend& backend_for(const at::Tensor& tensor) const;
 };
 
-// Returns "rank 1 of 3: all_reduce in group main failed after 12.3 s: Connection closed by peer"
+// Returns a text such as "rank 1 of 3: all_reduce_sum in group main failed after 12.3 s: Connection
+// closed by peer".
 std::string describe_failure(const GroupState& state, const std::string& operation,
                              std::chrono::steady_clock::time_point start,
                              const std::exception& error);

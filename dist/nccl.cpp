@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-// ProcessGroupNCCL::Options holds ncclConfig_t by value and has inline functions. With a header of
-// another NCCL version, its size would differ from the one compiled into LibTorch.
+// ProcessGroupNCCL::Options holds ncclConfig_t by value and has inline functions. With the header
+// of another NCCL version, the size of Options could differ from the one compiled into LibTorch.
 static_assert(NCCL_VERSION_CODE == 22809,
               "nccl.h must be NCCL 2.28.9, the version torch 2.11 was built with");
 

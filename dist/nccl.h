@@ -13,7 +13,8 @@ namespace shoal::dist {
 struct NcclFunctions {
   // Returns a connected NCCL backend for `size` ranks on `device`. Collective over the ranks that
   // use `store`. The result holds one intrusive reference, which the caller owns. `store` stays the
-  // caller's; the backend keeps its own reference. Throws std::runtime_error if connecting fails.
+  // caller's; the backend keeps its own reference. `timeout_ms` limits each collective. Throws
+  // std::runtime_error if connecting fails.
   c10d::Backend* (*make)(c10d::Store* store, int rank, int size, int device, int64_t timeout_ms,
                          const char* group_name);
   // Waits for the device's work and closes the communicator. Call once per backend before its last

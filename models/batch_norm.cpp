@@ -1,8 +1,9 @@
-// Batch norm + residual + activation as one autograd function around the operations in ops/. Saves
-// only the inputs: backward recomputes the normalized values and the slope of the activation, which
-// costs less than reading them from memory. Synchronized batch norm exchanges two small double
-// tensors: {Σx, Σx², rows} in forward and {Σdz, Σdz·xhat} in backward, both summed over the ranks.
-// The gradients of weight and bias are sums over this rank only.
+// Batch norm, residual addition and activation as one autograd function that calls the operations
+// in ops/. Saves the inputs and the per-channel statistics. Backward recomputes the normalized
+// values and the slope of the activation, which costs less than reading them from memory.
+//
+// Synchronized batch norm sums two small double tensors over the ranks: {Σx, Σx², rows} in forward
+// and {Σdz, Σdz·xhat} in backward. The gradients of weight and bias are sums over this rank only.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -31,7 +32,7 @@ struct Settings {
 struct Saved {
   ops::Activation activation;
   bool has_residual;
-  double count;  // rows over all ranks; -1 if the statistics were constants
+  double count;  // rows summed over the ranks; -1 if the statistics are constants
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 
@@ -89,7 +90,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     at::Tensor y = at::empty_like(x);
     table.batch_norm_apply(operation(saved.activation, x, residual, mean, inv_std, weight, bias),
                            y.mutable_data_ptr(), stream);
-    // Without an activation, backward does not need the values of the residual.
+    // Without an activation, backward does not read the residual.
     const at::Tensor kept_residual =
         saved.activation == ops::Activation::none ? at::Tensor() : residual;
     ctx->save_for_backward({x, kept_residual, mean, inv_std, weight, bias});

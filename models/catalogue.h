@@ -1,5 +1,5 @@
 #pragma once
-// The networks by name. Torch-free.
+// The table of all networks. Does not use LibTorch.
 
 #include <string>
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace shoal::models {
 
-// Returns the network. Throws std::invalid_argument for bad options; for an unknown name, the
-// message suggests the nearest one.
+// Builds the network options.name. Throws std::invalid_argument for an unknown name (the message
+// suggests a similar one), fewer than 1 class, and rates outside 0..1.
 Network make_network(const ModelOptions& options);
 // Returns the names of all models, grouped by family.
 const std::vector<std::string>& names();
-// Describes the model that create() would build, without allocating it. Multiply-adds are for the
-// model's eval_size. Throws std::invalid_argument like make_network().
+// Describes the model that create() (model.h) would build, without allocating its tensors. Throws
+// like make_network().
 ModelInfo describe(const ModelOptions& options);
 
 }  // namespace shoal::models

@@ -1,6 +1,5 @@
-// Depthwise convolution in float64, used only to check the other kernels. Computes a sum of shifted
-// products, which takes 20 to 33 % of the time of LibTorch's float64 convolution, because LibTorch
-// processes one channel at a time.
+// Depthwise convolution in float64, which only tests use. Sums shifted products. This is 3 to 5
+// times as fast as LibTorch's float64 convolution, which processes one channel at a time.
 
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty_like.h>
@@ -18,8 +17,8 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 // Calls visit(row, column, weights, window) for each position (row, column) of the kernel.
-// `weights` holds each channel's weight at this position; `window` is the part of `padded` that
-// these weights multiply.
+// `weights`: the weight of each channel at this position. `window`: the view of `padded` that these
+// weights multiply.
 template <class Visit>
 void for_each_place(const at::Tensor& padded, const at::Tensor& weight, const at::Tensor& y,
                     int64_t stride, const Visit& visit) {

@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/trace.h"
 #include "models/functions.h"
 #include "models/masks.h"
 
@@ -168,8 +169,8 @@ struct Executor::Step {
   }
 };
 
-// Whether FusedStep can compute this forward. FusedStep supports training only while autograd is
-// enabled, and evaluation only while it is disabled.
+// Whether FusedStep can compute this forward pass. It supports training only with autograd enabled,
+// and evaluation only with autograd disabled.
 bool Executor::fuses(const at::Tensor& images, const StepContext& context) const {
   const bool type = images.scalar_type() == at::kFloat || images.scalar_type() == at::kBFloat16;
   return fused_ && training_ == at::GradMode::is_enabled() && !context.sum_across_ranks &&
@@ -193,6 +194,7 @@ at::Tensor Executor::forward(const at::Tensor& images, const StepContext& contex
   };
   for (size_t i = 0; i < network_.nodes.size(); ++i) {
     const Node& node = network_.nodes[i];
+    const trace::Scope scope("forward", node.name);
     const at::Tensor& residual = node.inputs.size() > 1 ? output(node.inputs[1]) : none;
     outputs[i] = std::visit(Step{*this, context, output(node.inputs[0]), residual}, node.operation);
     for (int input : node.inputs) {  // frees outputs that no later node reads

@@ -1,7 +1,7 @@
 #pragma once
 // Runs a network with autograd, one node after another, in float32, float64, bfloat16 or float16.
-// The executor defines what a network computes. On the CPU, FusedStep can compute training steps
-// and evaluations in float32 and bfloat16 instead.
+// The executor defines what a network computes. On the CPU, it can let FusedStep compute training
+// steps and evaluations in float32 and bfloat16 instead; results then differ in rounding.
 
 #include <ATen/core/Tensor.h>
 
@@ -38,10 +38,10 @@ class Executor final : public Classifier {
   bool fuses(const at::Tensor& images, const StepContext& context) const;
 
   const Network network_;
-  std::vector<at::Tensor> weights_, copies_;  // of Network::parameters
-  std::vector<Buffers> buffers_;              // of Network::statistics
-  std::vector<int> last_use_;                 // by node: the last node that reads its output
-  std::unique_ptr<FusedStep> fused_;          // null: not used
+  std::vector<at::Tensor> weights_, copies_;  // one per entry of Network::parameters
+  std::vector<Buffers> buffers_;              // one per entry of Network::statistics
+  std::vector<int> last_use_;                 // for each node: the last node that reads its output
+  std::unique_ptr<FusedStep> fused_;          // nullptr: not used
   bool training_ = true;
 };
 

@@ -51,8 +51,6 @@ ops::Type type_of(const at::Tensor& x) {
       return ops::Type::f64;
     case at::kBFloat16:
       return ops::Type::bf16;
-    case at::kHalf:
-      return ops::Type::f16;
     default:
       throw std::invalid_argument(std::string("no operations for dtype ") +
                                   c10::toString(x.scalar_type()));
@@ -70,8 +68,8 @@ at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const Convolu
                          {0, 0}, s.groups);
 }
 
-// Whether ops/ has a fast weight gradient for this convolution. For 5×5 depthwise kernels, LibTorch
-// has only its general path, which is four times slower.
+// Whether ops/ has a fast weight gradient for this convolution. For 5×5 depthwise kernels,
+// LibTorch has only a general implementation, which takes four times as long.
 bool has_depthwise_gradient(const at::Tensor& x, const at::Tensor& weight, int64_t groups) {
   const int64_t kernel = weight.size(2);
   return x.is_cpu() && x.scalar_type() == at::kFloat && weight.scalar_type() == at::kFloat &&
@@ -114,7 +112,7 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
   return result;
 }
 
-// Whether LibTorch has a fast bfloat16 convolution for this processor, not just a plain loop.
+// Whether LibTorch's bfloat16 convolution is fast on this processor, and not a plain loop.
 bool fast_bfloat16() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -188,7 +186,7 @@ struct AddScaled : Function<AddScaled> {
   }
 };
 
-// Returns x with the zeros that TensorFlow's SAME adds. `kernel`: height and width, in pixels.
+// Returns x, padded with zeros like TensorFlow's SAME. `kernel`: height and width, in pixels.
 at::Tensor padded_like_tensorflow(const at::Tensor& x, int64_t kernel, int64_t stride) {
   const int64_t high = same_padding(kernel, stride, x.size(2));
   const int64_t wide = same_padding(kernel, stride, x.size(3));
@@ -201,7 +199,7 @@ at::Tensor convolution(const at::Tensor& any, const at::Tensor& master, const at
                        const ConvolutionShape& any_shape) {
   at::Tensor x = any;
   ConvolutionShape s = any_shape;
-  if (s.same && s.stride == 1) {  // an odd kernel needs the same number of zeros on all sides
+  if (s.same && s.stride == 1) {  // for odd kernels, the padding is then the same on all sides
     s.padding = (master.size(2) - 1) / 2;
   } else if (s.same) {
     x = padded_like_tensorflow(x, master.size(2), s.stride);

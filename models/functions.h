@@ -1,8 +1,8 @@
 #pragma once
-// The autograd functions of shoal, which connect tensors with the operations of ops/. Activations
+// shoal's autograd functions. They compute with LibTorch and the operations in ops/. Activations
 // are N×C×H×W, channels-last, in float32, float64, bfloat16 or float16. Statistics and batch norm
 // parameters are float64 for float64 activations, otherwise float32. There is no double backward.
-// The functions run on the CPU and, if the CUDA plug-in is open, on GPUs, where they enqueue work
+// The functions run on the CPU and, if the CUDA plug-in is loaded, on GPUs, where they enqueue work
 // on the current stream.
 
 #include <ATen/core/Tensor.h>
@@ -15,18 +15,17 @@
 
 namespace shoal::models {
 
-// Returns the dtype of statistics and small vectors for activations like x: float64 for float64,
-// otherwise float32.
+// Returns the dtype of statistics for activations like x: float64 for float64, otherwise float32.
 at::ScalarType statistics_dtype(const at::Tensor& x);
 
 // Returns the operations for a device. Throws std::invalid_argument for a GPU if the CUDA plug-in
-// is not open, and for device types other than CPU and CUDA.
+// is not loaded, and for device types other than CPU and CUDA.
 const ops::Table& operations(at::Device device);
 
 // Returns the current stream of a GPU.
 c10::Stream current_stream(at::Device device);
-// Returns the device's current stream as the pointer that operations take (a cudaStream_t); nullptr
-// on the CPU.
+// Returns the device's current stream as ops::Table's functions take it: a cudaStream_t, or nullptr
+// for the CPU.
 void* stream_of(at::Device device);
 
 // Copies a host tensor to `device` asynchronously. Returns the tensor itself if `device` is the
@@ -37,11 +36,11 @@ struct ConvolutionShape {
   int64_t stride = 1;
   int64_t padding = 0;  // zeros on each side of the image
   int64_t groups = 1;
-  bool same = false;  // pads like TensorFlow's SAME instead; see Padding in network.h
+  bool same = false;  // ignore `padding`, pad like TensorFlow's SAME (Padding in network.h)
 };
 
-// Convolves x with the weight `copy` (of x's dtype) if it is defined, otherwise with `master`. The
-// weight's gradient always goes to `master`, in the dtype of `master`.
+// Convolves x with `copy`, a copy of the weight in x's dtype, or with `master` if `copy` is
+// undefined. The weight's gradient always goes to `master`, in the dtype of `master`.
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& master, const at::Tensor& copy,
                        const ConvolutionShape& shape);
 
@@ -55,9 +54,10 @@ struct BatchNormState {
   double momentum = 0.1;
 };
 
-// Returns activation(batch_norm(x) [+ residual]). `residual` may be undefined. Training uses the
-// statistics of the batch, or of all ranks' batches if the context has `sum_across_ranks`: then
-// forward and backward are collective. Evaluation uses the running statistics as constants.
+// Returns activation(batch_norm(x) [+ residual]). `residual` may be undefined. If `training`, uses
+// the statistics of the batch or, if the context has `sum_across_ranks`, of all ranks' batches;
+// forward and backward are then collective. If not `training`, uses the running statistics as
+// constants.
 at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual,
                                  const BatchNormState& state, ops::Activation activation,
                                  bool training, const StepContext& context);
@@ -72,8 +72,7 @@ struct SqueezeExciteWeights {
 };
 
 // Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). `hard`: see SqueezeExcite in
-// network.h. The two small layers compute in the dtype of their weights: float64 if x is float64,
-// otherwise float32.
+// network.h. The weights have statistics_dtype(x), in which the two layers compute.
 at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& weights,
                           bool hard = false);
 
@@ -86,12 +85,12 @@ struct Labels {
 struct LossResult {
   at::Tensor loss;      // scalar float64: scale * loss_sum; differentiable
   at::Tensor loss_sum;  // scalar float64: sum of the rows' losses
-  // Scalar int64: number of rows in which Labels::a has the highest score, or one of the five
-  // highest. ops/places.h defines the order of equal scores.
+  // Scalar int64: number of rows in which label a has the highest score (top1) or one of the five
+  // highest scores (top5). ops/places.h defines the order of equal scores.
   at::Tensor top1;
   at::Tensor top5;
-  // The memory of loss_sum (as the bits of a double), top1 and top5: three int64, which one copy
-  // can read.
+  // Three int64 that contain loss_sum (the bits of the double), top1 and top5, which are views of
+  // it. So one copy to the host reads all three.
   at::Tensor sums;
 };
 
@@ -99,7 +98,7 @@ struct LossResult {
 // smoothing and mixed labels. `scale` multiplies the loss and its gradient: pass 1 / (global batch
 // size) for a mean. `class_weights`: one float64 per class, on the device of the logits; undefined:
 // all 1. They weight the loss as in PyTorch, but the loss is not divided by the sum of the labels'
-// weights. The gradient is computed here, not in backward.
+// weights. Computes the gradient during the call, not in backward.
 LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                          double scale, const at::Tensor& class_weights = {});
 

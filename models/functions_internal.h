@@ -12,14 +12,14 @@
 
 namespace shoal::models {
 
-// Returns the tensor's element type as an ops::Type. Throws std::invalid_argument for other dtypes.
+// Returns the tensor's dtype as an ops::Type. Throws std::invalid_argument if there is none.
 ops::Type type_of(const at::Tensor& x);
 
 inline at::Tensor channels_last(const at::Tensor& x) {
   return x.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-// Passes a plain value from an autograd function's forward to its backward.
+// Holds a C++ value in an autograd function's saved_data, to pass it from forward to backward.
 template <class T>
 struct Capsule : torch::CustomClassHolder {
   explicit Capsule(T v) : value(std::move(v)) {}

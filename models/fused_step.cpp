@@ -42,33 +42,50 @@ struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
     if (number != step->runs_)
       throw std::logic_error("backward of a step whose activations a later step has replaced");
     const variable_list weights = ctx->get_saved_variables();
-    const std::vector<bool>& trained = step->program_->shape().trained;
-    int64_t floats = kAlignment;
-    for (size_t i = 0; i < trained.size(); ++i)
-      if (trained[i]) floats += ops::fused::padded(weights[i].numel());
-    const at::Tensor all = at::empty({floats}, at::kFloat);
-    float* const memory = all.mutable_data_ptr<float>();
-    float* next = aligned(memory);
-    std::vector<float*> places(trained.size(), nullptr);
-    variable_list result(3);  // step, images, inputs
-    for (size_t i = 0; i < trained.size(); ++i) {
-      result.emplace_back();
-      if (!trained[i]) continue;
-      const at::Tensor& weight = weights[i];
-      result.back() = all.as_strided(weight.sizes(), weight.strides(), next - memory);
-      places[i] = std::exchange(next, next + ops::fused::padded(weight.numel()));
-    }
     const at::Tensor d_logits = gradients[0].contiguous();
-    step->program_->backward(d_logits.const_data_ptr<float>(), places);
-    return result;
+    return step->differentiate(d_logits.const_data_ptr<float>(), weights);
   }
 };
+
+// Returns the gradients of the inputs of Function::forward. Those of the weights are undefined if
+// the sink asks for writing them into .grad.
+variable_list FusedStep::differentiate(const float* d_logits, const variable_list& weights) {
+  const std::vector<bool>& trained = program_->shape().trained;
+  const bool in_place = static_cast<bool>(complete_);
+  const bool direct = in_place && gradients_are_zero_;
+  int64_t floats = kAlignment;
+  for (size_t i = 0; i < trained.size() && !direct; ++i)
+    if (trained[i]) floats += ops::fused::padded(weights[i].numel());
+  const at::Tensor all = at::empty({floats}, at::kFloat);
+  float* const memory = all.mutable_data_ptr<float>();
+  float* next = aligned(memory);
+  std::vector<float*> places(trained.size(), nullptr);
+  variable_list computed(trained.size());
+  for (size_t i = 0; i < trained.size(); ++i) {
+    if (!trained[i]) continue;
+    const at::Tensor& weight = weights[i];
+    if (direct) {
+      places[i] = weight.grad().mutable_data_ptr<float>();
+      continue;
+    }
+    computed[i] = all.as_strided(weight.sizes(), weight.strides(), next - memory);
+    places[i] = std::exchange(next, next + ops::fused::padded(weight.numel()));
+  }
+  program_->backward(d_logits, places, [&](size_t i) {
+    if (!in_place) return;
+    if (!direct) weights[i].grad().add_(std::exchange(computed[i], {}));
+    complete_(i);
+  });
+  variable_list result(3);  // step, images, inputs
+  result.insert(result.end(), computed.begin(), computed.end());
+  return result;
+}
 
 at::Tensor FusedStep::run(Program& program, const at::Tensor& images, at::TensorList weights,
                           ProgramInputs& inputs) {
   const int64_t floats = program.floats() + kAlignment;
   if (!memory_.defined() || memory_.numel() < floats) {
-    memory_.reset();  // frees the old memory before the larger one is allocated
+    memory_.reset();  // frees the old memory before more is allocated
     memory_ = at::empty({floats}, at::kFloat);
   }
   program.use(aligned(memory_.mutable_data_ptr<float>()));
@@ -127,6 +144,8 @@ at::Tensor FusedStep::forward(const at::Tensor& images_any, const std::vector<at
   ProgramInputs inputs;
   inputs.statistics = std::move(statistics);
   draw_masks(images, context, inputs);
+  complete_ = context.gradient_complete;
+  gradients_are_zero_ = context.gradients_are_zero;
   return Function::apply(this, images, &inputs, at::TensorList(weights));
 }
 

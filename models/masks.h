@@ -1,6 +1,7 @@
 #pragma once
-// Random masks without generator state. Each value is a hash of (run seed, layer, image key,
-// element), so an image gets the same mask at any world size, batch size and thread count.
+// Random masks without generator state. Each value is determined by a hash of (run seed, layer,
+// image key, element), so an image gets the same mask for any world size, batch size and thread
+// count.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,7 +11,7 @@
 
 namespace shoal::models {
 
-// Returns the dropout rate of a step: `dropout` times the context's strength, at most 0.999.
+// Returns the dropout rate of a step: `dropout` * context.strength, at most 0.999.
 double dropout_rate(double dropout, const StepContext& context);
 
 // Returns one value per row of `like`, on its device and in its dtype: 0 with probability `drop`,

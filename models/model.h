@@ -1,5 +1,5 @@
 #pragma once
-// The image classifiers of shoal and their interface.
+// The interface of shoal's image classifiers.
 //
 // A classifier maps images to logits. It does not depend on files, options, ranks or optimizers.
 // Modules, parameters and buffers have torchvision's names, so state dicts are interchangeable with
@@ -16,26 +16,27 @@
 
 namespace shoal::models {
 
-// One parameter: its dotted name and pointers to the tensors that its layer reads. `copy` points to
-// the tensor for a bf16/f16 copy. If that tensor is defined, the layer uses it instead of `master`.
-// `copy` is nullptr if the layer always uses `master`.
+// One parameter. The pointers point to the classifier's own tensors. `copy` points to the tensor
+// for a bf16 copy, which the layer uses instead of `master` if it is defined. `copy` is nullptr
+// if the layer always uses `master`.
 struct ParameterSlot {
-  std::string name;    // "features.0.0.weight"
-  at::Tensor* master;  // requires grad; set_data() may change its memory, but do not assign to it
+  std::string name;    // such as "features.0.0.weight"
+  at::Tensor* master;  // requires grad; do not assign to it, but set_data() may change its memory
   at::Tensor* copy;
   Traits traits = {};
 };
 
-// The state of one batch norm layer. While *fixed is set, training uses the running statistics as
-// constants and leaves `pending` unchanged. Otherwise, training uses batch statistics. Forward then
-// updates `pending`, but not the running buffers:
+// The state of one batch norm layer; the pointers point to the classifier's own members. While
+// *fixed is true, training uses the running statistics as constants and leaves `pending` unchanged.
+// Otherwise, training uses batch statistics. Each forward pass then updates `pending`, but not the
+// running statistics:
 //
 //     pending = (1 - momentum) * pending + momentum * {mean, unbiased variance}
 //
-// After k such forwards, the caller commits the step: it sets running = (1 - momentum)^k * running
-// + pending and zeroes `pending`.
+// After k such passes, the caller commits the step: it sets running = (1 - momentum)^k * running +
+// pending and zeroes `pending`.
 struct BatchNormSlot {
-  std::string name;                 // "features.0.1"
+  std::string name;                 // such as "features.0.1"
   at::Tensor* running_mean;         // C
   at::Tensor* running_var;          // C
   at::Tensor* num_batches_tracked;  // int64 scalar
@@ -49,12 +50,12 @@ class Classifier {
   virtual ~Classifier() = default;
 
   // `images`: N×C×H×W with C = ModelOptions::channels, channels-last, normalized, in the dtype of
-  // the parameters or of their copies. Returns N×classes logits. Training mode draws masks and
-  // updates the pending batch norm statistics. Evaluation mode uses the running statistics and
+  // the parameters or of their copies. Returns N×classes logits. In training mode, draws masks and
+  // updates the pending batch norm statistics. In evaluation mode, uses the running statistics and
   // ignores the context.
   virtual at::Tensor forward(const at::Tensor& images, const StepContext& context) = 0;
 
-  virtual void train(bool on) = 0;
+  virtual void train(bool on) = 0;  // true: training mode, the default; false: evaluation mode
   // In layer order, which is the order of torchvision's parameters().
   virtual std::vector<ParameterSlot> parameters() = 0;
   virtual std::vector<BatchNormSlot> batch_norms() = 0;  // in layer order

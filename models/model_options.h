@@ -1,5 +1,6 @@
 #pragma once
-// Selects the network to build. Torch-free, so that settings can be parsed without LibTorch.
+// Options that select the network to build. Does not use LibTorch, because `shoal` parses settings
+// without it.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,7 @@
 namespace shoal::models {
 
 // What computes training steps and evaluations. reference: the executor (executor.h), one operation
-// after another. fused: the CPU kernels of program/program.h, whose results differ in rounding.
+// after another. fused: the CPU kernels of program/program.h; results differ in rounding.
 // automatic: fused if there are kernels for the network, otherwise reference.
 enum class Kernels { automatic, reference, fused };
 
@@ -33,17 +34,17 @@ struct ModelInfo {
   std::string name;
   int64_t classes = 0;
   int64_t channels = 3;    // of the images
-  std::string classifier;  // name of the last layer's weight (classes×features), e.g. "fc.weight"
+  std::string classifier;  // name of the last layer's weight (classes×features): "fc.weight", …
   int64_t parameters = 0;
-  double multiply_adds = 0;  // forward pass of one image at eval_size
-  int64_t train_size = 0;    // pixels, side of the square training input in the reference recipe
-  int64_t eval_size = 0;     // pixels, side of the square input for evaluation
-  int64_t eval_resize = 0;   // pixels, short side before the center crop
-  bool bicubic = false;  // the reference recipe resizes with bicubic, not bilinear interpolation
-  Normalization normalization;  // of RGB images in the reference recipe
+  double multiply_adds = 0;     // forward pass of one image at eval_size
+  int64_t train_size = 0;       // pixels, side of the square input for training (original recipe)
+  int64_t eval_size = 0;        // pixels, side of the square input for evaluation
+  int64_t eval_resize = 0;      // pixels, short side before the center crop
+  bool bicubic = false;         // interpolation of the original recipe; false: bilinear
+  Normalization normalization;  // of RGB images in the original recipe
   double batch_norm_momentum = 0.1;
-  double dropout = 0, drop_path = 0;  // rates used: from ModelOptions or the model's defaults
-  // Names of consecutive groups of layers from input to output, for freezing: the stem, the stages
+  double dropout = 0, drop_path = 0;  // the rates used: from ModelOptions or the model's defaults
+  // Names of the groups of layers that can be frozen, from input to output: the stem, the stages
   // and, last, the classifier.
   std::vector<std::string> stages;
 };

@@ -1,7 +1,6 @@
 #pragma once
-// A network as data: which operations it computes, and which parameters and buffers they read.
-// executor.h runs it; other code counts its operations, lists its layers or writes it to a file.
-// Torch-free.
+// A network as data: its operations, and the parameters and buffers that they read. executor.h runs
+// it; other code counts its operations, lists its layers or exports it. Does not use LibTorch.
 
 #include <cstdint>
 #include <string>
@@ -14,51 +13,51 @@
 
 namespace shoal::models {
 
-// Channels, height and width of one image's activations. Height and width are 1 after the
-// average over all pixels (PooledFeatures).
+// Channels, height and width of one image's activations. Height and width are 1 from PooledFeatures
+// on.
 struct Shape {
   int64_t channels = 0, height = 1, width = 1;
 };
 
-// How a parameter is initialized: drawn from a normal distribution with mean 0 and standard
-// deviation `value`, drawn from a uniform distribution in ±value, or set to `value`.
+// How a parameter is initialized. normal: drawn with mean 0 and standard deviation `value`.
+// uniform: drawn from -value to value. constant: set to `value`.
 struct Init {
   enum class Kind { normal, uniform, constant } kind = Kind::constant;
   double value = 0;
 };
 
-// Properties of a parameter that decide how it is trained.
+// Properties of a parameter that affect its training.
 struct Traits {
   bool decays = true;  // weight decay applies; false for biases and batch norm
   bool norm = false;   // belongs to a batch norm layer
-  int depth = 0;       // the block that it belongs to, counted from the input; the stem is 0
+  int depth = 0;       // number of its block, from the input; the stem is 0
   int stage = 0;       // index into ModelInfo::stages
 };
 
 struct Parameter {
-  std::string name;            // torchvision's, such as "features.0.0.weight"
+  std::string name;            // torchvision's name, such as "features.0.0.weight"
   std::vector<int64_t> shape;  // 4 dimensions: stored channels-last
   Init init;
   Traits traits;
-  bool has_copy = false;  // layers may compute with a bf16/f16 copy of it
+  bool has_copy = false;  // whether its layer can compute with a bf16 copy
 };
 
 // The buffers of one batch norm layer.
 struct Statistics {
-  std::string name;  // "features.0.1"
+  std::string name;  // such as "features.0.1"
   int64_t channels = 0;
   int stage = 0;  // index into ModelInfo::stages
 };
 
-// The operations. `weight` is an index into Network::parameters.
+// The operations. Fields named `weight` are indices into Network::parameters.
 
 enum class Padding {
   symmetric,  // (kernel - 1) / 2 on every side
   same,       // TensorFlow's SAME: ceil(size / stride) outputs; see same_padding()
 };
 
-// Returns the number of zeros that Padding::same adds to a row or column of `size` pixels: half of
-// them (rounded down) before it, the others after it.
+// Returns the number of zeros that Padding::same adds to a row or column of `size` pixels. Half of
+// them, rounded down, come before the pixels, the others after.
 constexpr int64_t same_padding(int64_t kernel, int64_t stride, int64_t size) {
   const int64_t needed = (ceil_divide(size, stride) - 1) * stride + kernel;
   return needed > size ? needed - size : 0;
@@ -71,8 +70,8 @@ struct Convolution {  // without bias
 };
 
 // y = activation(batch_norm(x) [+ residual]), or activation(batch_norm(x)) + residual if
-// `adds_last`. The residual is the second input. `drop`: probability in training that an image
-// keeps only the residual (stochastic depth). mask_layer: see masks.h.
+// `adds_last`. The residual is the node's second input. `drop`: probability, in training, that only
+// the residual of an image is kept (stochastic depth). mask_layer: see masks.h.
 struct Norm {
   int weight;      // the next parameter is the bias
   int statistics;  // index into Network::statistics
@@ -93,7 +92,7 @@ struct SqueezeExcite {
 struct MaxPool {
   int64_t kernel, stride, padding;
 };
-// Returns the output size, in pixels, of pooling `size` pixels (height or width).
+// Returns the height (or width) of the output for an input with height (or width) `size`.
 constexpr int64_t pooled_size(const MaxPool& pool, int64_t size) {
   return (size + 2 * pool.padding - pool.kernel) / pool.stride + 1;
 }
@@ -115,14 +114,14 @@ struct Linear {
 using Operation = std::variant<Convolution, Norm, SqueezeExcite, MaxPool, PooledFeatures, Linear>;
 
 struct Node {
-  std::string name;         // torchvision's module name; empty for operations without one
+  std::string name;         // torchvision's module name; empty: it has none
   std::vector<int> inputs;  // indices of earlier nodes; kImages: the images
   Shape out;                // for images of ModelInfo::eval_size
   Operation operation;
   double multiply_adds = 0;  // for one image of ModelInfo::eval_size
 };
 
-constexpr int kImages = -1;  // an input that stands for the images
+constexpr int kImages = -1;  // in Node::inputs: the images
 
 // The last node computes the logits.
 struct Network {
@@ -132,7 +131,7 @@ struct Network {
   ModelInfo info;
 };
 
-// Returns the kind of an operation for listings, such as "convolution 3x3/2".
+// Returns a short description of an operation for listings, such as "convolution 3x3/2".
 std::string describe(const Operation& operation);
 
 }  // namespace shoal::models

@@ -51,7 +51,7 @@ int NetworkBuilder::convolution(const std::string& name, int input,
   const int weight =
       parameter(name + ".weight", {options.out, inputs, options.kernel, options.kernel},
                 {Init::Kind::normal, std::sqrt(2 / fan_out)}, /*decays=*/true, /*has_copy=*/true);
-  // An odd kernel with either padding gives ceil(size / stride) outputs.
+  // With an odd kernel, both kinds of padding give ceil(size / stride) outputs.
   const Shape out{options.out, ceil_divide(in.height, options.stride),
                   ceil_divide(in.width, options.stride)};
   return add({name,

@@ -1,6 +1,7 @@
 #pragma once
-// Builds a network node by node. The functions for layers add the node with its parameters and
-// buffers and return the node's index. Names are those of torchvision's modules. Torch-free.
+// Builds a network node by node. The functions for layers add a node with its parameters and
+// buffers, and return the node's index. `name`: torchvision's name of the module. Does not use
+// LibTorch.
 
 #include <cstdint>
 #include <optional>
@@ -22,8 +23,9 @@ struct NormOptions {
   double eps = 1e-5, momentum = 0.1;
 };
 
-// Weight and bias. by_inputs (PyTorch's default): both uniform in ±1/sqrt(in). by_outputs: weight
-// uniform in ±1/sqrt(out), bias 0. small: weight normal with standard deviation 0.01, bias 0.
+// How the weight and bias of a linear layer are initialized. by_inputs (PyTorch's default): both
+// uniform in ±1/sqrt(in). by_outputs: weight uniform in ±1/sqrt(out), bias 0. small: weight normal
+// with standard deviation 0.01, bias 0.
 enum class LinearInit { by_inputs, by_outputs, small };
 
 // Rounds a number of channels to the nearest multiple of 8 (at least 8), or up if rounding down
@@ -32,40 +34,42 @@ int64_t multiple_of_8(double channels);
 
 class NetworkBuilder {
  public:
-  // `side`: height and width of the images, in pixels. `norm`: options of all batch norm layers.
+  // `channels`: of the images. `side`: their height and width, in pixels. `norm`: options of all
+  // batch norm layers.
   NetworkBuilder(int64_t channels, int64_t side, const NormOptions& norm);
 
-  // Begin a stage or a block. The parameters and buffers of the layers added next belong to it.
+  // Begin a stage or a block. Layers added from then on belong to it (Traits in network.h).
   void begin_stage(const std::string& name);
   void begin_block();
 
-  // Kaiming initialization by fan-out: normal with standard deviation sqrt(2 / (out * kernel²)).
+  // Initializes the weight by fan-out (Kaiming): normal with standard deviation sqrt(2 / (out *
+  // kernel²)).
   int convolution(const std::string& name, int input, const ConvolutionOptions& options);
-  // Adds only the parameters and buffers of a batch norm layer. Pass the result to norm().
+  // Adds the parameters and buffers of a batch norm layer, but no node. Pass the result to norm().
   Norm norm_state(const std::string& name, int64_t channels);
-  // `state`: from norm_state(); the caller may then set its activation, drop, mask_layer and
-  // adds_last. `residual`: the node to add, or empty.
+  // `state`: from norm_state(), after which the caller may set activation, drop, mask_layer and
+  // adds_last. `residual`: the node whose output is added; empty: none.
   int norm(const std::string& name, int input, const Norm& state, std::optional<int> residual = {});
   int norm(const std::string& name, int input, ops::Activation activation);
-  // Adds a convolution "NAME.0" and its batch norm "NAME.1" with an activation.
+  // Adds a convolution "NAME.0" and a batch norm "NAME.1" with an activation.
   int conv_norm(const std::string& name, int input, const ConvolutionOptions& options,
                 ops::Activation activation);
-  // fc1 and fc2 are stored as 1×1 convolutions.
+  // fc1 and fc2 have the weight shapes of 1×1 convolutions. `squeezed`: channels between them.
   int squeeze_excite(const std::string& name, int input, int64_t squeezed, bool hard = false);
   int max_pool(int input, const MaxPool& pool);
   int pooled_features(int input, double dropout);
-  // `layer`: activation, dropout and mask_layer; its weight is ignored.
+  // `layer`: the activation, dropout and mask_layer to use; its weight is ignored.
   int linear(const std::string& name, int input, int64_t out, LinearInit init, Linear layer = {});
 
-  // Returns the next index for a layer that draws masks (masks.h). A layer gets the same index
+  // Returns the index for the next layer that draws masks (masks.h). A layer gets the same index
   // every time the network is built.
   uint64_t next_mask_layer() { return mask_layers_++; }
   Shape shape(int node) const {
     return node == kImages ? images_ : network_.nodes[static_cast<size_t>(node)].out;
   }
 
-  // Returns the network. The last layer must be the classifier, from linear(). Sets channels,
-  // classes, classifier, parameters, multiply_adds and stages of `info`.
+  // Returns the network. Call only once. The last layer must be the classifier, added by linear().
+  // Sets channels, classes, classifier, parameters, multiply_adds and stages of `info`.
   Network finish(ModelInfo info);
 
  private:

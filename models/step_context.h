@@ -1,10 +1,10 @@
 #pragma once
 // Information about the current step that layers need besides their input.
 //
-// Random masks (dropout, stochastic depth) are hashed from (seed, layer, row key). There is no
-// generator state: an image gets the same mask at any world size, batch size and thread count. Each
-// pair of epoch and sample has its own key.
+// Random masks (dropout, stochastic depth) are hashes of (seed, layer, row key), without generator
+// state (masks.h). A sample has a different key in each epoch.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -20,10 +20,16 @@ struct StepContext {
   const uint64_t* keys = nullptr;
   uint64_t seed = 0;    // seed of the run
   double strength = 1;  // multiplies the dropout rate, but not the drop path rate; 0 or more
-  // Sums a double tensor over all ranks in place. Returns when the result is ready for use on the
-  // tensor's device. Collective: every rank must make the same calls in the same order. Empty if
-  // there is only one rank or batch norm is not synchronized.
+  // Sums a double tensor over all ranks in place. When it returns, operations on the tensor's
+  // device can use the result. Collective: every rank must make the same calls in the same order.
+  // Empty if there is only one rank or batch norm is not synchronized.
   std::function<void(at::Tensor&)> sum_across_ranks;
+  // If set, the model may write the gradients of its parameters into their .grad without autograd.
+  // Backward then calls this function with the index (in Network::parameters) of each parameter
+  // whose gradient it has completed.
+  std::function<void(size_t)> gradient_complete;
+  // With gradient_complete: the gradients are zero, so backward may overwrite them.
+  bool gradients_are_zero = false;
 };
 
 }  // namespace shoal::models

@@ -1,5 +1,6 @@
 #pragma once
-// Values that fill erased rectangles (random erasing). All implementations in ops/ share them.
+// Values that fill erased rectangles (random erasing). All implementations of prepare_batch use
+// these functions.
 
 #include <cmath>
 #include <cstdint>
@@ -24,9 +25,9 @@ SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
   return std::sqrt(-2 * std::log(first)) * std::cos(kTwoPi * second);
 }
 
-// Returns the normalized value of an element inside rectangle number `rectangle` of the image.
-// `value` is the element's index in a whole RGB image: 3 * (y * width + x) + channel. A gray image
-// gets the values of channel 0.
+// Returns the normalized value of an element inside mix.erase[rectangle]. `value` is the element's
+// index in an RGB image: 3 * (y * width + x) + channel. Gray images use the same formula with
+// channel 0.
 SHOAL_BOTH inline double erased_value(const MixRow& mix, int rectangle, int64_t value) {
   if (mix.erase_fill == EraseFill::constant) return 0;
   const bool color = mix.erase_fill == EraseFill::color;

@@ -1,6 +1,6 @@
-// The functions of a table of operations, one per entry of Table; ops.h states what each computes.
-// Without #pragma once: reference/kernels.h and cpu/kernels.h include this list, each in its own
-// namespace.
+// Declares one function per operation of ops::Table; ops.h documents them. reference/kernels.h and
+// cpu/kernels.h include this file inside their namespaces, so it has no #pragma once. A trailing
+// comment names the file that defines this function and the following ones.
 
 void prepare_batch(const PrepareBatch&, void* stream);  // prepare_batch.cpp
 void batch_norm_sums(Type, const void* x, int64_t rows, int64_t channels, double* sums,
@@ -19,8 +19,6 @@ void depthwise_backward_weights(const Depthwise&, const void* x, const void* dy,
 void cross_entropy(const CrossEntropy&, void* stream);  // cross_entropy.cpp
 void gradient_norm(Type, const void* gradients, int64_t total, double* norm, int32_t* non_finite,
                    void* stream);  // optimizer.cpp
-void sgd(const OptimizerStep&, void* stream);
-void rmsprop_tf(const OptimizerStep&, void* stream);
-void adamw(const OptimizerStep&, void* stream);
+void optimize(const OptimizerStep&, void* stream);
 void ema(Type, void* average, const void* parameters, int64_t total, double decay,
          const int32_t* non_finite, void* stream);

@@ -2,18 +2,19 @@
 // The operations that shoal implements itself instead of calling LibTorch, as a table of function
 // pointers.
 //
-// Functions work on raw memory of one device and use no tensors. They are stateless, allocate
-// nothing and throw nothing, with one exception: the first operation that needs scratch memory on a
-// GPU allocates it, and throws std::runtime_error if that fails. The GPU's operations share this
-// memory. So run them on one stream at a time, and do not make the first call during graph capture.
+// Functions work on raw memory of one device. They are stateless, allocate nothing and throw
+// nothing, except for scratch memory on GPUs. On each GPU, the first operation that needs scratch
+// memory allocates it, and throws std::runtime_error if that fails. Do not make this call during
+// graph capture. All operations on a GPU share the scratch memory, so they must not run on two
+// streams at the same time.
 //
-// The caller owns all pointers and keeps them valid until the work on `stream` is done. Arrays are
-// 16-byte aligned; pointers to single numbers have the alignment of their type. On the CPU,
-// `stream` is ignored and a call returns when its work is done. On a GPU, `stream` is a
-// cudaStream_t and a call only enqueues.
+// The caller owns all memory and keeps it valid until the work on `stream` is done. Arrays are
+// 16-byte aligned; single values have the alignment of their type. On the CPU, `stream` is ignored
+// and a call returns when its work is done. On a GPU, `stream` is a cudaStream_t and a call only
+// enqueues the work.
 //
-// Implementations agree up to rounding. Sums have a fixed order for a fixed thread count, so
-// results repeat bit for bit.
+// Implementations agree up to rounding. For a fixed thread count, sums are computed in a fixed
+// order, so results repeat bit for bit.
 //
 // Activations are rows×channels: an N×C×H×W channels-last tensor has N*H*W rows of C values.
 // Implementations: ops/reference (plain loops, the definition), ops/cpu (vector loops on all
@@ -21,27 +22,31 @@
 
 #include <cstdint>
 
+#include "ops/optimizers.h"
+
 namespace shoal::ops {
 
 // Element types of activations. Statistics and normalization parameters have the statistics type:
-// float for f32, bf16 and f16, double for f64.
-enum class Type : int { f32, f64, bf16, f16 };
+// float for f32 and bf16, double for f64.
+enum class Type : int { f32, f64, bf16 };
 // relu6: min(max(x, 0), 6). hard_swish: x * relu6(x + 3) / 6.
 enum class Activation : int { none, relu, relu6, silu, hard_swish };
 
-// Bytes. CPU kernels write larger outputs with non-temporal stores, because the caches would evict
-// them before they are read again.
-constexpr int64_t kStreamBytes = 8 << 20;
+// Whether CPU kernels write an output of this size with non-temporal stores: the caches would evict
+// it before it is read again.
+constexpr bool exceeds_caches(int64_t bytes) {
+  return bytes >= 8 << 20;
+}
 
-// A slice of the flat buffers (train/step/flat_parameters.h) with its own optimizer settings: one
-// parameter. Offsets are multiples of 16 elements.
+// The position of one parameter tensor in the flat buffers (train/step/flat_parameters.h), and its
+// optimizer settings. Offsets are multiples of 16 elements.
 struct Segment {
   int64_t offset = 0;      // elements from the start of each flat buffer
-  int64_t length = 0;      // elements; the gap up to the next offset is padding and stays zero
+  int64_t length = 0;      // elements, without the padding before the next segment, which stays 0
   float lr_scale = 1;      // multiplies the learning rate
   float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
-  // Number of steps before this parameter was first trained. AdamW's bias correction counts the
-  // steps after that.
+  // Number of steps before this parameter was first trained. The bias corrections of Adam, AdamW
+  // and LAMB do not count them.
   int64_t first_step = 0;
 };
 
@@ -54,11 +59,11 @@ constexpr int kMaxErasures = 4;  // maximum number of erased rectangles per row
 // Mixup, CutMix and random erasing of one row of a batch. Rectangles are x0, y0, x1, y1 in pixels;
 // x1 and y1 are exclusive.
 struct MixRow {
-  // Index into PrepareBatch::images of the image to mix in; the row's own image if not mixed.
+  // Number of the image in PrepareBatch::images to mix in; without mixing, the row's own image.
   int32_t partner = 0;
   float lambda = 1;               // mixup: weight of the row's own image; 1 for CutMix
   int32_t box[4] = {0, 0, 0, 0};  // CutMix: the partner's pixels replace this rectangle
-  // The first `erased` rectangles are erased. Later ones overwrite earlier ones.
+  // The rectangles to erase: the first `erased` entries. Where two overlap, the later one wins.
   int32_t erase[kMaxErasures][4] = {};
   int32_t erased = 0;
   EraseFill erase_fill = EraseFill::constant;
@@ -68,7 +73,7 @@ struct MixRow {
 // Converts uint8 images to a normalized batch, with mixing and erasing.
 struct PrepareBatch {
   const uint8_t* images;  // (N·each)×H×W×C
-  const MixRow* mix;      // N, device memory; nullptr: no mixing, no erasing
+  const MixRow* mix;      // N, in memory of the device; nullptr: no mixing, no erasing
   void* out;              // N×H×W×C of `type` (the memory of an N×C×H×W channels-last tensor)
   Type type;
   int64_t n, height, width;
@@ -90,10 +95,9 @@ struct BatchNorm {
   const void* bias;      // channels, statistics type
 };
 
-// Computes the batch norm statistics of each channel. `sums` holds Σ x of all channels, Σ x² of all
-// channels, and the row count. batch_norm_sums writes the first 2*channels values; the caller
-// writes the row count after them. If batch norm is synchronized, the caller also sums all values
-// over the ranks.
+// Computes the batch norm statistics of each channel. `sums` contains Σ x for each channel, then
+// Σ x² for each channel, then the row count. batch_norm_sums writes all but the row count, which
+// the caller adds. For synchronized batch norm, the caller also sums all values over the ranks.
 struct BatchNormFinish {
   Type type;  // of the activations; outputs have the statistics type
   int64_t channels;
@@ -101,16 +105,17 @@ struct BatchNormFinish {
   double eps, momentum;
   void* mean;     // channels
   void* inv_std;  // channels: 1 / sqrt(biased variance + eps)
-  // 2×channels; becomes (1 - momentum) * pending + momentum * {mean, unbiased variance}.
+  // 2×channels: changes of the running mean and variance (BatchNormSlot in models/model.h). Set to
+  // (1 - momentum) * pending + momentum * {mean, unbiased variance}.
   void* pending;
 };
 
 // The per-image channel gate of squeeze-excite: y[n, i, c] = x[n, i, c] * gate[n, c].
 struct Gate {
-  Type type;  // of x, y and their gradients; `gate` and `pooled` have the statistics type
+  Type type;  // of x, y and their gradients; everything else has the statistics type
   int64_t images, pixels, channels;
   const void* x;     // images×pixels×channels
-  const void* gate;  // images×channels; nullptr for `pool`, which does not read it
+  const void* gate;  // images×channels; not read by pool and gate_backward_sums
 };
 
 // A depthwise convolution: each channel has its own kernel×kernel weights. Activations are
@@ -118,12 +123,12 @@ struct Gate {
 struct Depthwise {
   Type type;                                // of activations and weights
   int64_t images, height, width, channels;  // of the input
-  int64_t kernel, stride, padding;          // the same in both directions
+  int64_t kernel, stride, padding;          // pixels, the same for height and width
 };
 
 // Softmax cross-entropy with label smoothing s and two labels per row: target = lambda*onehot(a) +
 // (1-lambda)*onehot(b), then (1-s)*target + s/classes. With class weights w, a row's loss is
-// -Σ w[c] target[c] log softmax[c], as in PyTorch. Computes sums, not means.
+// -Σ w[c] target[c] log softmax[c], as in PyTorch with reduction="sum".
 struct CrossEntropy {
   Type type;  // of logits and gradient
   int64_t rows, classes;
@@ -135,7 +140,7 @@ struct CrossEntropy {
   // gradient = gradient_scale * (softmax * Σ w[k] target[k] - w * target)
   double gradient_scale;
   void* gradient;    // rows×classes, or nullptr
-  double* loss_sum;  // one value; the sum of the rows' losses is added to it
+  double* loss_sum;  // one value, to which the losses of all rows are added
   // One value each. Incremented for each row whose label_a ranks first (top1) or among the first
   // five (top5) in a stable descending sort by score (ops/places.h). A row with a NaN logit counts
   // in neither.
@@ -143,28 +148,30 @@ struct CrossEntropy {
   const double* class_weights = nullptr;  // classes; nullptr: all 1
 };
 
-// Arguments shared by the optimizer passes. All buffers have `total` elements, padding included.
+// Arguments of all optimizers. Parameters, gradients, copy and state have `total` elements each,
+// including padding.
 struct OptimizerStep {
+  OptimizerKind kind;
   const Segment* segments;  // host memory on the CPU, device memory on a GPU
   int64_t segment_count, total;
   Type type;  // f32 or f64: type of parameters, gradients and state
   void* parameters;
   const void* gradients;
-  void* copy;  // bf16/f16 copy of the parameters to refresh; nullptr: none
-  Type copy_type;
-  void* state1;  // SGD: momentum; RMSprop: mean square; AdamW: first moment
-  void* state2;  // RMSprop: momentum; AdamW: second moment
-  // L2 norm of all gradients, one value. The step multiplies the gradients by
-  // min(1, clip / (norm + 1e-6)). nullptr: no clipping.
+  void* copy;  // bf16 copy of the parameters to refresh; nullptr: none
+  // The buffers of info_of(kind).states, initialized by the caller; nullptr where has_state() is
+  // false.
+  void* state[kMaxOptimizerStates];
+  // L2 norm of all gradients, one value. The step uses gradients * min(1, clip / (norm + 1e-6)).
+  // nullptr: no clipping.
   const double* gradient_norm;
   double clip;
   const int32_t* non_finite;  // one value; if not 0, nothing is written; nullptr: always write
   double lr;
-  int64_t step;         // 1 for the first step
-  double momentum;      // SGD, RMSprop
-  bool nesterov;        // SGD
-  double alpha;         // RMSprop: decay rate of the mean square
-  double beta1, beta2;  // AdamW
+  int64_t step;  // 1 for the first step
+  double momentum;
+  bool nesterov;
+  double alpha;         // decay rate of RMSprop's mean square
+  double beta1, beta2;  // decay rates of the two moments of Adam, AdamW and LAMB
   double eps;
 };
 
@@ -194,13 +201,13 @@ struct Table {
   void (*gate_apply)(const Gate&, void* y, void* stream);
   // d_gate[n, c] = Σ over pixels of dy * x.
   void (*gate_backward_sums)(const Gate&, const void* dy, void* d_gate, void* stream);
-  // dx = dy * gate + d_pooled / pixels: the gradients through the gate and through the pooled means
-  // in one pass.
+  // dx = dy * gate + d_pooled / pixels: adds the gradients through gate_apply and through pool in
+  // one pass.
   void (*gate_backward_apply)(const Gate&, const void* dy, const void* d_pooled, void* dx,
                               void* stream);
 
   // d_weight[c, row, column] = Σ over images and output positions of dy times the input value that
-  // this weight multiplies. If the table has nullptr here, use LibTorch's implementation.
+  // this weight multiplies. nullptr in tables without an implementation: use LibTorch's instead.
   void (*depthwise_backward_weights)(const Depthwise&, const void* x, const void* dy,
                                      void* d_weight, void* stream);
 
@@ -209,14 +216,9 @@ struct Table {
   // norm = sqrt(Σ g²) in double. Sets *non_finite to 1 if the norm is not finite; never resets it.
   void (*gradient_norm)(Type, const void* gradients, int64_t total, double* norm,
                         int32_t* non_finite, void* stream);
-  // Optimizers, with d = weight_decay, mu = momentum and PyTorch's order of operations.
-  // SGD: g += d p; m = mu m + g; p -= lr (nesterov ? g + mu m : m). m starts at 0.
-  void (*sgd)(const OptimizerStep&, void* stream);
-  // RMSprop as in TensorFlow (timm's RMSpropTF): eps is inside the square root, and the momentum
-  // accumulates updates that are already multiplied by lr. The caller initializes the mean square
-  // to 1.
-  void (*rmsprop_tf)(const OptimizerStep&, void* stream);
-  void (*adamw)(const OptimizerStep&, void* stream);
+  // Performs one step of the optimizer `kind` with the rule in optimizer_rules.h. Trust ratios come
+  // from sums in double.
+  void (*optimize)(const OptimizerStep&, void* stream);
   // average += (1 - decay) * (parameters - average). Writes nothing if `non_finite` is not nullptr
   // and *non_finite is not 0.
   void (*ema)(Type, void* average, const void* parameters, int64_t total, double decay,
@@ -225,7 +227,7 @@ struct Table {
 
 const Table& reference();  // plain loops: the definition that the others are tested against
 const Table& cpu();        // the fastest implementation for this processor
-// The table of the CUDA plug-in; nullptr until the plug-in is open. Call set_gpu() before other
+// The table of the CUDA plug-in; nullptr until the plug-in is loaded. Call set_gpu() before other
 // threads call gpu(): there is no synchronization.
 const Table* gpu();
 void set_gpu(const Table* table);

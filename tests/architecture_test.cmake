@@ -1,5 +1,5 @@
-# Checks that #include lines in sources and tests follow the dependencies between folders in ARCHITECTURE.md.
-# Run as: cmake -DROOT=… -P architecture_test.cmake
+# Checks that #include lines in sources and tests follow the dependencies between folders that
+# ARCHITECTURE.md allows. Run as: cmake -DROOT=… -P architecture_test.cmake
 cmake_minimum_required(VERSION 3.22)
 set(may_base "")
 set(may_ops base)
@@ -12,8 +12,8 @@ set(folders base ops models data dist train app)
 list(JOIN folders "|" any_folder)
 set(bad "")
 
-# check_includes(FILE FOLDER…): appends to `bad` every line of FILE that includes a file of another folder. Only tests
-# may include files of tests.
+# check_includes(FILE FOLDER…): appends to `bad` every line of FILE that includes a file outside the
+# given folders. Only tests may include files of tests.
 function(check_includes file)
   file(STRINGS ${file} lines REGEX "^ *# *include *\"(tests/)?(${any_folder})/")
   foreach(line ${lines})
@@ -48,10 +48,10 @@ foreach(folder ${folders})
   foreach(file ${sources} ${tests})
     check_includes(${file} ${folder} ${may_${folder}})
   endforeach()
-  # LibTorch's readers of pickles must not see a file that others wrote.
+  # LibTorch's unpicklers are not safe for untrusted files.
   forbid("pickle_load|torch::load|jit::load|PyTorchStreamReader|InputArchive|Unpickler"
          "reads with LibTorch's unpickler" ${sources})
-  # Only one file reads the environment; the others get a map.
+  # Only dist/env/env.cpp may read the environment; all other code receives a map.
   list(REMOVE_ITEM sources ${ROOT}/dist/env/env.cpp)
   forbid("getenv *\\(|[^a-z_]environ[^a-z_]" "reads the environment" ${sources})
 endforeach()

@@ -7,6 +7,7 @@
 #include "app/commands/session.h"
 #include "base/counted.h"
 #include "base/file/whole_file.h"
+#include "base/file/writable.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "train/step/trainer.h"
@@ -64,9 +65,9 @@ std::vector<Candidate> open_all(const Arguments& arguments) {
   return all;
 }
 
-// Measures the accuracy of each candidate and sorts them by it, best first. Then adds each one to
-// the average unless that lowers the average's accuracy. Sets `top1` to the result's accuracy in
-// percent.
+// Measures the accuracy of each candidate and sorts the candidates by it, best first. Then adds
+// each one to the average unless that lowers the average's accuracy. Returns the average, and sets
+// `top1` to its accuracy in percent.
 train::NamedTensors greedy_soup(std::vector<Candidate>& all, const Arguments& arguments,
                                 double& top1) {
   models::Classifier& model = *all.front().weights.model;
@@ -99,7 +100,7 @@ int64_t used(const std::vector<Candidate>& all) {
   return std::count_if(all.begin(), all.end(), [](const auto& one) { return one.used; });
 }
 
-// Writes the average of `count` checkpoints.
+// Writes the average of `count` checkpoints, with the model, preprocessing and classes of `like`.
 void write(const std::string& output, const Weights& like, train::NamedTensors tensors,
            int64_t count) {
   train::CheckpointData data;
@@ -140,6 +141,7 @@ void check(const Arguments& arguments) {
                     ".safetensors");
   if (std::filesystem::exists(output))
     throw UserError("--output " + output.string() + " exists; remove it or choose another name");
+  require_writable_file("--output", output);
 }
 
 }  // namespace

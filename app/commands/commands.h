@@ -1,7 +1,6 @@
 #pragma once
-// The functions that shoal-worker, which links LibTorch, runs for each command of
-// app/options/commands.def. Each returns an exit code. guarded_main (platform/failure.h) reports
-// their exceptions.
+// Declares the function that shoal-worker runs for each command of app/options/commands.def. Each
+// returns an exit code; guarded_main() (platform/failure.h) reports its exceptions.
 
 #include "app/options/options.h"
 

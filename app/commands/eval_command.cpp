@@ -1,5 +1,6 @@
 // shoal eval: measures checkpoints or weights on labeled images.
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/commands/commands.h"
@@ -9,6 +10,7 @@
 #include "app/commands/predictions.h"
 #include "app/commands/session.h"
 #include "base/file/whole_file.h"
+#include "base/file/writable.h"
 #include "base/log.h"
 #include "data/labels/real_labels.h"
 #include "dist/gather.h"
@@ -50,6 +52,7 @@ std::optional<data::RealLabels> open_real_labels(const Arguments& arguments,
                                                  const Evaluation& evaluation) {
   const std::string& file = arguments.eval.real_labels;
   if (file.empty()) return std::nullopt;
+  if (!std::filesystem::exists(file)) throw UserError("--real-labels " + file + " does not exist");
   const auto* const images = dynamic_cast<const data::Dataset*>(&evaluation.images());
   if (!images)
     throw UserError(
@@ -78,8 +81,7 @@ RealAccuracy real_accuracy(const data::RealLabels& labels, const train::Evaluati
   RealAccuracy all;
   for (int64_t RealAccuracy::*count :
        {&RealAccuracy::images, &RealAccuracy::correct, &RealAccuracy::without})
-    for (const int64_t value : dist::gather_number(evaluation.group(), mine.*count))
-      all.*count += value;
+    all.*count = dist::sum_numbers(evaluation.group(), mine.*count);
   return all;
 }
 
@@ -147,10 +149,14 @@ int eval_command(const Arguments& arguments) {
   begin(arguments.job, env);
   const std::vector<Arguments> each = one_by_one(arguments);
   const EvalOptions& eval = arguments.eval;
-  if (!eval.predictions.empty()) PredictionFile(arguments, {});  // rejects unknown endings
+  if (!eval.predictions.empty()) PredictionFile(arguments, {});  // rejects unknown extensions
   if (arguments.logits && eval.predictions.empty())
     throw UserError("--logits has no effect without --predictions FILE");
   Evaluation evaluation(arguments, env);
+  dist::on_rank_0(evaluation.group(), [&] {
+    if (!eval.output.empty()) require_writable_folder("--output", eval.output);
+    if (!eval.predictions.empty()) require_writable_file("--predictions", eval.predictions);
+  });
   std::vector<EvaluatedWeights> all;
   LossHistory losses(is_sharded(arguments.job, "val"));
   for (size_t i = 0; i < each.size(); ++i)

@@ -101,11 +101,17 @@ void print_details(const EvaluatedWeights& evaluated) {
                 percent(bin.accuracy));
 }
 
+// Formats a probability as a percentage with two digits. The probability of a wrong label can be
+// much smaller than anyone wants to read.
+std::string label_percent(double probability) {
+  return probability < 1e-4 ? "<0.01%" : strf("%.2g%%", 100 * probability);
+}
+
 void print_suspects(const EvaluatedWeights& evaluated, const std::string& order) {
   if (!evaluated.suspects.empty()) log::line("labels that may be wrong, " + order + ":");
   for (const train::WorstImage& one : evaluated.suspects)
-    log::line(printable(one.path + "  label " + evaluated.classes[size_t(one.label)] +
-                        strf(" %.2g%%, predicted ", 100 * std::exp(-one.loss)) +
+    log::line(printable(one.path + "  label " + evaluated.classes[size_t(one.label)] + " " +
+                        label_percent(std::exp(-one.loss)) + ", predicted " +
                         evaluated.classes[size_t(one.predicted)] +
                         strf(" %.1f%%", 100 * one.probability)));
 }

@@ -29,11 +29,16 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
       communicator_(connect_ranks(arguments.job, gpus_, env, std::make_shared<dist::Progress>(),
                                   [](const std::string& text) {
                                     fail_now(reporting(dist::environment()), kPeerLost, text);
-                                  })) {}
+                                  })) {
+  if (arguments.job.fit_batch_size)
+    throw UserError(
+        "--batch-size auto works only in `shoal train` and `shoal bench step`; give a "
+        "number or omit it");
+}
 
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
-  if (!job.cache_dir) job.cache_dir = "";  // there is no --output folder
+  if (!job.cache_dir) job.cache_dir = "";  // these commands have no --output folder for a cache
   // folder_names() applies --classes. open_datasets() would require exactly these classes.
   job.classes_file.clear();
   const DataPlaces places = find_data(job);
@@ -68,7 +73,8 @@ void Evaluation::open(const Weights& weights, std::shared_ptr<const data::Datase
 
 void Evaluation::start(const train::Job& job) {
   loader_.reset();  // frees its memory before the new loader allocates
-  job_ = resolve_job(job, gpus_, datasets_, communicator_);
+  train::Job chosen = job;
+  job_ = resolve_job(chosen, gpus_, datasets_, communicator_);
   const auto on_bad = [this](const std::string& sentence) {
     damage_.add(sentence);
     // predict prints the reason in the row of the image.

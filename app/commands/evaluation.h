@@ -1,6 +1,6 @@
 #pragma once
-// Runs models on images: on those of --data or --val for eval and average, on images without labels
-// for predict.
+// Runs models on images: on labeled images (--data, --val) for eval and average, on images without
+// labels for predict.
 
 #include <functional>
 #include <mutex>
@@ -15,11 +15,11 @@
 
 namespace shoal::app {
 
-// Collects a loader's sentences about images that it cannot read. Thread-safe.
+// Collects a loader's messages about unreadable images. Thread-safe.
 class DamageLog {
  public:
   void add(const std::string& sentence);
-  // Returns why the image cannot be read; a general sentence if that is unknown.
+  // Returns the reason why the image `name` is unreadable; a general sentence if it is unknown.
   std::string reason(const std::string& name) const;
 
  private:
@@ -66,7 +66,7 @@ class Evaluation {
   const data::Source& images() const { return *datasets_.val; }
   // Class names by label.
   const std::vector<std::string>& classes() const { return datasets_.val->classes(); }
-  // The name of an image that this rank evaluated. `image`: ImageResult::image.
+  // Returns the name of an image that this rank evaluated. `image`: ImageResult::image.
   std::string name(int64_t image) const { return loader_->image_name(image); }
   const DamageLog& damage() const { return damage_; }
 

@@ -6,6 +6,7 @@
 #include "app/commands/inputs/weights.h"
 #include "app/commands/session.h"
 #include "base/counted.h"
+#include "base/file/writable.h"
 #include "base/grouped.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -32,16 +33,23 @@ const std::vector<FormatRow>& formats() {
   return rows;
 }
 
+// Returns the format that --format or the ending of --output selects. Throws UserError if the two
+// contradict each other, or if there is only an unknown ending.
 Format format_of(const Arguments& arguments) {
-  if (arguments.export_file.format) return *arguments.export_file.format;
+  const std::optional<Format> given = arguments.export_file.format;
   const std::string ending = fs::path(arguments.export_to).extension();
-  for (const FormatRow& row : formats())
-    if (std::find(row.endings.begin(), row.endings.end(), ending) != row.endings.end())
-      return row.format;
-  if (!ending.empty())
+  for (const FormatRow& row : formats()) {
+    if (std::find(row.endings.begin(), row.endings.end(), ending) == row.endings.end()) continue;
+    if (given && *given != row.format)
+      throw UserError("--output " + arguments.export_to + ": the ending " + ending +
+                      " is not one of the format that --format names; remove --format or change "
+                      "the ending");
+    return row.format;
+  }
+  if (!given && !ending.empty())
     throw UserError("--output " + arguments.export_to + ": the ending " + ending +
                     " names no format; use .onnx, .safetensors or .pth, or add --format");
-  return Format::onnx;
+  return given.value_or(Format::onnx);
 }
 
 // Moves the positional CHECKPOINT to --weights, and sets the format.
@@ -58,16 +66,6 @@ void resolve_arguments(Arguments& arguments) {
                                     std::pair(options.with_preprocessing, "--with-preprocessing")})
     if (given && options.format != Format::onnx)
       throw UserError(std::string(name) + " is only for --format onnx; remove it");
-}
-
-void check_output(const fs::path& file) {
-  if (file.empty()) return;
-  if (fs::is_directory(file))
-    throw UserError("--output " + file.string() + " is a folder; name a file");
-  const fs::path folder = file.parent_path();
-  if (!folder.empty() && !fs::is_directory(folder))
-    throw UserError("--output " + file.string() + ": there is no folder " + folder.string() +
-                    "; create it first");
 }
 
 // Opens the weights that --ema or --no-ema selects.
@@ -106,7 +104,7 @@ int export_command(const Arguments& given) {
   Arguments arguments = given;
   begin(arguments.job, dist::Env{});
   resolve_arguments(arguments);
-  check_output(arguments.export_to);
+  if (!arguments.export_to.empty()) require_writable_file("--output", arguments.export_to);
   Weights weights = open_selected(arguments);
   take_class_names(arguments, weights);
   log_origin(weights);

@@ -8,6 +8,7 @@
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/counted.h"
+#include "base/file/writable.h"
 #include "base/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -35,8 +36,8 @@ Packs open_packs(const std::string& path) {
   return packs;
 }
 
-// Histogram of image sizes: pairs of an upper limit in bytes (a power of two) and the number of
-// images.
+// Returns a histogram of image sizes. Each row: an upper limit in bytes (a power of two,
+// exclusive), and the number of images below it but not below the previous limit.
 std::vector<std::pair<uint64_t, int64_t>> size_histogram(const Packs& packs) {
   std::vector<std::pair<uint64_t, int64_t>> rows;
   for (uint64_t limit = 1024; rows.empty() || limit <= uint64_t{1} << 32; limit *= 2)
@@ -143,6 +144,7 @@ int pack(const Arguments& arguments, int threads) {
   if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(data::resolve(source)))
     throw UserError("--tfrecord-keys has no effect: " + source + " contains no TFRecords");
   require_apart(source, arguments.paths[1]);
+  require_writable_folder("DEST", std::filesystem::absolute(arguments.paths[1]).parent_path());
   std::shared_ptr<const data::Dataset> dataset = data::open_dataset(source, opening);
   if (dataset->classes() == std::vector<std::string>{"train", "val"})
     log::warning("the class folders are called train and val; to pack one split, use " + source +

@@ -49,7 +49,7 @@ int predict_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
-  require_weights(arguments);  // before the images are opened: one of them may be the weights
+  require_weights(arguments);  // before opening the images: one may be the weights
   Evaluation evaluation(arguments, env);
   const auto images = open_sources(arguments, evaluation.communicator());
   Weights weights = open_weights(arguments, evaluation.group());
@@ -78,18 +78,13 @@ int predict_command(const Arguments& arguments) {
         });
     for (const std::string& text : dist::gather_text(evaluation.group(), mine)) print(text);
   });
-  const auto over_ranks = [&](int64_t mine) {
-    int64_t all = 0;
-    for (const int64_t count : dist::gather_number(evaluation.group(), mine)) all += count;
-    return all;
-  };
-  const int64_t all = over_ranks(unreadable), diverged = over_ranks(not_finite);
+  const int64_t all = dist::sum_numbers(evaluation.group(), unreadable);
+  const int64_t diverged = dist::sum_numbers(evaluation.group(), not_finite);
   evaluation.end();
   if (env.rank == 0 && diverged > 0)
-    log::warning(
-        strf("the scores of %lld of %lld images are not finite: the weights have diverged, "
-             "or were trained for too few steps",
-             static_cast<long long>(diverged), static_cast<long long>(images->size())));
+    log::warning(strf("the scores of %lld of %lld images are not finite: %s",
+                      static_cast<long long>(diverged), static_cast<long long>(images->size()),
+                      train::kDiverged));
   if (env.rank != 0 || all == 0) return 0;
   const std::string sentence =
       strf("%lld of %lld images cannot be read; their rows say why", static_cast<long long>(all),

@@ -14,7 +14,7 @@ namespace shoal::app {
 
 // Formats the output of predict: --topk classes per image. `logits`: those of one image. If the
 // image cannot be read, `logits` is empty and `error` is the reason; otherwise `error` is empty.
-// Each function returns whole lines. Both arguments of the constructor must outlive the object.
+// Each function returns complete lines. Both arguments of the constructor must outlive the object.
 class PredictionRows {
  public:
   PredictionRows(const Arguments& arguments, const std::vector<std::string>& classes);
@@ -28,11 +28,11 @@ class PredictionRows {
   const std::vector<std::string>& classes_;  // may be empty
 };
 
-// The file of eval --predictions: CSV if its name ends with .csv, JSON lines if with .jsonl,
-// .ndjson or .json. `classes`, the names by label, must outlive the object.
+// Formats the file of eval --predictions: CSV if its name ends with .csv, JSON lines if it ends
+// with .jsonl, .ndjson or .json. `classes`, the names by label, must outlive the object.
 class PredictionFile {
  public:
-  // Throws UserError for other endings.
+  // Throws UserError for other file extensions.
   PredictionFile(const Arguments& arguments, const std::vector<std::string>& classes);
 
   std::string header(int64_t classes) const;

@@ -7,7 +7,7 @@
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/counted.h"
-#include "base/file/whole_file.h"
+#include "base/file/writable.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "data/pack/arrange.h"
@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the path given by `option`, else the file with the usual name in the download folder.
+// Returns `named`, the value of `option`, or if it is empty, the file with the usual name in the
+// download folder. Throws UserError if there is no such file.
 std::string archive(const std::string& named, const fs::path& folder, const char* file,
                     const char* option) {
   if (!named.empty()) return named;
@@ -93,6 +94,7 @@ int prepare_command(const Arguments& arguments) {
         "usage: `shoal prepare imagenet DOWNLOADS DEST`; DOWNLOADS must contain "
         "ILSVRC2012_img_train.tar, ILSVRC2012_img_val.tar and ILSVRC2012_devkit_t12.tar.gz");
   check_packing_options(arguments);
+  require_writable_folder("DEST", arguments.paths[2]);
   const train::Job& job = arguments.job;
   const fs::path folder = arguments.paths[1];
   const std::string train =

@@ -7,10 +7,12 @@
 
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/inputs/class_weights.h"
+#include "app/commands/memory.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
 #include "app/options/settings/saved_settings.h"
 #include "base/log.h"
+#include "base/processor.h"
 #include "dist/health/health.h"
 #include "models/catalogue.h"
 #include "train/step/allocator.h"
@@ -18,13 +20,15 @@
 namespace shoal::app {
 
 void begin(const train::Job& job, const dist::Env& env) {
+  // ATEN_CPU_CAPABILITY limits LibTorch's kernels. Limit shoal's kernels in the same way.
+  if (dist::value_of(dist::environment(), "ATEN_CPU_CAPABILITY") == "avx2") hold_to_avx2();
   train::check_values(job);
   log::set_level(job.log_level, env.rank);
   train::install_allocator();
 }
 
-train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
-                               const Datasets& datasets, const dist::Communicator& communicator) {
+train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const Datasets& datasets,
+                               const dist::Communicator& communicator) {
   const dist::Env& env = communicator.env;
   train::Surroundings here;
   here.rank = env.rank;
@@ -57,7 +61,14 @@ train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
   model.classes = job.classes.value_or(here.classes);
   model.channels = job.channels.value_or(model.channels);
   here.model = models::describe(model);
+  const int64_t memory = memory_share(gpus, communicator);
+  if (job.fit_batch_size && datasets.train) choose_batch_size(job, here, memory, env.rank == 0);
   train::ResolvedJob resolved = train::resolve(job, here);
+  if (env.rank == 0 && resolved.val_resize < resolved.val_size)
+    log::warning("--val-resize " + std::to_string(resolved.val_resize) +
+                 " is smaller than --val-size " + std::to_string(resolved.val_size) +
+                 ": evaluation images get black borders");
+  if (datasets.train) check_memory(resolved, memory, env.rank == 0);
   if (datasets.train)
     resolved.class_weights = class_weights(resolved, *datasets.train, communicator);
   resolved.settings = settings_of(resolved);

@@ -8,14 +8,15 @@
 
 namespace shoal::app {
 
-// Checks option values, sets up logging and the allocator. Call first. Commands that are never
-// distributed, such as pack, pass an empty Env.
+// Checks option values, and sets up logging and the memory allocator. Throws UserError. Call first.
+// Commands that are never distributed, such as pack, pass an empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 
-// Resolves the settings that the job leaves open, and sets the number of compute threads. Throws
-// UserError that names the option. Collective.
-train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
-                               const Datasets& datasets, const dist::Communicator& communicator);
+// Resolves the settings that the job leaves open, and sets the number of compute threads. With
+// --batch-size auto, first stores a batch size in `job`. Throws UserError if an option is not valid
+// or if training needs more memory than there is. Collective.
+train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const Datasets& datasets,
+                               const dist::Communicator& communicator);
 
 // Runs --health-check: checks this host's memory, then all hosts and network links
 // (dist/health/health.h). Throws std::runtime_error that names the failed check. Collective.

@@ -18,8 +18,9 @@
 #include "app/platform/signals.h"
 #include "app/report/report.h"
 #include "base/counted.h"
-#include "base/file/whole_file.h"
+#include "base/file/writable.h"
 #include "base/log.h"
+#include "dist/gather.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
 #include "train/run/dry_run.h"
@@ -48,35 +49,33 @@ void advise(const Arguments& arguments, int64_t classes) {
         "(`shoal train --recipe list`), or set --optimizer and --lr");
 }
 
-// Logs the notes about the options, then the given settings with their origins.
+// Logs the notes about the options and the given settings with their origins; at debug level, also
+// the defaults.
 void print_settings(const Arguments& arguments) {
   for (const std::string& note : arguments.notes) log::warning(note);
   log::info_lines("settings given\n" + asked_text(arguments));
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
-// Returns the folders that the run writes, with their options; "": the run does not write this one.
+// Returns each option that names a folder to write, and the folder; "": the run does not write it.
 std::vector<std::pair<const char*, std::string>> written_folders(const train::Job& job) {
+  if (job.eval_only) return {{"--output", job.output}};
   return {{"--output", job.output},
           {"--checkpoint-dir", train::checkpoint_directory(job)},
           {"--export-dir", job.export_dir.value_or("")},
           {"--tensorboard", job.tensorboard == "none" ? "" : job.tensorboard}};
 }
 
-// Throws UserError if `path` cannot be a folder, because it or a folder above it is a file.
-void require_folder(const char* option, const std::string& path) {
-  const std::filesystem::path place = path.empty() ? "/" : existing_parent(path);
-  std::error_code none;
-  if (std::filesystem::is_regular_file(place, none))
-    throw UserError(std::string(option) + " " + path + ": " + place.string() +
-                    " is a file; name a folder");
-}
-
-// Throws UserError if the run would write into the folders of its images, where its folders would
-// look like classes. Warns if the validation images are the training images.
-void check_places(const train::Job& job, const DataPlaces& places, bool leader) {
+// Throws UserError on all ranks if rank 0 cannot write to the run's folders, or if they are inside
+// the folders of its images, where they would look like classes. Warns if the validation images are
+// the training images. Collective.
+void check_places(const train::Job& job, const DataPlaces& places, const dist::Group& group) {
   namespace fs = std::filesystem;
   const auto whole = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
+  dist::on_rank_0(group, [&] {
+    for (const auto& [option, path] : written_folders(job))
+      if (!path.empty()) require_writable_folder(option, path);
+  });
   std::error_code none;
   for (const Split* split : {&places.train, &places.val}) {
     if (!fs::is_directory(split->location.text, none)) continue;
@@ -91,7 +90,7 @@ void check_places(const train::Job& job, const DataPlaces& places, bool leader) 
   }
   const bool same = places.train.found() && places.val.found() && job.val_split == 0 &&
                     fs::equivalent(places.train.location.text, places.val.location.text, none);
-  if (same && leader && !job.eval_only)
+  if (same && group.rank() == 0 && !job.eval_only)
     log::warning("the validation images are the training images: " + places.val.location.text);
 }
 
@@ -107,7 +106,7 @@ void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   const int64_t parts = env.world_size * job.accumulate, each = *job.batch_size / sharing;
   int64_t fitting = images / parts;
   if (fitting >= each || fitting == 0) return;
-  if (fitting > 1) fitting -= fitting % 2;  // mixup pairs images
+  if (fitting > 1) fitting -= fitting % 2;  // mixup needs pairs of images
   job.batch_size = fitting * sharing;
   if (env.rank == 0)
     log::warning(strf("lowered the batch size of %s to %lld: there are only %lld training images",
@@ -129,7 +128,7 @@ std::string reason_of(const std::exception& error) {
   return is_lost_peer(text) ? "another process failed first, see its message: " + text : text;
 }
 
-// Reports why the watchdog ends this process, and ends the process. Called from another thread.
+// Reports why this process must end, and ends it. Called by the watchdog's thread.
 [[noreturn]] void end_process(const train::Ending& ending, bool on_platform) {
   const Reporting how = reporting(dist::environment());
   if (ending.cause == train::Ending::Cause::not_saved) fail_now(how, kFailure, ending.text);
@@ -160,7 +159,7 @@ int run_training(const train::ResolvedJob& job, train::Start start, const Datase
   }
 }
 
-// Writes OUTPUT/report.html. Only warns if that fails, because the run itself is complete.
+// Writes OUTPUT/report.html. Only warns if that fails, because the run itself has already ended.
 void write_run_report(const std::string& output) noexcept {
   const std::filesystem::path file = std::filesystem::path(output) / kReportFile;
   try {
@@ -246,7 +245,6 @@ int train_command(const Arguments& given) {
     install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  for (const auto& [option, path] : written_folders(arguments.job)) require_folder(option, path);
   if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
@@ -261,7 +259,7 @@ int train_command(const Arguments& given) {
   if (env.world_size > 1) training_begins();
   const DataPlaces places = find_data(arguments.job);
   check_data_exists(arguments.job, places);  // after connecting: each host reports missing data
-  check_places(arguments.job, places, env.rank == 0);
+  check_places(arguments.job, places, communicator.main);
   check_health(arguments.job, communicator);
   train::Start start =
       train::find_start(arguments.job, communicator.main, weights_finder(arguments));
@@ -273,10 +271,10 @@ int train_command(const Arguments& given) {
   models::describe(arguments.job.model);  // rejects unknown model names before listing files
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
-  if (!dry)
-    train::require_own_folder(arguments.job, start,
-                              communicator.main);  // errors in the data come first
+  // After opening the data, so that errors in the data are reported first.
+  if (!dry) train::require_own_folder(arguments.job, start, communicator.main);
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
+  if (arguments.job.fit_batch_size) arguments.origins["batch-size"] = "--batch-size auto";
   train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job, places);
   job.train_source = datasets.train_source;

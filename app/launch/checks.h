@@ -42,8 +42,8 @@ std::vector<Check> limit_checks(int threads);
 // Gloo's.
 inline constexpr int kThreadsPerWorker = 12;
 
-// For `shoal doctor --launcher`: reports how a command with these options would start its workers:
-// the launcher, the variables that identify it, each worker, and EFA.
+// Returns the output of `shoal doctor --launcher`: how a command with these options would start its
+// workers. Contains the launcher, the variables that identify it, each worker, and EFA.
 std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment);
 
 }  // namespace shoal::app

@@ -87,7 +87,7 @@ Checks memory() {
 }
 
 // Checks a limit of this process. A run would fail with a limit below `least` and may fail below
-// `enough`; both are in units of `unit`, the size of `unit_name`.
+// `enough`, both in `unit_name`. `unit`: the size of that unit.
 Check limit(const std::string& name, __rlimit_resource resource, double unit, const char* unit_name,
             double least, double enough, const char* remedy) {
   rlimit found{};

@@ -5,7 +5,7 @@
 // Finding the worker that failed first: if a worker dies, its peers fail within milliseconds
 // ("connection closed") and may be reaped before it. So the launcher waits a short time after the
 // first failure and then picks a worker by its exit: preferably one killed by a signal, otherwise
-// one whose exit code is not kPeerLost, which means that the worker only lost a connection.
+// one whose exit code is not kPeerLost. (kPeerLost: the worker only lost a connection.)
 #include "app/launch/launch.h"
 
 #include <signal.h>

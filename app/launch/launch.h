@@ -52,7 +52,7 @@ struct Launch {
 // process.
 int launch(const Launch& plan);
 
-// Replaces this process by the program (execve). Throws std::runtime_error if that fails.
+// Replaces this process with the program (execve). Throws std::runtime_error if that fails.
 [[noreturn]] void become(const std::filesystem::path& program,
                          const std::vector<std::string>& arguments,
                          const dist::Variables& environment);

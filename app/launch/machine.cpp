@@ -105,15 +105,31 @@ uint64_t memory_bytes() {
   return bytes;
 }
 
+std::optional<uint64_t> cgroup_available(const fs::path& cgroup) {
+  const bool second = fs::exists(cgroup / "memory.max");
+  const double limit =
+      number_or(first_word(cgroup / (second ? "memory.max" : "memory.limit_in_bytes")), 0);
+  if (limit <= 0) return std::nullopt;  // no limit
+  const double used =
+      number_or(first_word(cgroup / (second ? "memory.current" : "memory.usage_in_bytes")), 0);
+  double cached = 0;
+  std::ifstream statistics(cgroup / "memory.stat");
+  std::string key, value;
+  while (statistics >> key >> value)
+    if (key == (second ? "inactive_file" : "total_inactive_file")) cached = number_or(value, 0);
+  return static_cast<uint64_t>(std::max(0.0, limit - used + cached));
+}
+
 uint64_t available_memory_bytes() {
+  uint64_t bytes = memory_bytes();
   std::ifstream file("/proc/meminfo");
   std::string key, unit;
   uint64_t kilobytes = 0;
-  while (file >> key >> kilobytes) {
-    std::getline(file, unit);
-    if (key == "MemAvailable:") return std::min(memory_bytes(), kilobytes * 1024);
-  }
-  return memory_bytes();
+  while (file >> key >> kilobytes && key != "MemAvailable:") std::getline(file, unit);
+  if (key == "MemAvailable:") bytes = std::min(bytes, kilobytes * 1024);
+  for (const char* group : {"/sys/fs/cgroup", "/sys/fs/cgroup/memory"})
+    if (const auto left = cgroup_available(group)) bytes = std::min(bytes, *left);
+  return bytes;
 }
 
 fs::path worker_program() {

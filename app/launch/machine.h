@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,29 +11,34 @@
 
 namespace shoal::app {
 
-// Number of NVIDIA GPUs that a process with these variables may use. Counts the entries of
-// /proc/driver/nvidia/gpus, else the device files /dev/nvidia0, …, and applies
+// Returns the number of NVIDIA GPUs that a process with these variables may use. Counts the entries
+// of /proc/driver/nvidia/gpus, else the device files /dev/nvidia0, …, and applies
 // CUDA_VISIBLE_DEVICES.
 int gpu_count(const dist::Variables& environment);
 
-// Number of `present` GPUs that CUDA_VISIBLE_DEVICES leaves visible.
+// Returns how many of `present` GPUs CUDA_VISIBLE_DEVICES leaves visible.
 int visible_gpus(int present, const dist::Variables& environment);
 
-// Number of processors that this process may use: its affinity mask, limited by the cgroup's CPU
-// quota (rounded up).
+// Returns the number of processors that this process may use: those in its affinity mask, but at
+// most the cgroup's CPU quota (rounded up).
 int usable_processors();
 
-// Whether the parent process may use more processors than this one. mpirun and srun bind each of
-// their processes to its own processors.
+// Whether this process may use fewer processors than its parent, because a launcher (mpirun, srun)
+// has bound each of its processes to processors of its own.
 bool bound_by_parent();
 
-// CPU quota, in processors, from a cgroup v2 directory (cpu.max) or v1 directory
-// (cpu.cfs_quota_us). 0: no quota.
+// Returns the CPU quota, in processors, of a cgroup v2 directory (cpu.max) or v1 directory
+// (cpu.cfs_quota_us); 0 if there is none.
 double processor_quota(const std::filesystem::path& cgroup);
 
-// Memory that this process may use, in bytes: the machine's memory, or the cgroup's limit if lower.
+// Returns the bytes that this process may use: the machine's memory or, if lower, the cgroup's
+// limit.
 uint64_t memory_bytes();
 uint64_t available_memory_bytes();  // the part that is free or quickly reclaimable now
+
+// What a cgroup v2 or v1 directory with a memory limit leaves to allocate, in bytes: the limit less
+// the used memory, except for cached files. Not set: no limit.
+std::optional<uint64_t> cgroup_available(const std::filesystem::path& cgroup);
 
 // Returns the path of another program of shoal: next to the running executable, or in ../libexec.
 // Throws SetupMissing that names the folders searched or a missing shared library.

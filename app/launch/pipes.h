@@ -9,7 +9,7 @@
 
 namespace shoal::app {
 
-// The pipe that a process opens, and the share of its images that are used.
+// The pipe that a process opens, and which of its images are used.
 struct PipeShare {
   std::string source;            // just "pipe:": this process reads no pipe
   int64_t index = 0, count = 1;  // the images index, index + count, ... are used
@@ -25,7 +25,8 @@ struct PipeUse {
   bool sharded = false;   // whether the pipes of different hosts deliver different images
 };
 
-// Returns the share of this process. `source`: "pipe:PATH" (data/sources/pipes.h).
+// Returns the pipe and the images that this process uses. `source`: "pipe:PATH"
+// (data/sources/pipes.h).
 //
 // {0..N-1} in PATH denotes N pipes with one reader each. N must be the number of processes per host
 // or in the whole job; otherwise throws UserError. A PATH without braces is one pipe per host. In

@@ -14,8 +14,8 @@ namespace {
 using dist::find;
 using dist::Variables;
 
-// Limits of workers per host and of hosts. Larger numbers are probably typing errors and would
-// stall the machine.
+// Limits: kMaxPerProcessor workers per processor (but kFewWorkers are always allowed) and kMaxHosts
+// hosts. Larger numbers are probably typos and would stall the machine.
 constexpr int kMaxPerProcessor = 4, kFewWorkers = 8;
 constexpr int64_t kMaxHosts = 4096;
 
@@ -86,7 +86,7 @@ void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& env
 }
 
 // Plans this host's workers: --nproc (`asked`) or one per GPU. With several hosts, this process
-// stays the parent even of a single worker, so that it can report the worker's death and exit.
+// stays the parent even of a single worker, so that it can report a worker that is killed.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + counted(hosts.hosts.size(), "host");
@@ -191,8 +191,8 @@ void plan_local(Plan& plan, int workers, const Variables& environment, const Hos
     add_worker(plan, environment, dist::for_local_worker(workers, i, port));
 }
 
-// Number of workers on this host. --batch-per-host implies one process per GPU, as in PyTorch's
-// imagenet example.
+// Returns the number of workers on this host. --batch-per-host implies one process per GPU, as in
+// PyTorch's imagenet example.
 int local_workers(const Arguments& arguments, int asked, const HostFacts& facts) {
   return std::max(1, asked == 0 && arguments.job.batch_per_host ? facts.gpus : asked);
 }
@@ -233,12 +233,13 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
 
 dist::Variables tuned(dist::Variables environment, int threads) {
   environment["OMP_NUM_THREADS"] = std::to_string(std::max(threads, 1));
-  // Makes idle OpenMP threads sleep after a short spin, because loader threads and other ranks need
-  // the processors.
+  // Lets idle OpenMP threads spin only briefly before they sleep, because loader threads and other
+  // ranks need the processors.
   if (!find(environment, "OMP_WAIT_POLICY")) environment.emplace("GOMP_SPINCOUNT", "1000");
   environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // makes matrix products deterministic
   environment.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING",
                       "3");  // a lost peer aborts the process instead of hanging it
+  environment.emplace("KINETO_LOG_LEVEL", "6");    // LibTorch's profiler reports missing GPUs
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;
 }

@@ -46,7 +46,7 @@ struct WorkerStart {
 
 struct Plan {
   std::vector<WorkerStart> workers;          // on this host; none: the job does not use this host
-  std::string launched_by;                   // for `shoal doctor --launcher`
+  std::string launched_by;                   // text for `shoal doctor --launcher`
   std::vector<std::string> variables;        // names of the variables that decided the plan
   std::vector<std::string> notes;            // warnings to print before the start
   bool in_place = false;                     // this process may become the only worker (execve)
@@ -54,9 +54,9 @@ struct Plan {
   std::string host;  // SageMaker's name of this host; empty: use host_name()
 };
 
-// Throws UserError for an invalid --nproc and for contradictions (--nproc under torchrun, a master
-// address that is not rank 0's host), std::invalid_argument for incomplete variables
-// (dist/env/env.h).
+// Plans this host's workers. Throws UserError for an invalid --nproc and for contradictions
+// (--nproc under torchrun, a master address that is not rank 0's host), std::invalid_argument for
+// incomplete variables (dist/env/env.h).
 Plan plan_workers(const Arguments& arguments, const dist::Variables& environment,
                   const HostFacts& facts);
 

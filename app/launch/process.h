@@ -9,7 +9,8 @@
 
 namespace shoal::app {
 
-// While the object exists, the signals that the launcher waits for are blocked. Not thread-safe.
+// Blocks the signals that the launcher waits for. The destructor restores the signal mask. Not
+// thread-safe.
 class BlockedSignals {
  public:
   BlockedSignals();
@@ -29,9 +30,9 @@ class BlockedSignals {
   sigset_t set_{}, before_{};
 };
 
-// A pipe with one byte, which all workers inherit. A user error occurs in every worker; only the
-// worker that reads the byte reports the error (platform/failure.h). Reads do not block, so the
-// other workers do not wait. The constructor throws std::runtime_error if the pipe cannot be
+// A pipe that contains one byte and that all workers inherit. A user error occurs in every worker;
+// only the worker that reads the byte reports the error (platform/failure.h). Reads do not block,
+// so the other workers do not wait. The constructor throws std::runtime_error if the pipe cannot be
 // created.
 class ReportToken {
  public:

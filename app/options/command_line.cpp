@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 // Returns the options and values in the order of `words`, and stores the positional words in
 // `positional`.
 Pairs tokenize(Command command, const Words& words, Words& positional) {
-  if (words.empty()) return {};  // skips building `known`, for the speed of the fuzzer
+  if (words.empty()) return {};  // building `known` would slow the fuzzer down
   cxxopts::Options known("shoal");
   known.allow_unrecognised_options();  // without this, cxxopts rejects positional words
   for (const Option& option : options()) {
@@ -50,8 +50,10 @@ void apply_recipe(Arguments& arguments, const std::string& name,
   if (name == "list" || name == "none") return;
   if (const Recipe* recipe = find_recipe(name)) {
     for (const auto& [option, value] : recipe->values) {
-      // A given --global-batch-size determines the batch size, and --size the evaluation size.
+      // A given --global-batch-size determines the batch size, a given --batch-size the global
+      // one, and --size the evaluation size.
       if (option == "batch-size" && given.contains("global-batch-size")) continue;
+      if (option == "global-batch-size" && given.contains("batch-size")) continue;
       if (option == "val-size" && given.contains("size")) continue;
       apply(arguments, option, value, "recipe " + name);
     }
@@ -75,8 +77,9 @@ Pairs translated(const ForeignOption& option, const Setting& setting, Words& ine
   }
 }
 
-// Translates the settings to our names. If a setting identifies another program, sets `defaults` to
-// the recipe with that program's defaults.
+// Translates other programs' options in `settings` to shoal's. If one of them identifies its
+// program, sets `defaults` to the recipe with that program's defaults. Throws UserError for unknown
+// options.
 std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Setting>& settings,
                                   std::string& defaults) {
   std::vector<Setting> ours;
@@ -96,8 +99,8 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
   return ours;
 }
 
-// Handles positional words. For `train` a single one is the data folder, as in PyTorch's imagenet
-// example; other commands either take paths or reject the word.
+// Handles positional words. For `train`, a single word is the data folder, as in PyTorch's imagenet
+// example. Commands that accept positional words keep them; the others throw UserError.
 void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setting>& ours,
                      std::string& defaults) {
   Words& words = arguments.paths;
@@ -117,8 +120,8 @@ void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setti
                   command_name(arguments.command) + " --help`");
 }
 
-// Removes settings without a value, and reports those from the command line in `ineffective`. Also
-// reports each setting that the same source overrides later under another spelling.
+// Removes settings whose value is null or None, and reports those from the command line in
+// `ineffective`. Also reports each setting that the same source overrides later under another name.
 void drop_overridden(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
   for (auto first = ours.begin(); first != ours.end(); ++first) {
     if (!decoded(first->value) && first->origin == kCommandLine)
@@ -154,7 +157,9 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   drop_overridden(ours, arguments.ineffective);
   std::set<std::string> given;
   for (const Setting& setting : ours) {
-    given.insert(setting.name);
+    // `--batch-size auto` adapts to the recipe's global batch size instead of replacing it.
+    if (setting.name != "batch-size" || decoded(setting.value) != "auto")
+      given.insert(setting.name);
     if (setting.name != "recipe") continue;
     apply(arguments, setting.name, setting.value, setting.origin);
     recipe = arguments.recipe;

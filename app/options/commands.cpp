@@ -44,6 +44,10 @@ std::optional<Command> command_named(std::string_view name) {
 
 Command require_command(std::string_view name) {
   if (const auto command = command_named(name)) return *command;
+  if (name.starts_with('-'))
+    throw UserError("'" + std::string(name) +
+                    "' is not a command; a command comes first, as in `shoal train " +
+                    std::string(name) + "`. See `shoal help`");
   std::vector<std::string> names;
   for (const CommandRow& row : commands()) names.push_back(row.name);
   const std::string near = nearest(name, names);

@@ -15,7 +15,7 @@ enum : unsigned {
 };
 }  // namespace command_index
 
-// One bit per command, so that an option can name several (Option::commands).
+// One bit per command, so that Option::commands can combine several.
 enum class Command : unsigned {
 #define COMMAND(name, ...) name = 1u << command_index::name,
 #include "app/options/commands.def"
@@ -32,7 +32,7 @@ struct CommandRow {
   bool takes_paths;  // whether the command accepts positional words (commands.def)
 };
 
-// In the order of `shoal help`.
+// All commands, in the order of `shoal help`.
 const std::vector<CommandRow>& commands();
 
 const CommandRow& row_of(Command command);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/options/optimizer_names.h"
 #include "app/weights/remote_weights.h"
 #include "data/augment/settings.h"
 
@@ -9,7 +10,6 @@ namespace shoal::app {
 namespace {
 
 using Case = const Circumstances&;
-using Optimizer = train::OptimizerOptions::Kind;
 using Schedule = train::ScheduleOptions::Kind;
 
 // Whether the user gave the value, on the command line, in hyperparameters or in a file.
@@ -40,8 +40,10 @@ bool sized_by_epoch(Case c) {
 bool has_own_val_size(Case c) {
   return c.arguments.job.val_size.has_value();
 }
-Optimizer optimizer(Case c) {
-  return c.run.optimizer.kind;
+// Whether the optimizer reads none of the options that `kUses` stands for.
+template <ops::OptimizerUses kUses>
+bool unused(Case c) {
+  return !(ops::info_of(c.run.optimizer.kind).uses & kUses);
 }
 Schedule schedule(Case c) {
   return c.run.schedule.kind;
@@ -63,7 +65,16 @@ bool names_all_images(Case c) {
   return !job.eval_only && !job.val_dir.empty() && !job.train_dir.empty();
 }
 
-// Options that only training uses.
+// Returns the row for options that only some optimizers read.
+template <ops::OptimizerUses kUses>
+NoEffect of_optimizers(std::vector<std::string> options) {
+  return {std::move(options),
+          ": it belongs to --optimizer " +
+              alternatives(optimizers_with(kUses, &ops::OptimizerInfo::name)),
+          unused<kUses>};
+}
+
+// Returns the names of options that only training uses.
 std::vector<std::string> of_training() {
   std::vector<std::string> names;
   for (const Option& option : options())
@@ -145,25 +156,15 @@ std::vector<NoEffect> all_rows() {
       {{"patience"},
        ": with --eval-every 0, only the end of the run is evaluated",
        [](Case c) { return c.run.eval_every == 0; }},
-      {{"momentum"},
-       ": --optimizer is adamw, which uses --beta1 instead",
-       [](Case c) { return optimizer(c) == Optimizer::adamw; }},
+      of_optimizers<ops::kUsesMomentum>({"momentum"}),
+      of_optimizers<ops::kUsesNesterov>({"nesterov"}),
+      of_optimizers<ops::kUsesAlpha>({"alpha"}),
+      of_optimizers<ops::kUsesBetas>({"beta1", "beta2"}),
+      of_optimizers<ops::kUsesEps>({"eps"}),
       {{"unfreeze-epoch"}, ": --freeze is none", [](Case c) { return c.run.freeze == "none"; }},
       {{"head-lr-scale", "layer-decay"},
        ": --freeze all-but-head trains the classifier alone; change --lr instead",
        [](Case c) { return c.run.freeze == "all-but-head" && c.run.unfreeze_epoch == 0; }},
-      {{"nesterov"},
-       ": --optimizer is not sgd",
-       [](Case c) { return optimizer(c) != Optimizer::sgd; }},
-      {{"alpha"},
-       ": --optimizer is not rmsprop",
-       [](Case c) { return optimizer(c) != Optimizer::rmsprop; }},
-      {{"beta1", "beta2"},
-       ": --optimizer is not adamw",
-       [](Case c) { return optimizer(c) != Optimizer::adamw; }},
-      {{"eps"},
-       ": --optimizer is sgd, which does not use it",
-       [](Case c) { return optimizer(c) == Optimizer::sgd; }},
 
       {{"warmup-epochs", "warmup-start"},
        ": --schedule onecycle has a warm-up of its own",

@@ -1,6 +1,5 @@
 #pragma once
-// Reports options that the user gave but that have no effect in this run, and why. Does not use
-// LibTorch.
+// Reports which of the given options have no effect in this run, and why. Does not use LibTorch.
 
 #include <string>
 #include <vector>
@@ -26,8 +25,8 @@ struct NoEffect {
 const std::vector<NoEffect>& no_effect_table();
 
 // Returns one line per option without effect: "--decay-rate has no effect: --schedule is not step".
-// Other programs' options without effect come first. Omits options that are switched off, and
-// options that the user did not give: a recipe, a checkpoint or SageMaker's environment set them.
+// The parser's lines (Arguments::ineffective) come first. Omits options that are off, and options
+// that a recipe, a checkpoint or SageMaker's environment set.
 std::vector<std::string> no_effect(const Circumstances& circumstances);
 
 }  // namespace shoal::app

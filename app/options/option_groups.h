@@ -9,14 +9,14 @@
 
 namespace shoal::app {
 
-inline constexpr unsigned kRanks = kTrain | kEval | kPredict;  // commands that run several ranks
+inline constexpr unsigned kRanks = kTrain | kEval | kPredict;  // can run as several ranks
 inline constexpr unsigned kRun = kTrain | kEval | kPredict | kExport;
 
 // Advice for settings that --resume may not change.
 inline constexpr const char* kStartAnew =
     "use the checkpoint's setting, or start a new run in another --output";
-// Advice for settings that decide which images the rest of an epoch uses. A run that resumes within
-// an epoch must not change them.
+// Advice for settings that decide which images the rest of an epoch uses, so a run that resumes
+// within an epoch must not change them.
 inline constexpr const char* kWithinEpoch =
     "use the checkpoint's setting, so that the epoch uses each image once, or resume from a "
     "checkpoint at the end of an epoch";

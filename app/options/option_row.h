@@ -1,6 +1,6 @@
 #pragma once
-// Helpers that build the Option of one field and convert the field's value to text and back. For
-// the option tables and the tables in foreign/.
+// Helpers for the option tables and the tables in foreign/: they build the Option for a field, and
+// convert the field's value from and to text.
 
 #include <algorithm>
 #include <cmath>
@@ -27,6 +27,7 @@ struct is_optional : std::false_type {};
 template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 
+// store() parses `text` into `field`. Throws std::invalid_argument with the expected form.
 template <std::integral T>
 void store(T& field, const std::string& text) {
   if (const auto value = parse_number<T>(text)) {
@@ -57,7 +58,7 @@ inline void store(std::string& field, const std::string& text) {
     throw std::invalid_argument("text other than true or false");
   field = text;
 }
-// `none`, and for numbers also `off`, unset the field as if the option were not given.
+// `none` resets the field, as if the option were not given. If T is a number, `off` does the same.
 template <class T>
 void store(std::optional<T>& field, const std::string& text) {
   if (text == "none" || (text == "off" && std::is_arithmetic_v<T>)) return field.reset();
@@ -66,6 +67,7 @@ void store(std::optional<T>& field, const std::string& text) {
   field = std::move(value);
 }
 
+// text_of() is the inverse of store(). An unset optional becomes an empty text.
 template <std::integral T>
 std::string text_of(const T& field) {
   return std::to_string(field);
@@ -168,8 +170,8 @@ Option memory_row(std::string name, unsigned commands, std::string help, Field f
   return option;
 }
 
-// Parses a duration in seconds: a number, or numbers with the units d, h, m and s (1h30m). Throws
-// std::invalid_argument for any other text.
+// Parses a duration and returns it in seconds. The text is a number of seconds, or numbers with the
+// units d, h, m and s in this order (1h30m). Throws std::invalid_argument for any other text.
 double parse_duration(const std::string& text);
 
 // Returns the row for a number of seconds.
@@ -182,7 +184,7 @@ Option duration_row(std::string name, unsigned commands, std::string help, Field
   return option;
 }
 
-// Returns the row for an enumeration. `values`: the allowed texts and the enumerator of each.
+// Returns the row for an enumeration. `values`: each allowed text with its enumerator.
 template <class Enum, class Field>
 Option choice(std::string name, unsigned commands, std::string help,
               std::vector<std::pair<std::string, Enum>> values, Field field) {

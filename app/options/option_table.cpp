@@ -19,7 +19,7 @@ Option help_row() {
   return std::move(option).short_form('h');
 }
 
-// Row of --model. Accepts hyphens for underscores, because other programs write efficientnet-b4.
+// Row of --model. Turns hyphens into underscores: other programs write efficientnet-b4.
 template <class Field>
 Option model_row(unsigned commands, std::string help, Field field) {
   Option option = row("model", commands, "NAME", std::move(help), field);
@@ -31,9 +31,34 @@ Option model_row(unsigned commands, std::string help, Field field) {
   return option;
 }
 
+Option batch_size_row() {
+  Option option =
+      row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
+          "Images per process and forward pass; auto: as many as fit into memory, up to 1024",
+          JOB(batch_size))
+          .unset_is("32, or derived from --global-batch-size")
+          .within(1, 1 << 20);
+  option.set = [](Arguments& arguments, const std::string& text) {
+    train::Job& job = arguments.job;
+    job.fit_batch_size = text == "auto";
+    job.batch_size.reset();
+    try {
+      if (!job.fit_batch_size) store(job.batch_size, text);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string(error.what()) + " or auto");
+    }
+  };
+  option.get = [](const Arguments& arguments) -> std::string {
+    const train::Job& job = arguments.job;
+    return job.fit_batch_size ? "auto" : job.batch_size ? text_of(*job.batch_size) : "";
+  };
+  return option;
+}
+
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {model_row(kTrain | kCommon, "Network to train; `shoal models` lists them", JOB(model.name))
+      {model_row(kTrain | kBench | kCommon, "Network to train; `shoal models` lists them",
+                 JOB(model.name))
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
        model_row(kEval | kPredict | kExport | kAverage,
@@ -50,10 +75,10 @@ void add_model(std::vector<Option>& table) {
            .unset_is("random (train)"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
-           .unset_is("weights/ in SHOAL_CACHE, in the SageMaker warm pool's folder, in "
-                     "XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
+           .unset_is("weights/ in the first folder that is set: SHOAL_CACHE, shoal/ in "
+                     "SageMaker's warm pool, XDG_CACHE_HOME/shoal, ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",
-           "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
+           "Entry to use if the --weights file has several sets of weights: model, model_ema, "
            "state_dict_ema, …",
            JOB(weights_entry))
            .unset_is("the averaged weights, if any"),
@@ -116,17 +141,14 @@ void add_length(std::vector<Option>& table) {
        duration_row(
            "time-budget", kTrain,
            "Time to train for, evaluations included: seconds (1800), or with units (30m, 1h30m); "
-           "the learning rate schedule spans this time, and N epochs in other options mean the "
-           "fraction N / --epochs of it; 0: no limit",
+           "the learning rate schedule spans this time, and N epochs in other options count as "
+           "N / --epochs of it; 0: no limit",
            JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("batch-size", kRanks | kAverage | kCommon, "N",
-           "Images per forward pass of each process", JOB(batch_size))
-           .unset_is("32; train: or derived from --global-batch-size")
-           .within(1, 1 << 20),
+       batch_size_row(),
        row("global-batch-size", kTrain, "N", "Images per step, over all processes",
            JOB(global_batch_size))
            .unset_is("batch-size × processes × accumulate")

@@ -11,7 +11,7 @@ namespace {
 
 // Row of --classes, whose value is a number or a file of class names.
 Option classes_row() {
-  Option option = row("classes", kTrain | kModels, "N|FILE",
+  Option option = row("classes", kTrain | kModels | kBench, "N|FILE",
                       "Number of classes, or a FILE with the class names, one per line in label "
                       "order; needed if all images come through pipes",
                       JOB(classes))
@@ -109,7 +109,7 @@ void add_reading(std::vector<Option>& table) {
            "Steps per epoch if training images come through a pipe; no effect on other data, whose "
            "epoch is one pass",
            JOB(epoch_steps))
-           .unset_is("from --train-samples; with --max-steps alone, until the pipe ends")
+           .unset_is("from --train-samples; with --max-steps alone, an epoch ends with the pipe")
            .at_least(1)
            .of_training()
            .changes_results()

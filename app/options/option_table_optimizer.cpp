@@ -1,4 +1,5 @@
 // Rows of the option table for the sections Optimizer and Learning rate.
+#include "app/options/optimizer_names.h"
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 Option amp_row() {
   Option option = choice<Precision>(
-                      "amp", kTrain | kCommon,
+                      "amp", kTrain | kBench | kCommon,
                       "Precision of the network's computation: float32 (off) or bfloat16 (bf16, or "
                       "--amp alone)",
                       {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
@@ -25,9 +26,10 @@ Option amp_row() {
   return option;
 }
 
-// Row of --ema. Without an average, the resolved value is "off", as in older checkpoints.
+// Row of --ema. Without an average, the resolved value is "off" instead of "none", because existing
+// checkpoints contain "off".
 Option ema_row() {
-  Option option = row("ema", kTrain, "DECAY",
+  Option option = row("ema", kTrain | kBench, "DECAY",
                       "Keep an exponential moving average of the weights with this decay per step, "
                       "typically 0.9999",
                       JOB(ema))
@@ -41,50 +43,84 @@ Option ema_row() {
   return option;
 }
 
+// Row of --optimizer.
+Option optimizer_row() {
+  std::vector<std::pair<std::string, OptimizerOptions::Kind>> values;
+  std::vector<std::string> descriptions;
+  for (const ops::OptimizerInfo& info : ops::kOptimizers) {
+    values.push_back({info.name, info.kind});
+    descriptions.push_back(info.title);
+    if (*info.variant != '\0') descriptions.back() += std::string(" (") + info.variant + ")";
+  }
+  return choice<OptimizerOptions::Kind>("optimizer", kTrain | kBench | kCommon,
+                                        alternatives(descriptions), values, JOB(optimizer.kind))
+      .of_training()
+      .changes_results(MayDiffer::never, kStartAnew);
+}
+
+// Returns the titles of the optimizers that use an option, as the start of its help.
+std::string for_optimizers(unsigned uses) {
+  return joined(optimizers_with(uses, &ops::OptimizerInfo::title)) + ": ";
+}
+
+// Returns the defaults of --eps: "0.001 for rmsprop, 1e-8 for adamw".
+std::string eps_defaults() {
+  std::vector<std::string> defaults;
+  for (const ops::OptimizerInfo& info : ops::kOptimizers) {
+    if (!(info.uses & ops::kUsesEps)) continue;
+    std::string eps = number(info.eps);  // 1e-08
+    if (const size_t zero = eps.find("e-0"); zero != eps.npos) eps.erase(zero + 2, 1);
+    defaults.push_back(eps + " for " + info.name);
+  }
+  return joined(defaults);
+}
+
 }  // namespace
 
 void add_optimizer(std::vector<Option>& table) {
-  using Kind = OptimizerOptions::Kind;
   add(table, "Optimizer",
-      {choice<Kind>("optimizer", kTrain | kCommon,
-                    "Optimizer: SGD, RMSprop (TensorFlow's variant) or AdamW",
-                    {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
-                    JOB(optimizer.kind))
-           .of_training()
-           .changes_results(MayDiffer::never, kStartAnew),
-       row("momentum", kTrain, "X", "SGD, RMSprop: momentum coefficient", JOB(optimizer.momentum))
+      {optimizer_row(),
+       row("momentum", kTrain, "X", for_optimizers(ops::kUsesMomentum) + "momentum coefficient",
+           JOB(optimizer.momentum))
            .from_below(0, 1)
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("nesterov", kTrain, "", "SGD: use Nesterov momentum", JOB(optimizer.nesterov))
+       row("nesterov", kTrain, "", for_optimizers(ops::kUsesNesterov) + "use Nesterov momentum",
+           JOB(optimizer.nesterov))
            .of_training()
            .changes_results(),
        row("weight-decay", kTrain, "X",
-           "Weight decay (SGD, RMSprop: L2 term; AdamW: decoupled); not applied to biases and "
-           "normalization parameters",
+           "Weight decay (" + for_optimizers(ops::kL2Decay) + "L2 term; " +
+               for_optimizers(ops::kDecoupledDecay) +
+               "decoupled); not applied to biases and normalization parameters",
            JOB(optimizer.weight_decay))
            .at_least(0)
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("alpha", kTrain, "X", "RMSprop: decay rate of the mean squared gradient",
+       row("alpha", kTrain, "X",
+           for_optimizers(ops::kUsesAlpha) + "decay rate of the mean squared gradient",
            JOB(optimizer.alpha))
            .from_below(0, 1)
            .of_training()
            .changes_results(),
-       row("beta1", kTrain, "X", "AdamW: decay rate of the first moment", JOB(optimizer.beta1))
+       row("beta1", kTrain, "X", for_optimizers(ops::kUsesBetas) + "decay rate of the first moment",
+           JOB(optimizer.beta1))
            .from_below(0, 1)
            .of_training()
            .changes_results(),
-       row("beta2", kTrain, "X", "AdamW: decay rate of the second moment", JOB(optimizer.beta2))
+       row("beta2", kTrain, "X",
+           for_optimizers(ops::kUsesBetas) + "decay rate of the second moment",
+           JOB(optimizer.beta2))
            .from_below(0, 1)
            .of_training()
            .changes_results(),
        row("eps", kTrain, "X",
-           "RMSprop, AdamW: epsilon, added to the denominator for numerical stability",
+           for_optimizers(ops::kUsesEps) +
+               "epsilon, added to the denominator for numerical stability",
            JOB(optimizer.eps))
-           .unset_is("0.001 for rmsprop, 1e-8 for adamw")
+           .unset_is(eps_defaults())
            .above(0)
            .of_training()
            .changes_results(),

@@ -10,7 +10,7 @@ using train::MayDiffer;
 
 namespace {
 
-// Row of --mean or --std. `given`: the field of the job; `used`: the resolved value.
+// Row of --mean or --std. `given`: the field of Job; `used`: the field of the resolved job.
 Option channel_row(const char* name, const char* help, ChannelValues (*parse)(const std::string&),
                    std::optional<ChannelValues> train::Job::*given,
                    ChannelValues Normalization::*used) {
@@ -101,10 +101,11 @@ void add_resizing(std::vector<Option>& table) {
                             JOB(resize))
            .of_training()
            .changes_results(),
-       choice<data::Decoder>(
-           "decoder", kTrain | kBench,
-           "Decoder for baseline JPEGs: shoal, or libjpeg-turbo for comparison (same pixels)",
-           {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, JOB(decoder)),
+       choice<data::Decoder>("decoder", kTrain | kBench,
+                             "Decoder for baseline JPEGs: shoal, or turbo (libjpeg-turbo, for "
+                             "comparison; same pixels)",
+                             {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}},
+                             JOB(decoder)),
        choice<data::Order>(
            "order", kTrain | kBench,
            "Order of training images: random, or chunked for data larger than memory (reads runs "

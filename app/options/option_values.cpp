@@ -1,4 +1,4 @@
-// Converts the values of options from text: flags, numbers of bytes and durations.
+// Parses option values: flags, numbers of bytes and durations.
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -32,7 +32,7 @@ int64_t parse_bytes(const std::string& text) {
   int64_t value = -1;
   try {
     store(value, digits);
-  } catch (const std::invalid_argument&) {  // throws below
+  } catch (const std::invalid_argument&) {  // reported below
   }
   if (value < 0 || value > (INT64_MAX >> shift)) throw std::invalid_argument(what);
   return value << shift;

@@ -22,14 +22,6 @@ std::vector<std::string> names_of(Command command) {
   return names;
 }
 
-std::string alternatives(const std::vector<std::string>& choices) {
-  std::string text;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
-  }
-  return text;
-}
-
 // Returns the text of a number as people write it: 1e-4 instead of 1e-04, and 4/3 or 1/3 instead of
 // a decimal fraction.
 std::string readable(std::string text) {
@@ -42,13 +34,21 @@ std::string readable(std::string text) {
 }
 
 // Whether a number is in the range. Returns true for words (none, auto) and for numbers beyond
-// int64: option.set checks those.
+// int64, which option.set checks.
 bool in_range(const Range& range, const std::string& text) {
   const auto value = parse_number<double>(text);
   return !value || std::abs(*value) > 0x1p63 || range.holds(*value);
 }
 
 }  // namespace
+
+std::string alternatives(const std::vector<std::string>& choices) {
+  std::string text;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
+  }
+  return text;
+}
 
 bool Range::holds(double value) const {
   return (above_low ? value > low : value >= low) && (below_high ? value < high : value <= high);
@@ -153,7 +153,7 @@ const Option* find_option(Command command, std::string_view name) {
 }
 
 std::string nearest_option(Command command, std::string_view name) {
-  std::vector<std::string> names = names_of(command);  // our own names first, so that they win ties
+  std::vector<std::string> names = names_of(command);  // shoal's names first: they win ties
   std::map<std::string, std::string> ours_of;
   const auto hint = [&](const std::string& other, const std::string& ours) {
     if (find_option(command, ours) && ours_of.emplace(other, ours).second) names.push_back(other);

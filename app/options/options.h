@@ -2,8 +2,8 @@
 // The option table. Parser, checks, --help, recipes, hyperparameters, the settings saved in
 // checkpoints and the comparison at --resume are all derived from it. Does not use LibTorch.
 //
-// An option consists of one documented field of train::Job (or of Arguments, if it is not part of a
-// job) and one row in option_table*.cpp. Defaults are the initial values of the fields.
+// An option consists of a field of train::Job (or of Arguments, if it is not part of a job) and a
+// row in option_table*.cpp. The field's initial value is the option's default.
 
 #include <cstdint>
 #include <functional>
@@ -35,12 +35,16 @@ struct Nodes {
   int64_t master_port = 0;  // port on host 0; 0: the variable MASTER_PORT
 };
 
-// Options of `bench loader`.
+// Options of `bench`.
 struct BenchOptions {
-  bool train = false, eval = false;  // crops to measure, at most one is set; neither: train
+  bool train = false, eval = false;  // what to measure, at most one is set; neither: train
+  // bench loader
   data::Resize mode = data::Resize::exact;
   double seconds = 5;  // duration of each measurement
-  double wanted = 0;   // finds the number of threads that load this many images/s; 0: off
+  double wanted = 0;   // images/s for which to find the number of threads; 0: off
+  // bench step
+  int64_t steps = 10, warmup = 3;  // measured steps, and unmeasured steps before them
+  std::string trace;               // file for a trace; empty: none
 };
 
 // Options of `eval`.
@@ -60,7 +64,7 @@ struct ReportOptions {
   std::string address = "127.0.0.1";  // serve: the address to listen on
 };
 
-// What `prepare` makes: one folder per class, one tar per class, or packed files.
+// Output format of `prepare`: one folder per class, one tar per class, or packed files.
 enum class PrepareAs { folders, tars, packs };
 
 // All settings of a command.
@@ -74,13 +78,13 @@ struct Arguments {
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
-  // SageMaker instance groups that run the job, comma-separated; empty: those that a toolkit
-  // requests, else all.
+  // SageMaker instance groups that run the job, comma-separated. Empty: those in the toolkit's
+  // variable SM_DISTRIBUTION_INSTANCE_GROUPS, else all.
   std::string instance_group;
   std::string weights_model;  // network of --weights; empty: determined from the weights
   std::string layers;         // models: network whose layers to list; empty: list networks
-  // Folder for downloaded weights. gather() sets the default (app/weights/cache_folder.h). Empty:
-  // no folder, because no environment variable gives a default.
+  // Folder for downloaded weights. gather() sets the default (app/weights/cache_folder.h), which is
+  // empty if no environment variable names a folder.
   std::string weights_cache;
   std::string recipe;              // the applied recipe; "list": print all recipes
   std::string config;              // file of settings; empty: none
@@ -110,8 +114,8 @@ struct Arguments {
   // Option → origin of its value ("command line", "recipe demo", "hyperparameters.json"). Options
   // with their default value are absent.
   std::map<std::string, std::string> origins;
-  // Messages about given options that the parser found to have no effect: "--gpu has no effect: …".
-  // no_effect() adds messages about options without effect in this run.
+  // The parser's messages about given options without effect: "--gpu has no effect: …".
+  // no_effect() adds messages about options that have no effect in this run.
   std::vector<std::string> ineffective;
   std::vector<std::string> notes;  // other messages to log at the start of a run
 };
@@ -140,7 +144,7 @@ inline constexpr double kUnlimited = 0x1p40;
 // How --resume treats a setting that changes results.
 struct Saving {
   train::MayDiffer may_differ = train::MayDiffer::always;
-  std::string advice;  // what to do about a refused change; {} stands for the saved value
+  std::string advice;  // what to do about a refused change; {} is replaced by the saved value
   // Options that replace this one. If one of them is given, the saved value is not restored.
   std::vector<std::string> replaced_by;
   bool evaluation = false;  // whether --eval-only restores it too
@@ -149,18 +153,18 @@ struct Saving {
 struct Option {
   std::string name;                      // without dashes
   char letter = 0;                       // one-letter form, 'o' for -o; 0: none
-  std::vector<std::string> other_names;  // in other programs, for "did you mean"
+  std::vector<std::string> other_names;  // names in other programs, for "did you mean"
   std::string group;                     // heading in --help
   unsigned commands = 0;                 // bits of Command, and kCommon
   Kind kind = Kind::value;
   std::string placeholder;           // name of the value in --help, such as N or SECONDS
   std::string help;                  // what the option does, without range, default and full stop
   std::vector<std::string> choices;  // allowed values; empty: all values that can be parsed
-  std::string refused, refused_because;  // another program's value, and why it is refused
+  std::string refused, refused_because;  // a value of other programs, and why shoal refuses it
   std::optional<Range> range;
-  std::string unset;          // description of the default, if the field has no fixed one
+  std::string unset;          // the default in --help, if the field's initial value is unset
   std::string bare = "true";  // optional_value: the value that --x alone means
-  std::string off;            // the value that false and --no-x mean; empty: only flags can be off
+  std::string off;            // value of --no-x and `false`; empty: only flags accept these
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // not set: the option does not change results
   bool training_only = false;    // has no effect with --eval-only
@@ -197,22 +201,25 @@ struct Option {
 // All options, in the order of --help. Built once; thread-safe.
 const std::vector<Option>& options();
 
+// Returns "a, b or c".
+std::string alternatives(const std::vector<std::string>& choices);
+
 // Returns the name with '-' for each '_', as the tables spell names.
 std::string with_dashes(std::string_view name);
 
 // Returns the command's option with that name, or null. '_' and '-' are the same in a name.
 const Option* find_option(Command command, std::string_view name);
 
-// Returns the error for options that the command does not have. It names all of them as they were
-// `written`, with their dashes, and suggests the most similar option for each, if there is one.
+// Returns the error for options that the command does not have. It names all of them as the user
+// wrote them (`written`, with dashes) and suggests a similar option for each, if there is one.
 UserError unknown_options(Command command, const std::vector<std::string>& written,
                           const std::string& origin);
 
 // Like find_option(), but throws unknown_options() if there is no such option.
 const Option& require_option(Command command, std::string_view name, const std::string& origin);
 
-// Returns the name of the command's option that is nearest to `name`, also by its names in other
-// programs. The result may be "no-NAME". Empty if no option is near.
+// Returns the name of the command's option that is most similar to `name`. Also compares the
+// options' names in other programs. The result may be "no-NAME". Empty if no name is similar.
 std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text as users, SDKs and YAML write it (encodings.h); null and None change

@@ -1,6 +1,6 @@
 #pragma once
-// Named sets of option values from published training runs, limited to features that shoal
-// supports. Does not use LibTorch.
+// Named sets of option values. Most come from published training runs; features that shoal lacks
+// are omitted. Does not use LibTorch.
 
 #include <string>
 #include <string_view>

@@ -25,8 +25,8 @@ const Option* find_letter(Command command, char letter) {
   return nullptr;
 }
 
-// Whether `next` is the value of an option that was written without "=". `next` is null if no word
-// follows.
+// Whether the word `next` is the value of the option `written`, which has no "=". `next`: null if
+// no word follows. Throws UserError if a required value is missing.
 bool takes(Command command, const std::string& written, Kind kind, const Words& choices,
            const std::string* next) {
   const std::optional<std::string> plain = next ? decoded(*next) : std::nullopt;
@@ -59,7 +59,8 @@ bool takes_numbers(Command command, const std::string& word) {
   return other && other->numbers;
 }
 
-// Joins numbers that are separate words, as in timm's `--mean 0.485 0.456 0.406`, with commas.
+// Joins an option's numbers with commas if they are separate words, as in timm's
+// `--mean 0.485 0.456 0.406`.
 Words with_joined_numbers(Command command, const Words& words) {
   Words result;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -126,7 +127,7 @@ class Rewriter {
       return false;
     }
     Words values = option->choices;
-    if (!option->refused.empty()) values.push_back(option->refused);  // apply() gives the reason
+    if (!option->refused.empty()) values.push_back(option->refused);  // apply() rejects it
     // A word that is not a number may be a path, as in `shoal report --serve RUN`.
     const bool path_follows = option->kind == Kind::optional_value && option->range && next &&
                               row_of(command_).takes_paths && !parse_number<double>(*next);
@@ -137,8 +138,8 @@ class Rewriter {
     return took;
   }
 
-  // Handles one-letter options, ours and other programs': -x VALUE, -xVALUE and -x=VALUE. Returns
-  // whether `next` is the option's value.
+  // Handles one-letter options of shoal and of other programs: -x VALUE, -xVALUE and -x=VALUE.
+  // Returns whether `next` is the option's value.
   bool short_option(const std::string& word, const std::string* next) {
     const std::string name = word.substr(1, 1);
     if (const Option* option = find_letter(command_, word[1])) {

@@ -1,5 +1,5 @@
 #pragma once
-// Rewrites a command line to the forms that cxxopts supports. For command_line.cpp.
+// Rewrites a command line to the forms that cxxopts supports. Used by command_line.cpp.
 
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@ struct RewrittenWords {
   // Names of the options in `words`, in the same order and with leading dashes. For an option of
   // another program, the name that the user gave; empty if it became several options.
   std::vector<std::string> written;
-  // The recipe with the defaults of the program whose options were given. Empty: the options
-  // identify no program.
+  // The recipe with the defaults of the program that the options identify; empty if they identify
+  // none.
   std::string recipe;
 };
 

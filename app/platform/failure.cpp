@@ -29,7 +29,7 @@ namespace {
 
 // Advice to print for common system errors, by errno.
 constexpr std::pair<int, const char*> kAdvice[] = {
-    {ENOSPC, "free disk space, or use another disk (--output, --checkpoint-dir)"},
+    {ENOSPC, "free disk space, or write to another disk"},
     {EFBIG, "raise the limit of file sizes: ulimit -f unlimited"},
     {EACCES, "change its permissions, or choose another path"},
     {EMFILE, "raise the limit of open files: ulimit -n 4096"},
@@ -49,8 +49,8 @@ std::string first_sentence(std::string text) {
   return text.empty() ? "failed without a message" : text;
 }
 
-// Returns the message of `error`. Replaces those of std::filesystem, which name a library function
-// instead of the problem.
+// Returns the message of `error`. Rewords messages of std::filesystem, which name a library
+// function instead of the problem.
 std::string message_of(const std::exception& error) {
   const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
   if (!file || file->path1().empty()) return error.what();
@@ -58,8 +58,8 @@ std::string message_of(const std::exception& error) {
   return "cannot use " + file->path1().string() + other + ": " + file->code().message();
 }
 
-// Takes the byte of kReportVariable's pipe. Returns true in the first worker that calls this
-// function, and in every process that our launcher did not start.
+// Reads the byte from the pipe in kReportVariable. Returns true in the first worker that calls this
+// function, and in every process that was not started by shoal's launcher.
 bool first_to_report(const Reporting& reporting) {
   if (reporting.token_file < 0) return true;
   char token;
@@ -188,7 +188,7 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 
 void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept {
   log::status("");
-  write_failure_file(reporting.failure_file, text);  // even for kPeerLost: the launcher knows less
+  write_failure_file(reporting.failure_file, text);  // even for kPeerLost: `text` names the cause
   fail(reporting, code, text);
   ::_exit(code);
 }
@@ -210,8 +210,8 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   const int flags = O_WRONLY | O_CREAT | (replace ? O_TRUNC : O_EXCL);
   const Descriptor file = open_file(path.c_str(), flags, 0644);
   if (!file.is_open()) return;  // not in a SageMaker container, or already written
-  // Written in place, not by write_whole(): the first process to create the file keeps it, and on a
-  // full disk half a message is better than none.
+  // Does not use write_whole(): O_EXCL lets only the first process write the file, and on a full
+  // disk half a message is better than none.
   const std::string shown = printable(masked(text));
   std::string cut = shown.substr(0, kFailureFileBytes);
   // Do not cut inside a UTF-8 character.

@@ -23,7 +23,7 @@ inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving; re
 // prints the message.
 inline constexpr const char* kReportVariable = "SHOAL_REPORT_FD";
 
-// Thrown if a program, library or device must be installed first. Leads to kSetupMissing.
+// Thrown if a program, library or device must be installed first. Exit code: kSetupMissing.
 struct SetupMissing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -34,16 +34,17 @@ struct Reporting {
   // the failure reason of the job.
   std::string failure_file = "/opt/ml/output/failure";
   std::string who;      // prefix of messages: "rank 3: " if there are several workers, else empty
-  int token_file = -1;  // descriptor in kReportVariable; -1: not started by our launcher
+  int token_file = -1;  // descriptor in kReportVariable; -1: not started by the launcher
   std::string error_file;  // TORCHELASTIC_ERROR_FILE, for torchrun; may be empty
 };
 // Reads the settings from the environment.
 Reporting reporting(const dist::Variables& environment);
 
 // Runs `body` and returns the exit code, which main must return. If `body` throws, prints one line
-// on stderr ("shoal: error: ..."), writes the failure file, and returns the code below. If `body`
-// returns kOk or kFailure but a line could not be written to stdout, reports that as an error. For
-// kPeerLost under our launcher, the launcher writes the failure file, because it knows the cause.
+// on stderr ("shoal: error: ..."), writes the failure file and torchrun's error file, and returns
+// the code below. If `body` returns kOk or kFailure but a line could not be written to stdout,
+// reports that as an error. For kPeerLost in a worker of shoal's launcher, only the launcher writes
+// the failure file, because it knows the cause.
 //
 //   kUsage          UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary
@@ -51,8 +52,8 @@ Reporting reporting(const dist::Variables& environment);
 //   kFailure        anything else
 int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept;
 
-// Prints `text` on stderr, writes it to the failure file, and ends the process at once with `code`.
-// Runs no destructors, because other threads may hang. Any thread may call this.
+// Prints `text` on stderr, writes it to the failure file and torchrun's error file, and ends the
+// process at once with `code`. Runs no destructors, because other threads may hang. Thread-safe.
 [[noreturn]] void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept;
 
 // Returns the error message as one line, without LibTorch's back-trace. Adds advice if memory ran

@@ -1,5 +1,5 @@
 #pragma once
-// Access to files with settings. Tests replace it with a fake folder tree.
+// Read access to configuration files and their folders. Tests replace it with a fake folder tree.
 
 #include <functional>
 #include <optional>

@@ -56,7 +56,8 @@ class Channels {
     }
   }
 
-  // Returns the channel's name in its own spelling, or an empty string. `wanted`: lower case.
+  // Returns the name of the channel that equals `wanted` (lower case) if case is ignored, or an
+  // empty string.
   std::string named(const std::string& wanted) const {
     for (const std::string& name : names_) {
       if (lower(name) == wanted) return name;
@@ -145,7 +146,8 @@ bool holds_both(const Channels& channels, const std::string& name) {
   return !channels.half(name, kTrainFolders).empty() && !channels.half(name, kValFolders).empty();
 }
 
-// Combines the pipes STEM_0, STEM_1, …, one per process, into one source.
+// Combines the pipes STEM_0, STEM_1, …, one per process, into one source. Throws UserError if there
+// are several and not all are pipes.
 PathWithOrigin numbered(const Channels& channels, const std::string& stem, const char* option) {
   const auto channel = [&](int64_t number) {
     return channels.named(lower(stem) + "_" + std::to_string(number));
@@ -185,7 +187,7 @@ std::string other_channel(const Channels& channels, const std::string& val) {
 }
 
 // Returns the source of one split: one of `folders` in the channel `name` if the channel contains
-// both splits, else the channel itself.
+// both splits, else the channel itself or, if `name` ends with _0, all channels of that series.
 PathWithOrigin half_of(const Channels& channels, const std::string& name,
                        const std::vector<std::string>& folders, const char* option) {
   if (name.ends_with("_0") && !holds_both(channels, name))

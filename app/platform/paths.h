@@ -5,8 +5,8 @@
 // A channel is a folder of input data. Channel names come from SM_CHANNELS, the variables
 // SM_CHANNEL_NAME and SSM_CHANNEL_NAME, the keys of inputdataconfig.json, and the folders in
 // BASE/input/data. A channel's path is the value of its variable, else BASE/input/data/NAME. The
-// channels code, model, sm_drivers and pretrained contain no images. For each kind of path, the
-// first entry of its list that exists is used:
+// channels code, model, sm_drivers and pretrained are not searched for images. For each path, the
+// first entry that exists or is set is used:
 //
 //   training     train, training, train_0 or training_0; else a channel that contains train/ and
 //                val/ (first imagenet, then data, then others); else the only other channel. A
@@ -51,7 +51,7 @@ struct Paths {
 
 // Returns the default paths. `with_data`: also finds train and val. Throws UserError if SM_CHANNELS
 // or a configuration file is malformed, if several channels could be the training data, or if
-// several channels NAME_0, NAME_1, ... are not pipes.
+// several numbered channels (NAME_0, NAME_1, …) are not all pipes.
 Paths find_paths(const dist::Variables& environment, const Files& files, bool with_data);
 
 }  // namespace shoal::app

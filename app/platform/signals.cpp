@@ -75,7 +75,7 @@ void install_training_signals(bool on_platform) {
   install(SIGUSR1, on_checkpoint);
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) install(SIGHUP, on_hangup);  // nohup keeps it ignored
+  if (hangup.sa_handler != SIG_IGN) install(SIGHUP, on_hangup);  // nohup: stays ignored
   change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGUSR1});
 }
 

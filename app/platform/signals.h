@@ -1,5 +1,5 @@
 #pragma once
-// Signal handlers of training, of commands that poll for a stop, and of commands that resume.
+// Signal handlers for training, for commands that poll for a stop, and for commands that resume.
 
 namespace shoal::app {
 

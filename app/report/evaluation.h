@@ -9,12 +9,12 @@
 
 namespace shoal::app {
 
-// Returns an object with the members of the file that the page shows. These members have another
-// form than in the file:
+// Returns an object with the members of the file that the page shows. The form of these members
+// differs from the file:
 //   confusion   [true, predicted, count, true, …], largest counts first
 //   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}, by label
 //   calibration {"ece": …, "bins": [[confidence, accuracy, images], …]}
-//   worst       each image also has "image", a JPEG as a data URL, or "missing", why there is none
+//   worst       each image also has "image", a JPEG as a data URL, or "missing", the reason
 // Returns null and appends a note if the file does not exist or cannot be used.
 nlohmann::ordered_json read_evaluation(const std::filesystem::path& folder,
                                        std::vector<std::string>& notes);

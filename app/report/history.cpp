@@ -49,7 +49,7 @@ class History {
   Series train_, valid_, valid_ema_, utilization_;
   std::map<int64_t, Epoch> epochs_;
   std::vector<Json> events_;
-  std::map<double, double> sessions_;  // time of a start or resume, time of its last row
+  std::map<double, double> sessions_;  // time of a start or resume → time of its last row
   double start_ = kMissing;            // time of the first row
   double last_step_ = 0;
   int64_t rows_ = 0;
@@ -238,11 +238,11 @@ Json read_history(const std::filesystem::path& folder, std::vector<std::string>&
   const auto keep = [&](std::vector<std::string> more) {
     notes.insert(notes.end(), more.begin(), more.end());
   };
-  keep(read_json_lines(folder / train::kEventsFile, [&](const Row& row) {
+  keep(read_rows(folder / train::kEventsFile, [&](const Row& row) {
     history.has_event_file = true;
     history.add_event(row);
   }));
-  keep(read_json_lines(file, [&](const Row& row) { history.add(row); }));
+  keep(read_rows(file, [&](const Row& row) { history.add(row); }));
   if (history.empty()) notes.push_back("history.jsonl has no rows yet");
   return history.json();
 }

@@ -15,11 +15,12 @@ namespace shoal::app {
 //                             "utilization" of a row or of its "timing"; absent if no row has it
 //   epochs                    list with one object per epoch: the last values of the epoch
 //   steps_per_epoch           converts steps to epochs for the x axis
-//   phases                    seconds of computing, waiting, evaluating and the rest
-//   events                    list of {at, time, step, name, values}, oldest first
+//   phases                    seconds spent computing, waiting and evaluating, and the rest
+//   events                    list of {at: UTC as text, time, step, name, values}, oldest first
 //   events_left_out           number of older events that the list omits
-// "time" is in seconds since the first row. Appends notes for the reader of the report. Throws
-// UserError if the folder has no history.jsonl, std::system_error if a file cannot be read.
+// "time" is in seconds since the first row. Appends notes for the reader of the report, such as the
+// number of damaged lines. Throws UserError if the folder has no history.jsonl, std::system_error
+// if a file cannot be read.
 nlohmann::ordered_json read_history(const std::filesystem::path& folder,
                                     std::vector<std::string>& notes);
 

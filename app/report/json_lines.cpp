@@ -11,8 +11,8 @@
 
 namespace shoal::app {
 
-std::vector<std::string> read_json_lines(const std::filesystem::path& path,
-                                         const std::function<void(const nlohmann::json&)>& take) {
+std::vector<std::string> read_rows(const std::filesystem::path& path,
+                                   const std::function<void(const nlohmann::json&)>& take) {
   std::vector<std::string> notes;
   std::ifstream file(path);
   if (!file.is_open()) {
@@ -20,7 +20,7 @@ std::vector<std::string> read_json_lines(const std::filesystem::path& path,
     throw std::system_error(errno, std::generic_category(), "cannot read " + path.string());
   }
   const std::string name = path.filename().string();
-  const LeftOutLines left_out = shoal::read_json_lines(file, take);
+  const LeftOutLines left_out = read_json_lines(file, take);
   if (left_out.torn) notes.push_back(name + ": the last line is incomplete and was left out");
   if (left_out.damaged > 0)
     notes.push_back(name + ": " + counted(left_out.damaged, "damaged line") + " left out");

@@ -16,8 +16,8 @@ namespace shoal::app {
 // killed) and lines that are not JSON objects. Returns notes for the report: one for each kind of
 // skipped line. A file that does not exist counts as empty. Throws std::system_error if the file
 // cannot be read.
-std::vector<std::string> read_json_lines(const std::filesystem::path& path,
-                                         const std::function<void(const nlohmann::json&)>& take);
+std::vector<std::string> read_rows(const std::filesystem::path& path,
+                                   const std::function<void(const nlohmann::json&)>& take);
 
 inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 

@@ -1,6 +1,6 @@
 #pragma once
-// Reports: one HTML page about one run or several, with all numbers, images and scripts in it. Does
-// not use LibTorch.
+// Reports: one HTML page about one or several runs that contains all its numbers, images and
+// scripts. Does not use LibTorch.
 
 #include <filesystem>
 #include <string>
@@ -27,7 +27,7 @@ std::string report_policy(bool live);
 void write_report(const std::vector<std::string>& runs, const std::filesystem::path& file);
 
 // Returns a text that changes when the report of `runs` changes. It consists of the sizes and
-// modification times of the report's input files, without the images.
+// modification times of the report's input files, except the images.
 std::string report_stamp(const std::vector<std::string>& runs);
 
 }  // namespace shoal::app

@@ -20,7 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-// Returns the object in a file. If there is none, appends a note and returns an empty object.
+// Returns the JSON object in a file. If the file does not exist or contains something else, appends
+// a note and returns an empty object.
 Json read_object(const fs::path& file, const char* missing, std::vector<std::string>& notes) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) {

@@ -10,13 +10,14 @@
 
 namespace shoal::app {
 
-// Returns the number with six significant digits, enough for a chart; null if it is not finite.
+// Rounds the number to six significant digits, enough for a chart. Returns null if it is not
+// finite.
 nlohmann::ordered_json chart_number(double value);
 
 class Series {
  public:
   static constexpr size_t kMaxPoints = 1500;
-  static constexpr size_t kMaxColumns = 96;  // later names are ignored
+  static constexpr size_t kMaxColumns = 96;  // further names are ignored
 
   // Adds one row of named values. NaN: no value. A new name creates a column.
   void add(const std::vector<std::pair<std::string, double>>& row);

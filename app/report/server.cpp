@@ -19,7 +19,7 @@ namespace shoal::app {
 namespace {
 
 constexpr int kThreads = 32;        // each open page occupies one thread
-constexpr int kMaxStreams = 24;     // the other threads answer short requests
+constexpr int kMaxStreams = 24;     // event streams; the other threads answer short requests
 constexpr int kStreamSeconds = 60;  // life of one event stream; then the browser reconnects
 constexpr auto kPollInterval = std::chrono::milliseconds(250);
 
@@ -45,7 +45,7 @@ bool equal(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-// Replaces the library's options: these set SO_REUSEPORT, so two servers could share a port.
+// Replaces the library's socket options. Those set SO_REUSEPORT, so two servers could share a port.
 void set_socket_options(socket_t socket) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -61,8 +61,8 @@ int next_free(const std::string& address, int port) {
   return 0;
 }
 
-// Ends the server when `stopping` becomes true. Works even if `stopping` becomes true before the
-// server listens, when the library's stop() has no effect.
+// A thread pool that stops the server once `stopping` is true. Unlike a direct call of the
+// library's stop(), this also works if `stopping` is set before the server listens.
 class Threads final : public httplib::ThreadPool {
  public:
   Threads(httplib::Server& server, const std::atomic<bool>& stopping)

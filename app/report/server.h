@@ -1,6 +1,6 @@
 #pragma once
-// Serves the report of runs to browsers and updates it while they train. Only server.cpp includes
-// cpp-httplib.
+// Serves a report of runs to browsers, and updates it while the runs train. Only server.cpp
+// includes cpp-httplib.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@ namespace shoal::app {
 class ReportServer {
  public:
   // Listens at once, on a free port if `port` is 0. Throws UserError if a run's folder has no
-  // history, if `address` is not an IP address of this machine, or if the port is in use; that
-  // message names the next free port.
+  // history, if `address` is not an IP address of this machine, or if the port is in use. In the
+  // last case, the message names the next free port.
   ReportServer(std::vector<std::string> runs, const std::string& address, int port);
   ~ReportServer();
 

@@ -49,7 +49,7 @@ class ProgressLine {
   const FetchOptions& options_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
-  int64_t first_ = -1;  // bytes from interrupted downloads; they do not count for the speed
+  int64_t first_ = -1;  // bytes from an interrupted download, excluded from the speed
 };
 
 class Fetch {
@@ -74,8 +74,8 @@ class Fetch {
  private:
   fs::path path_of(const RemoteFile& file) const { return options_.cache / file.cached; }
 
-  // Returns the path of the first file in the cache with the expected SHA-256, or with any SHA-256
-  // if none is known. nullopt: there is no such file.
+  // Returns the path of the first of the remote files that is in the cache with the expected
+  // SHA-256 (any, if none is known); nullopt if there is none.
   std::optional<std::string> find() const {
     for (const RemoteFile& file : remote_.files) {
       const fs::path path = path_of(file);

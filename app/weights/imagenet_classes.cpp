@@ -136,7 +136,7 @@ earthstar, hen-of-the-woods, bolete, ear, toilet tissue)";
 const std::vector<std::string>& imagenet_classes() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> parts = split(kNames, ',');
-    for (std::string& name : parts) name.erase(0, 1);  // a space or a line break
+    for (std::string& name : parts) name.erase(0, 1);  // the space or line break before it
     return parts;
   }();
   return names;

@@ -1,9 +1,9 @@
 // Tables of known weights. Sources: torchvision 0.26 (torchvision/models) and timm 1.0.31 (default
 // configurations and results/results-imagenet.csv).
 //
-// timm's table contains only weights that shoal's networks compute exactly. So it lacks
-// tf_efficientnet_b*, which need another padding. It also omits timm's copies of torchvision's
-// weights.
+// timm's table contains only weights for networks that shoal computes exactly as timm does. It
+// lacks tf_efficientnet_b*, because shoal's B0 to B7 do not use their padding (TensorFlow's SAME).
+// It also omits timm's copies of torchvision's weights.
 #include "app/weights/known_weights.h"
 
 namespace shoal::app {

@@ -13,8 +13,9 @@ struct KnownWeights {
   std::string model;  // for --model
   std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
   double top1, top5;  // published accuracy on ImageNet's validation images, in percent
-  // The preprocessing for this accuracy: image size and short side before the center crop, both in
-  // pixels; resize filter; a value that is both mean and standard deviation (0: ImageNet's).
+  // The preprocessing with which this accuracy was measured: image size and short side before the
+  // center crop, both in pixels; resize filter; a value used as both mean and standard deviation of
+  // all channels (0: ImageNet's values).
   int64_t size, resize;
   bool bicubic;
   double mean_and_std;

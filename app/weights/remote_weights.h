@@ -1,5 +1,6 @@
 #pragma once
-// What --weights names, if it is not a file or folder. Does no I/O and does not use LibTorch.
+// Values of --weights that name a download, not a local path. Does no I/O and does not use
+// LibTorch.
 //
 //   torchvision:NAME[/VERSION]        NAME of a network; V1, V2, IMAGENET1K_V1 …; default: newest
 //   timm:NAME[.TAG]                   default: the first of the model's rows in known_weights()
@@ -7,7 +8,7 @@
 //                                     model.safetensors or, if it is missing, pytorch_model.bin
 //   http://…, https://…[#sha256=HEX]  a file
 //
-// A file's path in the cache folder is its URL without login, query and "//":
+// A file's path in the cache folder is SCHEME/HOST/PATH of its URL, without login and query:
 // https/download.pytorch.org/models/resnet50-11ad3fa6.pth. If the URL has a query, the file's name
 // begins with a hash of the query.
 

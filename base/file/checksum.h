@@ -8,7 +8,8 @@
 
 namespace shoal {
 
-// 64-bit checksum of a byte stream. Does not depend on how update() calls split the stream.
+// 64-bit checksum of a stream of bytes. Does not depend on how the bytes are divided among update()
+// calls.
 class Checksum {
  public:
   void update(const void* bytes, size_t size);

@@ -21,8 +21,8 @@ class Descriptor {
   bool is_open() const { return number_ >= 0; }
   // Returns the descriptor and gives up its ownership.
   int release() noexcept { return std::exchange(number_, -1); }
-  // Returns 0, or the errno of close(2). Check it: network file systems report late write errors
-  // there. Returns 0 if nothing is open.
+  // Returns 0, also if nothing is open, or the errno of close(2). Check it after writing: network
+  // file systems may report failed writes only here.
   int close() noexcept;
 
  private:
@@ -33,8 +33,8 @@ class Descriptor {
 // file before the umask. On failure, returns a descriptor that is not open and leaves errno set.
 Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
 
-// Opens /dev/null in place of stdin, stdout and stderr if they are closed, so that no file gets
-// their numbers and then receives messages. Call first in main.
+// Opens /dev/null for each of stdin, stdout and stderr that is closed. Otherwise a file that the
+// program opens could get number 1 or 2 and receive its messages. Call first in main.
 void open_standard_files() noexcept;
 
 // Writes all bytes at the descriptor's current position. Continues after short writes and signals,

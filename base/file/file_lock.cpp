@@ -12,18 +12,46 @@
 #include <thread>
 #include <utility>
 
+#include "base/file/whole_file.h"
 #include "base/log.h"
+#include "base/net/host.h"
+#include "base/text.h"
 
 namespace shoal {
 namespace {
 
-// Whether the previous holder removed the file after we opened it and before we locked it.
+// Whether the file was removed after this process opened it. Its previous holder can do so before
+// it releases the lock.
 bool is_removed(int descriptor) {
   struct stat info {};
   return ::fstat(descriptor, &info) == 0 && info.st_nlink == 0;
 }
 
+// Writes who holds the lock into its file. A failure, such as a full disk, only shortens messages.
+void write_holder(int descriptor) {
+  const std::string text = "process " + std::to_string(::getpid()) + " on " + host_name();
+  if (::ftruncate(descriptor, 0) == 0) write_all(descriptor, text.data(), text.size());
+}
+
+[[noreturn]] void fail_locked(const std::filesystem::path& file, const std::string& target,
+                              const std::string& choice) {
+  const std::string holder = read_if_readable(file).value_or("");
+  throw std::runtime_error("another run is writing to " + target +
+                           (holder.empty() ? "" : " (" + printable(holder) + ")") +
+                           "; wait until it has ended, or choose another " + choice);
+}
+
 }  // namespace
+
+bool is_locked(const std::filesystem::path& file) {
+  const Descriptor lock = open_file(file.c_str(), O_RDONLY);
+  return lock.is_open() && ::flock(lock.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void require_unlocked(const std::filesystem::path& file, const std::string& target,
+                      const std::string& choice) {
+  if (is_locked(file)) fail_locked(file, target, choice);
+}
 
 FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
                    const std::string& choice, double seconds)
@@ -43,12 +71,11 @@ FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
     if (!opened.is_open()) return;
     if (!busy && !is_removed(opened.number())) {
       descriptor_ = std::move(opened);
+      write_holder(descriptor_.number());
       return;
     }
     opened.close();
-    if (busy && Clock::now() >= end)
-      throw std::runtime_error("another run is writing to " + target +
-                               "; wait until it has ended, or choose another " + choice);
+    if (busy && Clock::now() >= end) fail_locked(file, target, choice);
     std::this_thread::sleep_for(std::chrono::milliseconds(busy ? 50 : 0));
   }
 }

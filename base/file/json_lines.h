@@ -15,8 +15,8 @@ struct LeftOutLines {
   int64_t damaged = 0;  // number of other lines that are not JSON objects
 };
 
-// Calls `take` with the object of each line. Leaves out lines that are not objects, and reports
-// them; ignores empty lines. Does not throw for damaged content.
+// Calls `take` with the object in each line. Skips empty lines. Leaves out lines that are not JSON
+// objects and returns their number; does not throw for them.
 LeftOutLines read_json_lines(std::istream& text,
                              const std::function<void(const nlohmann::json&)>& take);
 

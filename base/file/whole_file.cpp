@@ -35,7 +35,7 @@ fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-constexpr const char* kPart = ".part";  // ends the names of temporary files
+constexpr const char* kPart = ".part";  // extension of temporary files
 constexpr size_t kBufferBytes = 1 << 20;
 
 fs::path temporary_name(const fs::path& path, const WholeFileOptions& options) {
@@ -52,8 +52,8 @@ void rename_to(const fs::path& part, const fs::path& path) {
   if (::rename(part.c_str(), path.c_str()) != 0) fail(path);
 }
 
-// Calls fsync(2) or syncfs(2) for a folder. Logs one warning per process if the file system does
-// not support that (some network mounts) or if this user may not read the folder.
+// Flushes a folder with `call`: fsync(2) or syncfs(2). Logs one warning per process if the file
+// system does not support this (some network mounts) or if this user may not read the folder.
 void flush_by(int (*call)(int descriptor), const fs::path& folder) {
   static std::atomic<bool> warned{false};
   const Descriptor file = open_file(folder.c_str(), O_RDONLY | O_DIRECTORY);
@@ -72,9 +72,10 @@ void flush_by(int (*call)(int descriptor), const fs::path& folder) {
 
 void write_whole(const fs::path& path, const std::function<void(const ByteSink&)>& produce,
                  const WholeFileOptions& options) {
-  const fs::path part = temporary_name(path, options);
+  const bool special = is_special(path);
+  const fs::path part = special ? path : temporary_name(path, options);
   try {
-    Descriptor file = open_file(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+    Descriptor file = open_file(part.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC);
     if (!file.is_open()) fail(path);
     std::vector<char> buffer;  // some producers pass thousands of small pieces
     const auto write = [&](const void* bytes, size_t size) {
@@ -90,12 +91,13 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
       buffer.insert(buffer.end(), first, first + size);
     });
     write(buffer.data(), buffer.size());
-    if (options.flush && ::fsync(file.number()) != 0) fail(path);
+    if (options.flush && !special && ::fsync(file.number()) != 0) fail(path);
     if (const int error = file.close()) fail(path, "write", error);
+    if (special) return;
     if (options.before_rename) options.before_rename();
     rename_to(part, path);
   } catch (...) {
-    ::unlink(part.c_str());  // frees its space, in case the disk is full
+    if (!special) ::unlink(part.c_str());  // frees the space, because the disk may be full
     throw;
   }
   if (options.flush) flush_folder(directory_of(path));
@@ -129,6 +131,11 @@ void remove_parts(const fs::path& folder,
     if (is_ours(file.substr(1, file.size() - 1 - std::string_view(kPart).size())))
       fs::remove(left.path(), error);
   }
+}
+
+bool is_special(const fs::path& path) {
+  std::error_code none;
+  return fs::is_other(path, none);
 }
 
 fs::path existing_parent(const fs::path& path) {

@@ -63,9 +63,9 @@ class Download {
     throw std::system_error(error, std::generic_category(), "cannot write " + path_.string());
   }
 
-  // Opens .NAME.part. The download does not use write_whole(), because that would delete the
-  // partial file when the connection breaks. Existing bytes are used only if .NAME.etag lets the
-  // server check that they are still valid.
+  // Opens .NAME.part. (write_whole() would delete the partial file when the connection breaks.)
+  // Uses existing bytes only if there is a .NAME.etag, with which the server can check that they
+  // are still valid.
   void open_part() {
     part_file_ = open_file(part_.c_str(), O_RDWR | O_CREAT);
     if (!part_file_.is_open()) fail_to_write(errno);
@@ -79,8 +79,9 @@ class Download {
     if (have_ < 0) fail_to_write(errno);
   }
 
-  // Receives until the file or the connection ends. Returns an empty text if the file is complete,
-  // or the reason if the connection failed and a retry may succeed. Throws if no retry can succeed.
+  // Receives until the file is complete or the connection ends. Returns an empty text if the file
+  // is complete, the reason if the connection failed and a retry may succeed. Throws if a retry
+  // would not help.
   std::string connect_once() {
     if (validator_.empty()) have_ = 0;
     refusal_.clear(), write_error_ = 0;
@@ -105,7 +106,7 @@ class Download {
     const bool whole = result.end == End::complete && (status == 200 || status == 206);
     if (whole && !body_begun_) take(result.response, "", 0);  // an empty file
     if (write_error_ != 0) {
-      ::unlink(part_.c_str());  // frees its space, in case the disk is full
+      ::unlink(part_.c_str());  // frees the space, because the disk may be full
       fail_to_write(write_error_);
     }
     if (!refusal_.empty()) throw std::runtime_error(sentence(refusal_));
@@ -122,7 +123,7 @@ class Download {
     }
     const std::string problem =
         stalled_ ? strf("no data for %g s", options_.stall_seconds) : result.problem;
-    // Does not retry if no byte was received so far: the machine is probably offline.
+    // Does not retry if no byte has been received yet: the machine is probably offline.
     const bool worked = received_ > 0;
     if (!worked || result.end == End::forbidden) throw std::runtime_error(sentence(problem));
     return problem;
@@ -187,7 +188,7 @@ class Download {
     return stalled_;
   }
 
-  // Checks the complete file and gives it its name. Returns its SHA-256.
+  // Checks the complete file and renames it to path_. Returns its SHA-256.
   std::string finish() {
     if (::fsync(part_file_.number()) != 0) fail_to_write(errno);
     if (const int error = part_file_.close()) fail_to_write(error);
@@ -212,13 +213,13 @@ class Download {
   int64_t have_ = 0;      // valid bytes in .NAME.part
   int64_t received_ = 0;  // bytes received by this object, over all connections
   int64_t total_ = 0;     // size of the file; 0: unknown
-  // ETag or date of the bytes in .NAME.part; empty: they cannot be continued.
+  // ETag or date of the file whose first bytes are in .NAME.part; empty: they cannot be continued.
   std::string validator_;
-  std::string linked_sha256_;  // stated by the server
+  std::string linked_sha256_;  // see HttpResponse
 
   // State of the current connection.
   bool body_begun_ = false;  // begin_body() was called
-  std::string refusal_;      // why the response was refused; empty: it was not
+  std::string refusal_;      // why the response is unusable; empty: it is usable
   int write_error_ = 0;      // errno
   bool stalled_ = false;
   Clock::time_point last_change_;

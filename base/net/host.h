@@ -4,7 +4,7 @@
 
 namespace shoal {
 
-// Returns the name of this host, or "this host" if the system does not know its name.
+// Returns the name of this host, or "this host" if it has none.
 std::string host_name();
 
 }  // namespace shoal

@@ -1,5 +1,5 @@
 #pragma once
-// One GET request over HTTP or HTTPS, including its redirects. Only http_get.cpp includes libcurl.
+// Sends a GET request over HTTP or HTTPS and follows redirects. Only http_get.cpp includes libcurl.
 
 #include <cstdint>
 #include <functional>
@@ -15,12 +15,13 @@ struct HttpGet {
   std::string certificates = {};  // file of trusted certificate authorities; empty: the system's
   double connect_seconds = 30;    // limit for name resolution, connection and TLS
   int64_t offset = 0;             // first byte to request
-  // With an offset: ETag or date of the bytes received before. If the file has changed since, the
-  // server sends all of it.
+  // ETag or date of the file whose first `offset` bytes were received earlier. If the file has
+  // changed since, the server sends all of it. Ignored if `offset` is 0.
   std::string if_range = {};
-  // Receives the body of a response with status 200 or 206, in pieces. False ends the connection.
+  // Called with each piece of the body of a response with status 200 or 206. Return false to end
+  // the connection.
   std::function<bool(const HttpResponse& response, const char* bytes, size_t size)> take = {};
-  // Called about once a second and after each piece. False ends the connection.
+  // Called about once a second and after each piece. Return false to end the connection.
   std::function<bool()> keep_going = {};
 };
 
@@ -29,11 +30,11 @@ struct HttpResult {
     complete,  // the whole response was received; its status is below 400
     refused,   // the status is 400 or more
     broken,    // the connection failed or ended early, or `take` or `keep_going` ended it
-    forbidden  // the URL or a redirect has a protocol that is not allowed, or too many redirects
+    forbidden  // the URL's or a redirect's protocol is not allowed, or there are over 10 redirects
   };
   End end = End::broken;
-  HttpResponse response;  // the last one, after all redirects
-  std::string problem;    // why the request failed
+  HttpResponse response;  // the last response, after all redirects
+  std::string problem;    // why the request failed; without meaning if `end` is complete
 };
 
 // Sends the request and returns when the response has ended. `take` and `keep_going` must be set

@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-// Reads "bytes 100-199/200" or "bytes */200".
+// Parses a Content-Range such as "bytes 100-199/200" or "bytes */200".
 void read_range(const std::string& text, HttpResponse& response) {
   const size_t digits = text.find_first_of("0123456789*"), slash = text.find('/');
   if (digits == text.npos || slash == text.npos) return;

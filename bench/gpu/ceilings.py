@@ -15,8 +15,8 @@ Calls are recorded as a CUDA graph, and twenty replays are timed.
   depthwise/...      depthwise convolutions by cuDNN
 
 Names of convolutions continue with BLOCK/IN-OUT/KERNEL/STRIDE/PIXELS/TYPE/PASS. blocks: number of the network's
-blocks with this shape. bound_us: the larger of bytes / copy rate and operations / matrix product rate (both
-from this run or FILE). of_bound: bound_us / us.
+blocks with this shape. bound_us: lower bound of the time, the larger of bytes / copy rate and operations /
+matrix product rate, with the rates measured in this run or read from FILE. of_bound: bound_us / us.
 """
 
 import math
@@ -37,9 +37,9 @@ TIMINGS = 20
 
 
 def shapes(size):
-    """Returns B0's depthwise and its pointwise convolutions.
+    """Returns B0's depthwise and pointwise convolutions, as two dicts.
 
-    Both are {(channels in, channels out, kernel, stride, pixels in): [first block, count]}.
+    Each is {(channels in, channels out, kernel, stride, input side in pixels): [first block, count]}.
     """
     depthwise, pointwise = {}, {}
 
@@ -72,9 +72,9 @@ class Ceilings:
         return torch.empty(shape, dtype=dtype, device=self.device).normal_()
 
     def timings(self, call, make, size, graph=True):
-        """Returns seconds per call of call(*make()), one for each timing.
+        """Times call(*make()) several times. Returns a list of seconds per call.
 
-        `size`: bytes that a call reads and writes.
+        `size`: bytes that a call reads and writes. `graph`: on a GPU, record the calls as a CUDA graph.
         """
         sets = [make() for _ in range(min(64, max(1, math.ceil(4 * self.cache / size))))]
         kept = [None] * len(sets)

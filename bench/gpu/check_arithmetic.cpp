@@ -1,4 +1,4 @@
-// Compares steps and operations on a GPU with those on the CPU, in one and in two processes.
+// Compares steps and operations on a GPU with the same on the CPU, in one and in two processes.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/from_blob.h>
@@ -49,7 +49,7 @@ bool step_check(const Place& where, const std::string& model) {
   return report.print();
 }
 
-// Runs each operation on the device and by the reference implementation on the CPU.
+// Compares each operation on the device with the reference implementation on the CPU.
 bool operations_check(const Place& where) {
   Report report("operations");
   at::manual_seed(3);
@@ -91,21 +91,19 @@ bool operations_check(const Place& where) {
                                    prepare(ops::reference(), at::kCPU, nullptr)),
                1e-6);
 
-  using Kind = train::OptimizerOptions::Kind;
-  for (const auto& [kind, name] :
-       {std::pair{Kind::sgd, "sgd"}, {Kind::rmsprop, "rmsprop"}, {Kind::adamw, "adamw"}}) {
+  for (const ops::OptimizerInfo& info : ops::kOptimizers) {
     StepOptions options;
     options.model = "resnet18";
     options.batch = 4;
     options.size = 32;
     options.type = at::kDouble;
-    options.optimizer.kind = kind;
+    options.optimizer.kind = info.kind;
     options.optimizer.clip = 0.5;
     SyntheticStep want(options);
     options.device = where.device;
     SyntheticStep got(options);
     for (int i = 0; i < 3; ++i) want.enqueue(), got.enqueue();
-    report.below(name, relative_difference(got.parameters().flat(), want.parameters().flat()),
+    report.below(info.name, relative_difference(got.parameters().flat(), want.parameters().flat()),
                  1e-8);
   }
 
@@ -127,7 +125,7 @@ bool shared_check(const Place& where) {
   Report report("shared, rank " + std::to_string(env.rank));
   dist::ConnectOptions connection;
   connection.backend = dist::Backend::gloo;
-  if (where.plugin) connection.gpu = "shared GPU";  // the same name on both ranks
+  if (where.plugin) connection.gpu = "shared GPU";  // equal names: both ranks use one GPU
   dist::Communicator world = dist::connect(env, connection);
   if (world.size() != 2)
     throw std::invalid_argument("shared needs two processes: set RANK, WORLD_SIZE and so on");

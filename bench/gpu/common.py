@@ -163,7 +163,8 @@ class Results:
 
 
 def run_child(name, seconds):
-    """Runs this program with --child NAME and returns its row; None if it is killed after `seconds`."""
+    """Runs this program with --child NAME. Returns the row that it prints, a row with "error" if it
+    fails, or None if it is killed after `seconds`."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen([sys.executable, *sys.argv, "--child", name], stdout=out, stderr=err,
                                  process_group=0)
@@ -172,7 +173,7 @@ def run_child(name, seconds):
         except subprocess.TimeoutExpired:
             status = None
         try:
-            os.killpg(child.pid, signal.SIGKILL)  # also the processes that it started
+            os.killpg(child.pid, signal.SIGKILL)  # with all processes that it started
         except ProcessLookupError:
             pass
         child.wait()

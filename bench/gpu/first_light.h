@@ -15,12 +15,12 @@
 
 namespace shoal::bench {
 
-// There is no usable GPU.
+// Thrown if there is no usable GPU.
 struct NoGpu : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Builds one flat JSON object. Its member "ok" is true if every check passed.
+// Builds and prints one flat JSON object. Its member "ok" is true if every check passed.
 class Report {
  public:
   explicit Report(const std::string& name) { text("check", name); }
@@ -58,7 +58,7 @@ class Report {
   bool good_ = true, printed_ = false;
 };
 
-// A device, and the plug-in if it is a GPU.
+// A device. `plugin` is null for the CPU; not owned.
 struct Place {
   at::Device device = at::kCPU;
   const cuda::Plugin* plugin = nullptr;
@@ -76,8 +76,8 @@ void compute_exactly();
 // Returns ||got - want|| / ||want|| (Euclidean norms over all elements).
 double relative_difference(const at::Tensor& got, const at::Tensor& want);
 
-// Returns options of a step on the device of `where`, without dropout and stochastic depth. `type`:
-// f32, bf16 or f16.
+// Returns options for a step on `where`, without dropout and stochastic depth. `type`: f32 or bf16;
+// throws std::invalid_argument for others.
 StepOptions gpu_options(const Place& where, const std::string& model, const std::string& type);
 
 using Recorded = std::unique_ptr<cuda::Graph, void (*)(cuda::Graph*)>;
@@ -98,6 +98,5 @@ bool nccl_check();
 bool graph_check(const std::string& model, const std::string& type);
 bool trace_check(const std::string& file);
 bool shared_check(const Place& where);
-bool time_step(const Place& where, const std::vector<std::string>& words);
 
 }  // namespace shoal::bench

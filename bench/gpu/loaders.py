@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Times other data loaders on a folder of class folders of JPEGs: batches of 128 random crops of 224 pixels,
-randomly flipped, uint8, in random order. The dataset is repeated, so that no epoch ends.
+"""Times other data loaders on class folders of JPEGs: batches of 128 random crops of 224 pixels, randomly
+flipped, uint8, in random order. The dataset is repeated, so that no epoch ends during a measurement.
 
 Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] [--dry --device cpu]
 
   torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in host memory
   timm           timm's create_loader with fast collate; its prefetcher copies to the GPU and normalizes
-  nvjpeg/crop    threads read files, decode_jpeg decodes a batch on the GPU, then each image is cropped and
-                 resized there
+  nvjpeg/crop    threads read files; the GPU decodes a batch (decode_jpeg), then crops and resizes each image
   nvjpeg/decode  like nvjpeg/crop, but without cropping and resizing
 
 The number after a name: worker processes, or reading threads. Files are in the page cache. processor_us: CPU
@@ -95,7 +94,7 @@ def nvjpeg(options, workers, crop):
 
 
 def take(batches, seconds, options, least=1):
-    """Takes batches for `seconds`, at least `least` of them.
+    """Takes batches until `seconds` have passed and `least` batches were taken.
 
     Returns images per second and the number of images.
     """

@@ -3,7 +3,7 @@
     native.py PART PROGRAM [--json FILE] [--only REGEX] [--deadline SECONDS] [--device cpu] [--dry]
 
   checks    all checks of gpu_first_light (bench/gpu/first_light.cpp)
-  step      training steps of gpu_first_light, with the shapes that rivals.py measures
+  step      `shoal bench step`, with the shapes that rivals.py measures; PROGRAM is shoal
   loader    loader_bench over --images DIR, with 1 to 16 threads
 
 Exit status 1 if a check or a measurement failed.
@@ -23,7 +23,7 @@ import common
 CHECKS = ["plugin", "operations", "step resnet18", "step efficientnet_b0", "nccl", "graph resnet18 f32",
           "graph resnet18 bf16", "graph efficientnet_b0 f32", "graph efficientnet_b0 bf16",
           "trace TRACE", "shared"]
-ON_CPU = re.compile("operations|step|shared|time")
+ON_CPU = re.compile("operations|step|shared")
 MODELS = [("efficientnet_b0", 224), ("resnet50", 224), ("efficientnet_b4", 380)]
 THREADS = (16, 8, 4, 2, 1)
 LIKELY_SECONDS = 15
@@ -31,14 +31,32 @@ LIKELY_SECONDS = 15
 
 def steps(dry):
     models, batches = ([("resnet18", 32)], (4,)) if dry else (MODELS, (256, 128, 32))
-    for dtype in ("bf16", "f16"):
-        for model, size in models:
-            for batch in batches:
-                yield from (f"time {model} {size} {batch} {dtype} {way}" for way in ("eager", "graph"))
+    for model, size in models:
+        for batch in batches:
+            yield f"{model} {size} {batch} bf16"
+
+
+def step_rates(program, name, options):
+    """Returns the rates and the memory of `shoal bench step`. `name`: model, size, batch size, precision."""
+    model, size, batch, amp = name.split()
+    command = [program, "bench", "step", "--json", "--model", model, "--size", size, "--batch-size", batch,
+               "--amp", amp, "--device", options.device, "--steps", "3" if options.dry else "50"]
+    try:
+        done = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True,
+                                         timeout=options.timeout).stdout)
+    except subprocess.SubprocessError as error:
+        return {"ok": False, "error": str(error)}
+    row = {"ok": True, "images_per_second": done["images_per_sec"],
+           "images_per_second_least": done["images_per_sec_min"],
+           "images_per_second_most": done["images_per_sec_max"], "kernels": done["kernels"],
+           "gflops": done["operations_per_sec"] / 1e9, "machine_gflops": done["machine_operations_per_sec"] / 1e9}
+    if "peak_gpu_bytes" in done:
+        row["reserved_mib"] = done["peak_gpu_bytes"] / 2**20
+    return row
 
 
 def loader_rates(program, name, options):
-    """Returns the rates of five runs. A run before them writes the seek indexes."""
+    """Returns the result of five runs. A first run, which is not counted, writes the seek indexes."""
     with tempfile.TemporaryDirectory() as indexes:
         command = [program, "loader", options.images, "2" if options.dry else "25", name.split()[1], indexes]
         try:
@@ -57,7 +75,7 @@ def free_port():
 
 
 def environments(name):
-    """Returns the environment variables of each process that this check starts."""
+    """Returns a list with the extra environment variables of each process of the check `name`."""
     if name != "shared":
         return [{}]
     meeting = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
@@ -66,7 +84,7 @@ def environments(name):
 
 
 class Child:
-    """A process whose output is kept."""
+    """A process that writes its output to temporary files."""
 
     def __init__(self, command, variables):
         self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
@@ -74,7 +92,7 @@ class Child:
                                         stderr=self.err)
 
     def end(self):
-        """Kills the process if it still runs. Returns the JSON object that it printed, with its error if it failed."""
+        """Kills the process if it still runs. Returns the JSON object that it printed; adds "error" on failure."""
         killed = self.process.poll() is None
         self.process.kill()
         self.process.wait()
@@ -91,13 +109,11 @@ class Child:
 
 def answer(program, name, options):
     """Runs one check or measurement and returns its result."""
-    with tempfile.TemporaryDirectory() as folder:  # without --json the trace is not kept
+    with tempfile.TemporaryDirectory() as folder:  # holds the trace if there is no --json
         trace = f"{options.json or folder + '/checks'}.trace.json"
         words = [trace if word == "TRACE" else word for word in name.split()]
         row = answer_of(program, name, words + ["cpu"] * (options.device == "cpu"), options)
     row.pop("check", None)
-    if "least" in row:
-        row["images_per_second_least"], row["images_per_second_most"] = row.pop("least"), row.pop("most")
     return row
 
 
@@ -132,7 +148,8 @@ def main():
         title, names = "shoal's loader: batches of 128 crops of 224 pixels", [f"loader {n}" for n in THREADS]
         measure = loader_rates
     else:
-        title, names = "shoal's training step, without dropout and stochastic depth", steps(options.dry)
+        title, names = "shoal's training step (shoal bench step)", steps(options.dry)
+        measure = step_rates
     results = common.Results(title, options, ("ok", "images_per_second", "reserved_mib"))
     limit = options.timeout
     for name in filter(results.wanted, names):

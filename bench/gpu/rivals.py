@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times training steps of timm's models, as timm's train.py does them, on random images in GPU memory.
+"""Times training steps of timm's models, computed as in timm's train.py, on random images in GPU memory.
 
 Usage: rivals.py [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
 
@@ -7,10 +7,10 @@ Channels-last, autocast, label smoothing 0.1, SGD with momentum. Each configurat
 is named MODEL/PIXELS/BATCH/bf16|fp16/WAY, where WAY is eager or a mode of torch.compile.
 
   first_step_seconds  the first step, with compilation and cuDNN's choice of algorithms
-  steady_seconds      warm-up after it, until three steps in a row take about the same time
-  images_per_second   five groups of steps, in GPU time
+  steady_seconds      warm-up after the first step, until three consecutive steps take about the same time
+  images_per_second   median, minimum and maximum of five groups of steps, in GPU time
   allocated_mb        peak memory of the timed steps; reserved_mb: peak of the whole process
-  graph_skips         parts that reduce-overhead could not record as CUDA graphs
+  graph_skips         number of parts that mode reduce-overhead could not record as CUDA graphs
 """
 
 import math
@@ -50,9 +50,9 @@ def names(dry):
 
 
 def expected(name, rows):
-    """Estimates the seconds of a measurement.
+    """Estimates how many seconds a measurement will take.
 
-    Returns the most so far for this model and way, else for this way, else a guess.
+    Returns the longest time so far for this model and way, else for this way, else a guess.
     """
     model, *_, way = name.split("/")
     done = [row for row in rows if "error" not in row and row["name"].endswith("/" + way)]

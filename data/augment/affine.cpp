@@ -23,7 +23,7 @@ Matrix rotation(double degrees, const Size& size) {
   return {c, s, c * -x + s * -y + x, -s, c, -s * -x + c * -y + y};
 }
 
-// The columns [first, last) of one row. Their source positions are inside the image.
+// The columns [first, last) of one row whose source positions are inside the image.
 struct Span {
   int64_t first = 0, last = 0;
 };
@@ -48,7 +48,8 @@ Span inside(const AffineRow& row, const Size& size) {
   Span span{0, size.width};
   narrow(row.x_step, row.x_row + row.x_shift, size.width, span);
   narrow(row.y_step, row.y_row + row.y_shift, size.height, span);
-  const auto is_inside = [&](int64_t column) {  // same arithmetic as the kernels
+  // Uses the same arithmetic as the kernels, so that they never read outside the image.
+  const auto is_inside = [&](int64_t column) {
     const double at = static_cast<double>(column) + 0.5;
     const double x = row.x_step * at + row.x_row + row.x_shift;
     const double y = row.y_step * at + row.y_row + row.y_shift;
@@ -64,7 +65,7 @@ void fill(const std::array<uint8_t, 3>& color, uint8_t* row, int64_t first, int6
   for (int64_t x = first; x < last; ++x) std::memcpy(row + 3 * x, color.data(), 3);
 }
 
-// Uses 16 fractional bits like Pillow, so that the nearest pixel is the same.
+// Uses 16 fractional bits like Pillow, to select the same pixels.
 void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const Size& size,
              Bordered& source) {
   source.copy(pixels, size, 0);
@@ -86,9 +87,9 @@ void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const
   }
 }
 
-// Returns 16-bit interpolation weights. `d`: distance of the position from its left neighbor.
-// Linear: two weights, of the left and the right neighbor. Cubic: four weights; the second is that
-// of the left neighbor.
+// Returns 16-bit interpolation weights. `d`: distance of the position from its left (or upper)
+// neighbor. Linear: two weights, for this neighbor and the next. Cubic: four weights; the second is
+// for this neighbor.
 std::array<int16_t, 4> weights_of(double d, bool cubic) {
   const auto whole = [](double share) {
     return static_cast<int16_t>(std::lround(share * (1 << kPlanarBits)));
@@ -104,8 +105,8 @@ std::array<int16_t, 4> weights_of(double d, bool cubic) {
   return {first, static_cast<int16_t>(kOne - first - third - fourth), third, fourth};
 }
 
-// Computes a row if all of its pixels are shifted by the same amount, along x or along y. This is
-// the case in shear_x and in translations.
+// Computes a row whose pixels are all shifted by the same amount, along x or along y. Every row of
+// shear_x and of translations is such a row.
 void shifted_row(const AffineRow& row, bool cubic, const PlanarKernels& kernels) {
   const double x =
       (static_cast<double>(row.first) + 0.5) * row.x_step + row.x_row + row.x_shift - 0.5;

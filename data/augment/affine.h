@@ -13,9 +13,10 @@
 
 namespace shoal::data::augment {
 
-// Maps the pixel (x, y) of the result to its source position: x' = m[0] x + m[1] y + m[2],
+// Maps the position (x, y) in the result to the source position x' = m[0] x + m[1] y + m[2],
 // y' = m[3] x + m[4] y + m[5]. The center of the first pixel is (0.5, 0.5).
 using Matrix = std::array<double, 6>;
+// Returns the matrix of a shear, translation or rotation; the identity for other effects.
 Matrix matrix_of(const Operation& operation, const Size& size);
 
 // Applies a shear, translation or rotation to height×width×3 RGB pixels in place. Pixels whose

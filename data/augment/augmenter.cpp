@@ -7,7 +7,8 @@
 namespace shoal::data::augment {
 namespace {
 
-constexpr int64_t kAutoBins = 10, kBins = 31;  // magnitudes of AutoAugment; of the others
+// Number of magnitudes in torchvision's AutoAugment; in its RandAugment and TrivialAugment.
+constexpr int64_t kAutoBins = 10, kBins = 31;
 
 // The operations of torchvision's RandAugment and TrivialAugment.
 constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,     Effect::shear_y,
@@ -16,7 +17,6 @@ constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,    
                                      Effect::sharpness,     Effect::posterize,   Effect::solarize,
                                      Effect::auto_contrast, Effect::equalize};
 
-// Returns the effect of one of timm's operations.
 Effect effect_of(Level level) {
   const TimmScene scene{{1, 1}};
   KeyedRandom random(0);
@@ -87,12 +87,12 @@ const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& ran
   return operations_;
 }
 
-// Draws whether a step of a timm policy applies. If so, draws its magnitude and interpolation, and
+// Draws whether to apply a step of a timm policy. If so, draws magnitude and interpolation, and
 // adds the operation to operations_.
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   if (step.probability < 1 && !happens(step.probability, random)) return;
-  // RandAugment and AugMix have one magnitude for all steps, which strength_ scales. The magnitudes
-  // of the other policies are part of the policy.
+  // strength_ scales only the single magnitude of RandAugment and AugMix, not the magnitudes that
+  // other policies define for each step.
   const bool given = policy_.kind != Policy::Kind::one_sequence;
   double magnitude = step.magnitude * (given ? strength_ : 1);
   if (std::isinf(policy_.magnitude_deviation))
@@ -198,13 +198,14 @@ void Augmenter::draw_weights(KeyedRandom& random) {
   for (double& weight : weights_) weight /= sum;
 }
 
-// AugMix. Each chain starts from the original image.
+// Applies AugMix. Each chain starts from the original image.
 void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   draw_weights(random);
   const double share = random.beta(policy_.alpha);
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
   image_.assign(pixels, pixels + bytes);
-  if (policy_.blended) {  // from last to first, because each blend scales the earlier ones down
+  // Computes the shares from last to first, because each blend scales down the earlier ones.
+  if (policy_.blended) {
     shares_.resize(weights_.size());
     double rest = 1;
     for (size_t i = weights_.size(); i-- > 0;) {

@@ -1,6 +1,6 @@
 #pragma once
-// Augments the pixels of a training image after crop and flips: the policy first, then color
-// jitter, grayscale, blur and solarize.
+// Augments the pixels of a training image after crop and flips: applies the policy first, then
+// color jitter, grayscale, blur and solarize.
 
 #include <array>
 #include <cstdint>
@@ -18,19 +18,20 @@ namespace shoal::data::augment {
 // invalid options.
 class Augmenter {
  public:
-  // `mean`: mean pixel value per channel, from 0 to 1. timm's policies fill with this color.
+  // `mean`: mean pixel value per channel, from 0 to 1. timm's policies fill empty areas with it.
   Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa = best_isa(),
             const ChannelValues& mean = Normalization().mean);
 
-  // Sets the factor for the magnitudes of RandAugment and AugMix, 0 or more. Initially 1.
+  // Sets a factor, at least 0, by which the magnitudes of RandAugment and AugMix are multiplied.
+  // Initially 1.
   void set_strength(double strength) { strength_ = strength; }
 
-  // Augments height×width×3 RGB pixels in place. For given options and strength, the result depends
-  // only on the pixels and on `key`.
+  // Augments height×width×3 RGB pixels in place. With the same options and strength, the result
+  // depends only on the pixels and `key`.
   void apply(uint64_t key, uint8_t* pixels, const Size& size);
 
-  // Returns the operations that the policy draws from `random`, in order; none for AugMix. The
-  // result is valid until the next call of draw() or apply().
+  // Draws the policy's operations from `random` and returns them in order; none for AugMix, which
+  // apply() draws. The result is valid until the next call of draw() or apply().
   const std::vector<Operation>& draw(const Size& size, KeyedRandom& random);
 
  private:
@@ -51,9 +52,9 @@ class Augmenter {
   bool active_;
   Editor editor_;
   std::vector<Operation> operations_;
-  std::vector<double> left_;  // weights of the operations that can still be drawn; 0: drawn already
-  // AugMix: image_ is the original image, chain_ the result of one chain, mixed_ the weighted sum
-  // of the chains. weights_ are the chains' weights, shares_ the blend factors if policy_.blended.
+  std::vector<double> left_;  // weights of the operations; 0: already drawn for this image
+  // AugMix. image_: the original image. chain_: result of one chain. mixed_: weighted sum of the
+  // chains. weights_: weights of the chains. shares_: blend factors if policy_.blended.
   std::vector<uint8_t> image_, chain_;
   std::vector<float> mixed_;
   std::vector<double> weights_, shares_;

@@ -9,12 +9,12 @@
 
 namespace shoal::data::augment {
 
-// Reuses its memory from image to image.
+// Use one object for many images; it reuses its memory.
 class Bordered {
  public:
-  // Copies RGB pixels with `border` pixels on every side.
+  // Copies height×width×3 RGB pixels and adds a border of `border` pixels on every side.
   void copy(const uint8_t* pixels, const Size& size, int64_t border);
-  // The same with `across` pixels left and right, `down` pixels above and below.
+  // Adds a border of `across` pixels on the left and right, and `down` pixels above and below.
   void copy(const uint8_t* pixels, const Size& size, int64_t across, int64_t down);
 
   // Pixel (0, 0) of the image. 32 bytes after the last row's border are readable.

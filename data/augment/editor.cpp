@@ -95,7 +95,7 @@ void Editor::contrast(double factor, uint8_t* pixels, const Size& size) {
                    pixels);
 }
 
-// Does not smooth the first and last rows and columns.
+// Like Pillow, does not smooth the first and last row and column.
 void Editor::sharpness(double factor, uint8_t* pixels, const Size& size) {
   const int64_t row = 3 * size.width;
   scratch_.assign(pixels, pixels + row * size.height);
@@ -104,8 +104,8 @@ void Editor::sharpness(double factor, uint8_t* pixels, const Size& size) {
   kernels_.blend(scratch_.data(), pixels, static_cast<float>(factor), row * size.height, pixels);
 }
 
-// Three horizontal box filters, then three vertical ones (Gwosdek and others, "Theoretical
-// foundations of Gaussian convolution by extended box filtering", 2011), with Pillow's rounding.
+// Applies three horizontal box filters, then three vertical ones (Gwosdek and others, "Theoretical
+// foundations of Gaussian convolution by extended box filtering", 2011). Rounds like Pillow.
 void Editor::box_blur(double deviation, uint8_t* pixels, const Size& size) {
   constexpr int kPasses = 3;
   const auto wanted = static_cast<float>(deviation);

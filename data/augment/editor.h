@@ -22,7 +22,7 @@ class Editor {
   // Works in place on height×width×3 RGB pixels without gaps.
   void apply(const Operation& operation, uint8_t* pixels, const Size& size);
 
-  // Sets `pixels` to pixels + share * (other - pixels), truncated to whole levels, like Pillow's
+  // Sets `pixels` to pixels + share * (other - pixels), truncated to integers, like Pillow's
   // Image.blend.
   void blend(uint8_t* pixels, const uint8_t* other, double share, const Size& size);
 

@@ -10,7 +10,7 @@ namespace shoal::data::augment {
 namespace {
 
 constexpr int64_t kReach = 11;             // pixels to each side
-constexpr int32_t kTaps = 2 * kReach + 2;  // even; the last tap has weight 0
+constexpr int32_t kTaps = 2 * kReach + 2;  // must be even, so the last tap has weight 0
 
 std::array<int16_t, kTaps> weights_of(double deviation) {
   std::array<double, kTaps> exact{};
@@ -39,8 +39,9 @@ int64_t mirrored(int64_t i, int64_t count) {
 
 }  // namespace
 
-// Runs the vertical pass first. The horizontal pass uses the same kernel: instead of pointers to
-// successive rows it passes pointers into one row, each 3 bytes (one pixel) after the previous one.
+// For each row, runs the vertical pass and then the horizontal pass. The horizontal pass uses the
+// same kernel with a row stride of 3 bytes, so that "rows" are the same row shifted by one pixel
+// each.
 void Editor::gaussian_blur(double deviation, uint8_t* pixels, const Size& size) {
   const auto weights = weights_of(deviation);
   const int64_t row = 3 * size.width, padded = 3 * (size.width + 2 * kReach) + 64;

@@ -8,22 +8,23 @@
 
 namespace shoal::data::augment {
 
-enum : int64_t { kBorder = 3 };  // pixels: border of the source image (bordered.h)
+enum : int64_t { kBorder = 3 };  // width of the source image's border (bordered.h), in pixels
 
-// One row of an affine transform. Computes the pixels [first, first + count). Their source
+// Arguments for the pixels [first, first + count) of one row of an affine transform. Their source
 // positions must be inside the image.
 struct AffineRow {
-  const uint8_t* in;  // pixel (0, 0) of a Bordered image; 16 bytes after its end are readable
-  int64_t stride;     // bytes
+  const uint8_t* in;  // pixel (0, 0) of a Bordered image; 16 bytes after the image are readable
+  int64_t stride;     // bytes from one source row to the next
   // Source position of a pixel: x = x_step * (column + 0.5) + x_row + x_shift, y likewise.
   double x_step, x_row, x_shift, y_step, y_row, y_shift;
   int64_t first, count;
   uint8_t* out;  // pixel `first`; overwrites up to 8 bytes after the last pixel
 };
 
-// One row of a box filter of fractional width. The 2 * radius + 1 bytes around each byte, `step`
-// bytes apart, have the weight `inner`; the next one on each side has the weight `outer`. All these
-// bytes must be readable. Weights have 24 fractional bits.
+// Arguments for one row of a box filter of fractional width. Each output byte is a weighted sum of
+// input bytes that are `step` bytes apart: the byte at its position and `radius` bytes on each side
+// have the weight `inner`, the next byte on each side has the weight `outer`. All these bytes must
+// be readable. Weights have 24 fractional bits.
 struct BoxRow {
   const uint8_t* in;
   int64_t step, bytes;
@@ -32,8 +33,8 @@ struct BoxRow {
   uint8_t* out;
 };
 
-// Maps each byte: masks it with `keep`. Then, if the result is below `from`, adds `add` (saturating
-// at 255), else flips the bits that are set in `flip`.
+// Describes a map of bytes. First masks a byte with `keep`. Then adds `add` (saturating at 255) if
+// the result is below `from`, else flips the bits that are set in `flip`.
 struct LevelMap {
   uint8_t keep;
   int32_t from;  // 0 … 256
@@ -49,9 +50,9 @@ struct Kernels {
   // Replaces each byte by gray + share * (byte - gray), clamped to 0 … 255 and truncated.
   void (*stretch)(uint8_t gray, float share, int64_t bytes, uint8_t* pixels);
   void (*map)(const LevelMap& map, int64_t bytes, uint8_t* pixels);
-  // Writes the weighted mean of 3 × 3 pixels, the middle one with weight 5, the others with 1.
-  // Computes one row without its first and last pixel. `in`: the first byte of the second pixel;
-  // the rows above and below are `stride` bytes away.
+  // Writes the weighted mean of each pixel (weight 5) and its 8 neighbors (weight 1). `in`: one row
+  // from its second pixel on; the rows above and below are `stride` bytes away. `bytes`: bytes of
+  // the row without its first and last pixel.
   void (*smooth)(const uint8_t* in, int64_t stride, int64_t bytes, uint8_t* out);
   void (*box)(const BoxRow& row);
   void (*bilinear)(const AffineRow& row);

@@ -12,7 +12,8 @@ inline __m128i load(const uint8_t* from) {
 }
 
 // Converts eight pixels per iteration, four in each half of a register. The weight of green (38470)
-// does not fit into signed 16 bits, so half of it is added with red and half with blue.
+// does not fit into signed 16 bits, so green is multiplied by half of it twice: in a pair with red
+// and in a pair with blue.
 void gray(const uint8_t* in, int64_t pixels, uint8_t* out) {
   const __m256i red_green = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 1, -1, 3, -1, 4, -1, 6, -1, 7, -1, 9, -1, 10, -1));
@@ -59,8 +60,8 @@ inline int32_t pair(int32_t first, int32_t second) {
                                                                           << 16);
 }
 
-// Converts two pixels with three 32-bit channels to bytes and stores them. Overwrites one byte
-// after them.
+// Converts two pixels, one in each half of `value`, to three bytes each and stores them. Overwrites
+// one byte after them.
 inline void store(__m256 value, uint8_t* out) {
   const __m256i whole =
       _mm256_cvttps_epi32(_mm256_mul_ps(value, _mm256_set1_ps(1.0F / static_cast<float>(kOne))));
@@ -72,7 +73,7 @@ inline void store(__m256 value, uint8_t* out) {
   __builtin_memcpy(out + 3, &high, 4);
 }
 
-// Shuffles that widen neighbors 0 and 1 (or 2 and 3) of each channel to pairs of 16-bit values.
+// Return shuffles that widen pixels 0 and 1 (or 2 and 3) to pairs of 16-bit values per channel.
 inline __m256i first_pairs() {
   return _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));
@@ -82,8 +83,8 @@ inline __m256i second_pairs() {
       _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
 }
 
-// Finds the source positions of the next pixels. Repeats the last one, because the loops compute
-// pixels in pairs and may compute one too many.
+// Finds the source positions of the next pixels and returns their number. Also repeats the last
+// position, because the loops compute pixels in pairs and may compute one too many.
 inline int64_t next_places(const AffineRow& row, int64_t begin, Places& places) {
   const int64_t count = row.count - begin < kBlock ? row.count - begin : kBlock;
   find_places(row, begin, count, places);

@@ -10,8 +10,8 @@ double either_sign(double x, KeyedRandom& random) {
   return random.uniform() < 0.5 ? -x : x;
 }
 
-// Returns value number `bin` of torch.linspace(low, high, bins). Computes it as torch does: in
-// single precision, with fused multiply-add, and from the nearer end.
+// Returns element `bin` of torch.linspace(low, high, bins). Computes it as torch does: in single
+// precision, with fused multiply-add, starting from the nearer end.
 double linspace(float low, float high, int64_t bins, int64_t bin) {
   const float step = (high - low) / static_cast<float>(bins - 1);
   if (bin < bins / 2) return std::fma(step, static_cast<float>(bin), low);
@@ -94,7 +94,7 @@ Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range 
   const bool wide = range == Range::wide;
   const auto up_to = [&](double most) { return linspace(0, static_cast<float>(most), bins, bin); };
   const auto sign = [&](double amount) { return either_sign(amount, random); };
-  const auto moved = [&](int64_t side) {  // truncated to whole pixels like torchvision
+  const auto moved = [&](int64_t side) {  // truncates to whole pixels, like torchvision
     return sign(std::trunc(up_to(wide ? 32 : 150.0 / 331.0 * static_cast<double>(side))));
   };
   switch (effect) {

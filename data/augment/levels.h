@@ -11,21 +11,21 @@
 
 namespace shoal::data::augment {
 
-// timm's operations. Each combines an effect with a rule that maps the magnitudes 0 … 10 to
-// amounts.
+// timm's operations: an effect, and a rule that converts magnitudes to amounts. Magnitudes are
+// usually 0 … 10.
 enum class Level : uint8_t {
   auto_contrast,
   equalize,
   invert,
   rotate,
-  posterize,             // fewer bits with a lower magnitude, down to 0
-  posterize_increasing,  // fewer bits with a higher magnitude
-  posterize_original,    // 4 to 8 bits
+  posterize,             // keeps fewer bits at lower magnitudes, down to 0
+  posterize_increasing,  // keeps fewer bits at higher magnitudes
+  posterize_original,    // keeps 4 to 8 bits
   solarize,
   solarize_increasing,
   solarize_add,
   color,
-  color_increasing,  // the factor moves away from 1, up or down, with the magnitude
+  color_increasing,  // the higher the magnitude, the further the factor is above or below 1
   contrast,
   contrast_increasing,
   brightness,
@@ -34,7 +34,7 @@ enum class Level : uint8_t {
   sharpness_increasing,
   shear_x,
   shear_y,
-  translate_x,  // as a fraction of the side
+  translate_x,  // shift at magnitude 10: TimmScene::translate
   translate_y,
   desaturate,
   gaussian_blur,
@@ -44,13 +44,14 @@ enum class Level : uint8_t {
 // Inputs of timm's rules besides the magnitude.
 struct TimmScene {
   Size size;
-  double translate = 0.45;  // shift at magnitude 10, as a fraction of the side
+  double translate = 0.45;  // shift at magnitude 10, as a fraction of the width or height
   Sampling sampling = Sampling::bicubic;
   std::array<uint8_t, 3> fill{};
 };
 
-// Returns the operation for a magnitude. Draws from `random` the direction of an amount that can be
-// positive or negative, or above or below 1, and the standard deviation of gaussian_blur_random.
+// Returns the operation for a magnitude. For amounts that can be positive or negative, and for
+// factors that can be above or below 1, draws from `random` which of the two. Also draws the
+// standard deviation of gaussian_blur_random.
 Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
                          KeyedRandom& random);
 
@@ -58,9 +59,9 @@ Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
 // TrivialAugment.
 enum class Range : uint8_t { usual, wide };
 
-// Returns the operation for the magnitude number `bin`, 0 … bins-1. Draws from `random` the
-// direction of an amount that can be positive or negative, or above or below 1. The operation uses
-// nearest-neighbor sampling and fills with black.
+// Returns the operation for magnitude number `bin` (0 … bins - 1). For amounts that can be positive
+// or negative, and for factors that can be above or below 1, draws from `random` which of the two.
+// The operation uses nearest-neighbor sampling and fills with black.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, KeyedRandom& random);
 

@@ -1,5 +1,5 @@
-// Loops that compilers vectorize. The kernel file of every instruction set includes this header.
-// These files define the same names, so they must not be merged by a unity build.
+// Loops that compilers vectorize. The kernel file of every instruction set includes this header. A
+// unity build must not merge these files, because all of them then define these names.
 #include <stdint.h>
 
 #include "data/augment/kernels.h"
@@ -82,8 +82,8 @@ void box(const BoxRow& row) {
 constexpr int32_t kOne = 1 << 14;
 constexpr int64_t kBlock = 64;  // pixels whose coordinates are computed together
 
-// Source positions of up to kBlock pixels: the source pixel to the upper left, and the distance
-// from it.
+// Source positions of up to kBlock pixels: the source pixel to the upper left of the position, and
+// the distances of the position from it.
 struct Places {
   int32_t offset[kBlock];  // bytes from pixel (0, 0)
   float x[kBlock], y[kBlock];
@@ -105,13 +105,13 @@ void find_places(const AffineRow& row, int64_t begin, int64_t count, Places& pla
   for (int64_t i = 0; i < count; ++i) places.offset[i] = line[i] * stride + 3 * column[i];
 }
 
-// Returns a fraction (0 … 1, or slightly below 0) as a multiple of 1 / kOne, rounded.
+// Rounds a fraction (0 … 1, or slightly below 0) to a multiple of 1 / kOne. Returns the multiple.
 int32_t weight_of(float share) {
   return static_cast<int32_t>(share * kOne + (kOne + 0.5F)) - kOne;
 }
 
-// Weights of Pillow's cubic filter for the four neighbors of a position. The second weight is 1
-// minus the others. `d`: distance of the position from the second neighbor.
+// Weights of Pillow's cubic filter for the four neighbors of a position. The weight of the second
+// neighbor is 1 minus the other three. `d`: distance of the position from the second neighbor.
 struct Cubic {
   float first, third, fourth;
 };

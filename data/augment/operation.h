@@ -1,5 +1,5 @@
 #pragma once
-// One augmentation operation whose random values are already drawn. Policies produce lists of
+// One augmentation operation, without random parameters: policies draw them and produce lists of
 // operations.
 
 #include <array>
@@ -7,29 +7,29 @@
 
 namespace shoal::data::augment {
 
-// Each effect is the function of the same name in Pillow, torchvision or timm. The comments give
-// the meaning of Operation::amount.
+// Each effect is the function of the same name in Pillow, torchvision or timm. The comments define
+// Operation::amount.
 enum class Effect : uint8_t {
   identity,
   auto_contrast,
   equalize,
   invert,
   posterize,      // number of bits kept, 0 … 8
-  solarize,       // threshold: levels from here on are inverted
+  solarize,       // threshold; levels at or above it are inverted
   solarize_add,   // value added to levels below 128
   brightness,     // factor; 0: black, 1: unchanged
   contrast,       // factor; 0: the mean gray
   color,          // saturation factor; 0: gray
-  sharpness,      // factor; 0: smoothed
-  hue,            // shift as a fraction of the color circle, -0.5 … 0.5
+  sharpness,      // factor; 0: smoothed, 1: unchanged
+  hue,            // shift, as a fraction (-0.5 … 0.5) of the color circle
   grayscale,      // luma in all channels
-  shear_x,        // row y reads pixels that are amount × y further right
-  shear_y,        // column x reads pixels that are amount × x further down
-  translate_x,    // each pixel reads its source this many pixels further right
-  translate_y,    // each pixel reads its source this many pixels further down
+  shear_x,        // the source of a pixel in row y is amount × y pixels to the right
+  shear_y,        // the source of a pixel in column x is amount × x pixels below
+  translate_x,    // the source of a pixel is this many pixels to the right
+  translate_y,    // the source of a pixel is this many pixels below
   rotate,         // degrees counter-clockwise, about the center
-  box_blur,       // standard deviation in pixels; three box filters, like Pillow
-  gaussian_blur,  // standard deviation in pixels; 23 × 23 kernel, like torchvision
+  box_blur,       // standard deviation in pixels; three box filters, as in Pillow
+  gaussian_blur,  // standard deviation in pixels; 23 × 23 kernel, as in torchvision
 };
 
 enum class Sampling : uint8_t { nearest, bilinear, bicubic };

@@ -28,7 +28,7 @@ std::vector<Setting> settings_of(const std::string& text, std::string& name) {
   std::vector<Setting> settings;
   for (std::string part; std::getline(parts, part, '-');) {
     const size_t digit = part.find_first_of("0123456789.");
-    const bool word = part.starts_with("t");  // the only key with a word
+    const bool word = part.starts_with("t");  // the only key whose value is a word
     const size_t end = word ? 1 : std::min(digit, part.size());
     settings.push_back({part, part.substr(0, end), part.substr(end)});
   }
@@ -71,11 +71,12 @@ Policy rand_augment(const std::vector<Setting>& settings) {
   policy.kind = Kind::independent;
   double magnitude = 10, probability = 0.5;
   bool increasing = false;
-  std::string set;
+  std::string written;  // the part with the magnitude
   const Setting* named = nullptr;
   for (const Setting& s : settings) {
     if (s.key == "m") {
       magnitude = number(s, 0, 100, true);
+      written = s.part;
     } else if (s.key == "n") {
       policy.count = static_cast<int64_t>(number(s, 1, 100, true));
     } else if (s.key == "p") {
@@ -94,6 +95,12 @@ Policy rand_augment(const std::vector<Setting>& settings) {
       refuse(s.part, kRandKeys);
     }
   }
+  if (magnitude > policy.magnitude_limit) {  // timm would lower it without a message
+    std::ostringstream why;
+    why << "the largest magnitude is " << policy.magnitude_limit << "; write m"
+        << policy.magnitude_limit << ", or raise it with mmax" << magnitude;
+    refuse(written, why.str());
+  }
   policy.sequences = named ? tables::rand_set(named->value, probability, magnitude, policy.weights)
                            : tables::rand_augment(increasing, probability, magnitude);
   if (policy.sequences.empty()) refuse(named->part, kRandKeys);
@@ -111,7 +118,7 @@ Policy augmix(const std::vector<Setting>& settings) {
   double magnitude = 3;
   for (const Setting& s : settings) {
     if (s.key == "m") {
-      magnitude = number(s, 0, 100, true);
+      magnitude = number(s, 0, 10, true);
     } else if (s.key == "w") {
       policy.width = static_cast<int64_t>(number(s, 1, 100, true));
     } else if (s.key == "d") {

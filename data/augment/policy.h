@@ -1,5 +1,5 @@
 #pragma once
-// The published augmentation policies: which operations an image undergoes, and how they are drawn.
+// The published augmentation policies: their operations, and how operations are drawn.
 
 #include <cstdint>
 #include <string>
@@ -20,38 +20,39 @@ struct Policy {
   enum class Kind : uint8_t {
     none,
     one_sequence,      // all steps of one of `sequences` (AutoAugment, three-augment)
-    independent,       // one of `sequences`, drawn `count` times (RandAugment)
+    independent,       // `count` draws of one of `sequences` (RandAugment)
     mixed,             // AugMix
     torchvision_auto,  // one of `sequences`, with torchvision's 10 magnitudes
-    torchvision_rand,  // `count` of torchvision's operations at one of 31 magnitudes
+    torchvision_rand,  // `count` of torchvision's operations, all at one of its 31 magnitudes
     trivial,           // one of torchvision's operations at a random wide magnitude
   };
   Kind kind = Kind::none;
   std::vector<std::vector<Step>> sequences;
-  // Weights of the sequences. If there are weights, each sequence is drawn at most once. If empty,
-  // sequences are drawn uniformly and can repeat.
+  // Weights of the sequences; each sequence is then drawn at most once per image. Empty: sequences
+  // are drawn uniformly and can repeat.
   std::vector<double> weights;
   int64_t count = 2;
   int64_t magnitude = 9;  // for torchvision_rand
-  // Standard deviation of the normal distribution of magnitudes. Infinite: a magnitude is uniform
-  // between 0 and that of the step.
+  // Standard deviation of the normal distribution of magnitudes around the step's magnitude.
+  // Infinite: magnitudes are drawn uniformly between 0 and the step's magnitude.
   double magnitude_deviation = 0;
-  double magnitude_limit = 10;
-  double translate = 0.45;  // see TimmScene
-  // AugMix: `width` chains of `depth` steps (0: one to three), weighted by Dirichlet(alpha) and
-  // mixed with the original image by Beta(alpha, alpha). `blended`: blends one chain after the
-  // other into the image instead of summing them first.
+  double magnitude_limit = 10;  // drawn magnitudes are clamped to 0 … magnitude_limit
+  double translate = 0.45;      // see TimmScene
+  // AugMix: `width` chains of `depth` steps each (0: one to three). The weights of the chains are
+  // drawn from Dirichlet(alpha), the share of their sum in the result from Beta(alpha, alpha).
+  // `blended`: blends the chains into the image one by one instead of summing them first.
   int64_t width = 3, depth = 0;
   double alpha = 1;
   bool blended = false;
 };
 
-// Parses a policy's name and settings. Throws std::invalid_argument that names the invalid part and
-// the accepted ones.
-//   none; imagenet, ra[-mM][-nN], trivial (or ta_wide): torchvision's
-//   original, originalr, v0, v0r, 3a (or three-augment), with -mstdX: timm's
-//   rand[-mM][-nN][-pP][-mstdX][-mmaxM][-incI][-tSET], augmix[-mM][-wW][-dD][-aA][-bB][-mstdX]:
-//   timm's
+// Parses a policy's name and settings. Throws std::invalid_argument whose message contains the
+// invalid part and what is accepted instead.
+//   no policy: none
+//   torchvision's: imagenet, ra[-mM][-nN], trivial (or ta_wide)
+//   timm's: original, originalr, v0, v0r and 3a (or three-augment), each with [-mstdX];
+//           rand[-mM][-nN][-pP][-mstdX][-mmaxM][-incI][-tSET];
+//           augmix[-mM][-wW][-dD][-aA][-bB][-mstdX]
 Policy parse_policy(const std::string& text);
 
 // Returns the names of policies, with examples of settings, for --help and messages.
@@ -61,8 +62,8 @@ namespace tables {
 std::vector<std::vector<Step>> auto_augment(const std::string& name);  // original … v0r, 3a
 std::vector<std::vector<Step>> rand_augment(bool increasing, double probability, double magnitude);
 std::vector<std::vector<Step>> augmix(double magnitude);
-// Returns the operation set that RandAugment's setting t names (weights, 3a or 3aw); empty for
-// other names. Sets `weights` to the weights of the operations; empty for sets without weights.
+// Returns the operations of RandAugment's setting t (`name`: weights, 3a or 3aw); empty for other
+// names. Sets `weights` to the weights of the operations; empty if the set has no weights.
 std::vector<std::vector<Step>> rand_set(const std::string& name, double probability,
                                         double magnitude, std::vector<double>& weights);
 }  // namespace tables

@@ -7,13 +7,13 @@
 
 namespace shoal::data::augment {
 
-// Ranges of the color jitter. Brightness, contrast and saturation: factors within 1 ± value. Hue:
-// shift within ± value, as a fraction of the color circle.
+// Ranges of the color jitter. Brightness, contrast and saturation: factors from 1 - value (at least
+// 0) to 1 + value. Hue: shifts from -value to value, as fractions of the color circle.
 struct Jitter {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
 };
-// Parses "X" (brightness, contrast and saturation), "B,C,S" or "B,C,S,H". Throws
-// std::invalid_argument whose message is the expected form, without the name of the option.
+// Parses "X" (one value for brightness, contrast and saturation), "B,C,S" or "B,C,S,H". Throws
+// std::invalid_argument whose message describes the expected text and does not name the option.
 Jitter parse_jitter(const std::string& text);
 
 // Throws std::invalid_argument for invalid settings.

@@ -15,8 +15,8 @@ Table make_table(Function&& level) {
 
 }  // namespace
 
-// Alternates between two histograms: adding the same level twice in a row would otherwise wait for
-// the first addition.
+// Alternates between two histograms. With a single one, if two neighboring pixels have the same
+// level, the second addition would have to wait for the first.
 Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   Histogram even{}, odd{};
   int64_t i = 0;
@@ -31,8 +31,8 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   return even;
 }
 
-// Pillow's rule: each output level covers the same number of pixels. Pixels of the brightest level
-// do not count.
+// By Pillow's rule, each output level covers about the same number of pixels. The pixels of the
+// brightest level are not counted.
 Tables equalize_tables(const Histogram& histogram) {
   Tables tables;
   for (size_t c = 0; c < 3; ++c) {

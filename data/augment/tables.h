@@ -1,5 +1,5 @@
 #pragma once
-// Look-up tables of 256 levels for operations that depend on the histogram of a channel.
+// Look-up tables for operations that map each level (0 … 255) by the histogram of its channel.
 
 #include <array>
 #include <cstdint>
@@ -10,9 +10,9 @@ using Table = std::array<uint8_t, 256>;
 using Tables = std::array<Table, 3>;  // red, green, blue
 using Histogram = std::array<std::array<uint32_t, 256>, 3>;
 
-// Counts the levels of each channel in `count` RGB pixels.
+// Returns how often each level occurs in each channel of `count` RGB pixels.
 Histogram histogram_of(const uint8_t* pixels, int64_t count);
-// Return the tables of Pillow's ImageOps.equalize and ImageOps.autocontrast.
+// Return tables that have the effect of Pillow's ImageOps.equalize and ImageOps.autocontrast.
 Tables equalize_tables(const Histogram& histogram);
 Tables auto_contrast_tables(const Histogram& histogram);
 

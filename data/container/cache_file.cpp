@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kRecentNs = 2'000'000'000;  // no file system in use has coarser timestamps
+constexpr int64_t kRecentNs = 2'000'000'000;  // the coarsest timestamps of a file system (FAT)
 
 }  // namespace
 

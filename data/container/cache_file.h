@@ -1,6 +1,6 @@
 #pragma once
-// Format of the files that cache listings: a line that names the kind of content, then numbers and
-// texts in the machine's byte order (little-endian), then a hash of all these bytes.
+// Format of the files that cache listings and scans: a line that names the kind of content, then
+// numbers and texts in the machine's byte order (little-endian), then a hash of all these bytes.
 
 #include <cstdint>
 #include <cstring>
@@ -36,8 +36,8 @@ class CacheWriter {
   std::string out_;
 };
 
-// Reads what CacheWriter wrote. `bytes` must outlive the reader. good() becomes false permanently
-// if bytes are missing, damaged or of another kind. All functions then return zeros or empty texts.
+// Reads what CacheWriter wrote. `bytes` must outlive the reader. If bytes are missing, damaged or
+// of another kind, good() becomes false for ever, and all reads return zeros or empty texts.
 class CacheReader {
  public:
   CacheReader(std::string_view bytes, std::string_view kind);
@@ -48,8 +48,8 @@ class CacheReader {
     return v;
   }
   std::string text() { return take(value<uint64_t>()) ? std::string(taken_) : std::string(); }
-  // Reads the number of items that follow. An item has at least `bytes_each` bytes. If so many
-  // items do not fit into the remaining bytes, returns 0, and good() becomes false.
+  // Reads the number of items that follow. `bytes_each`: minimum size of an item. If that many
+  // items cannot fit into the remaining bytes, returns 0, and good() becomes false.
   uint64_t count(uint64_t bytes_each) {
     const auto n = value<uint64_t>();
     if (n > in_.size() / bytes_each) good_ = false;
@@ -70,18 +70,19 @@ class CacheReader {
   bool good_ = true;
 };
 
-// Whether `ends` can be the end offsets of texts that are concatenated to `size` bytes: they never
-// decrease, and the last one is `size`.
+// Whether `ends` can be the end offsets of concatenated texts with `size` bytes in total: the
+// offsets never decrease, and the last one is `size`.
 bool are_ends(const std::vector<uint64_t>& ends, uint64_t size);
 
-// Returns the name of the cache file for `path`, without extension.
+// Returns the name of the cache file for `path`, without extension: a hash of `path`.
 std::string cache_name(std::string_view path);
 
-// Whether a file changed so recently that a further change might leave the same timestamp.
+// Whether a file with this modification time changed so recently that another change might not
+// alter the time.
 bool changed_recently(int64_t modified_ns);
 
-// Writes the file `path` atomically and creates its folder. Throws std::runtime_error with path,
-// reason and the option --cache-dir.
+// Creates the folder of `path` and writes the file atomically. Throws std::runtime_error that
+// contains path and reason and recommends --cache-dir.
 void write_cache(const std::string& path, const std::string& bytes);
 
 }  // namespace shoal::data

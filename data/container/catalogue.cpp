@@ -14,9 +14,9 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kMaxClasses = 1'000'000;
-constexpr size_t kReadForward = 24;  // maximum of open files with Reads::forward, 8 MiB each
+constexpr size_t kReadForward = 24;  // maximum number of files with Reads::forward; 8 MiB each
 
-// Calls visit(file, entry number, entry) for every entry of the scans.
+// Calls visit(index of file, index of entry, entry) for every entry of the scans.
 template <class Visit>
 void for_each_entry(const std::vector<Scan>& scans, const Visit& visit) {
   for (uint32_t file = 0; file < scans.size(); ++file)

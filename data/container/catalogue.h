@@ -1,6 +1,6 @@
 #pragma once
-// A table of the images in the files of a source (place, class, name), and the dataset that reads
-// them.
+// A table of the images in the files of a source (position, class, name), and the dataset that
+// reads them.
 
 #include <cstdint>
 #include <memory>
@@ -16,11 +16,11 @@
 namespace shoal::data {
 
 struct Image {
-  uint64_t offset = 0, bytes = 0;  // place in its file
+  uint64_t offset = 0, bytes = 0;  // position and size in its file
   uint32_t file = 0;               // index of the file
   int32_t label = 0;               // index into the classes
-  // Number of bytes of the image's record before and after the image. For RecordIO records in
-  // several parts, the fields have other meanings: see records/record_io.cpp.
+  // Number of bytes that the image's record has before and after the image. For RecordIO records
+  // in several parts, these fields have other meanings: see records/record_io.cpp.
   uint32_t before = 0, behind = 0;
 };
 
@@ -33,26 +33,27 @@ struct Catalogue {
   std::string_view name(int64_t sample) const;
 };
 
-// One image that was found by scanning the files, and its label.
+// One of the images that a scan of the files found, and its label.
 struct Placed {
   uint32_t file = 0, entry = 0;  // index of the scan, and of the entry in it
   int32_t label = 0;             // index into the classes
 };
 
-// Returns a catalogue of the images `placed`, in this order. scans[i] belongs to file i.
+// Returns a catalogue of the images in `placed`, in that order. scans[i]: scan of file i.
 Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Placed>& placed,
                          std::vector<std::string> classes);
 
 // Returns a catalogue of all images, in the order of files and records, with the labels of the
-// scans. `known`: classes of the training set; a label is one of these names or an index into them.
-// If `known` is empty, the classes are the names that occur, sorted, or the numbers from 0 to the
-// largest label, padded with zeros to the same length. Throws std::invalid_argument that names an
-// image without a label, with a label that is not in the classes, or with a label of another kind
-// (name or number) than the other images.
+// scans. `known`: classes of the training set; each label is one of these names or an index into
+// them. If `known` is empty, the classes are the sorted names that occur as labels, or the numbers
+// from 0 to the largest label, padded with zeros to the same length. Throws std::invalid_argument
+// that names an image without a label, with a label that is not one of the classes, or with a name
+// as label where other images have numbers (or the reverse).
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
 
-// Returns a catalogue of all images in the same order, with a single class, whose name is empty.
+// Returns a catalogue of all images, in the order of files and records. All images are in a single
+// class with an empty name.
 Catalogue catalogue_unlabeled(const std::vector<Scan>& scans);
 
 // Dataset of the images of a catalogue, each stored in one piece in its file. Image names are
@@ -82,8 +83,7 @@ class ContainerDataset : public BasicDataset {
   const Image& image(int64_t sample) const {
     return catalogue_.images[static_cast<size_t>(sample)];
   }
-  // Returns the file, which stays open while the caller holds it. Throws what OpenFiles::open()
-  // throws.
+  // See OpenFiles::open().
   std::shared_ptr<const File> open_file(uint32_t file) const { return files_.open(file); }
 
  private:

@@ -10,32 +10,32 @@
 
 namespace shoal::data {
 
-// Number of leading bytes of a file that show whether it is an image.
+// Number of leading bytes of a file that is_image() needs.
 constexpr size_t kImageHead = 32;
 
-// Whether `name` has the extension of an image format, even one that shoal cannot read. Such a file
-// counts as an image even if its content is something else, so that damaged images are reported.
+// Whether `name` has the extension of an image format, even of one that shoal cannot read. Such a
+// file counts as an image whatever it contains: a damaged image is then reported, not left out.
 bool has_image_extension(std::string_view name);
 
-// Whether `extension` (without the dot, in upper or lower case) marks the image of a WebDataset
-// sample: jpg, jpeg, png or webp. Files of other image formats in a sample are extra data, such as
-// masks.
+// Whether a file with this extension (without the dot, in upper or lower case) is the image of a
+// WebDataset sample: jpg, jpeg, png or webp. A sample's files in other image formats are extra
+// data, such as masks.
 bool is_sample_extension(std::string_view extension);
 
-// Whether a file is an image by its name or by its first bytes. `head`: the first kImageHead bytes,
-// or all of a shorter file.
+// Whether a file is an image by its extension or its first bytes. `head`: the first kImageHead
+// bytes, or all bytes of a shorter file.
 bool is_image(std::string_view name, std::span<const uint8_t> head);
 
-// Like is_image(), for a file on disk. Opens the file only if its name does not decide. A file that
-// cannot be opened counts as an image: reading it will report the reason.
+// Like is_image(), for a file on disk. Opens the file only if it has no image extension. A file
+// that cannot be read counts as an image, so that a later read reports the reason.
 bool is_image_file(const std::string& path);
 
-// The files that a source leaves out: files that are not images, hidden files and broken links.
+// The files that a source leaves out.
 struct LeftOut {
   int64_t files = 0;                  // number of files that are not images by name or content
   std::vector<std::string> examples;  // names of the first three of these files
   int64_t loose = 0;                  // number of images beside the class folders
-  std::string loose_example;          // name of the first one
+  std::string loose_example;          // name of the first of these images
   int64_t hidden = 0;                 // number of files whose names start with a dot
   int64_t broken = 0;                 // number of broken links
   std::string broken_example;         // name of the first broken link
@@ -45,7 +45,7 @@ struct LeftOut {
   void add_broken(std::string_view link);
   void add(const LeftOut& more);
   bool empty() const { return files + loose + hidden + broken == 0; }
-  // Returns a warning that names the source, the counts and the examples. Call only if not empty().
+  // Returns a warning with the source, the counts and the examples. Call only if not empty().
   std::string sentence(const std::string& source) const;
 };
 

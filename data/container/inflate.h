@@ -10,16 +10,16 @@
 
 namespace shoal::data {
 
-// Whether the bytes start like gzip or zlib data.
+// Whether `head`, the first bytes of a file, begin like gzip or zlib data.
 bool is_compressed(std::span<const uint8_t> head);
 
-// Decompresses `head` and returns at most the first `bytes` bytes of the result; fewer if the data
-// ends earlier or is damaged.
+// Decompresses `head` and returns the first `bytes` bytes of the result, or fewer if `head` ends
+// earlier or is damaged.
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes);
 
-// Decompresses the whole file, including all of its gzip members, into a file in memory with the
-// same path(). Throws std::invalid_argument if the file is damaged, cut short, or larger than 4 GiB
-// decompressed, FileFailure if reading the file or writing to memory fails.
+// Decompresses the whole file, with all of its gzip members, into a file in memory. The result has
+// the same path(). Throws std::invalid_argument if the file is damaged, cut short, or larger than
+// 4 GiB decompressed. Throws FileFailure if reading the file or writing to memory fails.
 std::shared_ptr<const File> inflate_file(const File& file);
 
 }  // namespace shoal::data

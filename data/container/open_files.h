@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-// A file of a source, and the stamp that it had when its images were listed.
+// A file of a source, and its stamp at the time when its images were listed.
 struct SourceFile {
   std::string path;
   FileStamp stamp;
@@ -21,12 +21,12 @@ struct SourceFile {
 // Thread-safe.
 class OpenFiles {
  public:
-  // Keeps at most `most` files open, plus those that callers hold. With Reads::forward, each open
-  // file needs 8 MiB of memory (see Reads).
+  // Keeps at most `most` files open (at least 1), besides those that callers still hold. With
+  // Reads::forward, each open file needs 8 MiB of memory (see Reads).
   OpenFiles(std::vector<SourceFile> files, size_t most, Reads reads = Reads::seeking);
 
-  // Returns file number `file`, which stays open while the caller holds it. Throws
-  // std::runtime_error if it cannot be opened or has changed.
+  // Returns file number `file`, open until the caller releases it. Throws std::runtime_error if it
+  // cannot be opened or has changed since it was listed.
   std::shared_ptr<const File> open(uint32_t file) const;
   // Closes all files. Those that callers hold stay open until the callers release them.
   void close_all() const;
@@ -41,14 +41,15 @@ class OpenFiles {
   Reads reads_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const File>> open_;  // by number; null: closed
-  mutable std::deque<uint32_t> order_;  // by time of opening; by last use with Reads::forward
+  // The open files in the order in which they were opened; with Reads::forward, last used.
+  mutable std::deque<uint32_t> order_;
 };
 
-// Returns how many files may be kept open: a quarter of the process limit, at most 1024.
+// Returns how many files may be kept open: a quarter of RLIMIT_NOFILE, from 1 to 1024.
 size_t open_files_limit();
 
-// Returns the paths with their stamps. Throws std::invalid_argument for a path that is not a
-// regular file, FileFailure if it cannot be opened.
+// Returns the paths with their stamps. Throws std::invalid_argument if a path is not a regular
+// file, FileFailure if it cannot be opened.
 std::vector<SourceFile> stamped(const std::vector<std::string>& paths);
 
 }  // namespace shoal::data

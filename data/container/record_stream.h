@@ -1,5 +1,5 @@
 #pragma once
-// A stream of labeled images, read from bytes that can be read only once.
+// A stream of labeled images, for sources whose bytes can be read only once.
 
 #include <cstdint>
 #include <string>
@@ -11,16 +11,16 @@ struct StreamImage {
   std::vector<uint8_t> bytes;  // encoded
   int32_t label = 0;
   std::string name;    // PATH:NAME, for messages
-  std::string damage;  // why the bytes are damaged; empty if they are not
+  std::string damage;  // why the image is damaged (`bytes` may then be empty); empty: it is not
 };
 
 // Not thread-safe.
 class RecordStream {
  public:
   virtual ~RecordStream() = default;
-  // Reads the next image; returns false at the end. Throws std::invalid_argument naming position
-  // and reason if the bytes are damaged, cut short or of another format, or if an image has no
-  // label. Also throws what reading the bytes throws (ByteSource::read()).
+  // Reads the next image; returns false at the end. Throws std::invalid_argument with position and
+  // reason if an image has no label, or if the bytes are cut short, of another format, or so
+  // damaged that the next image cannot be found. Also throws what ByteSource::read() throws.
   virtual bool next(StreamImage& image) = 0;
 };
 

@@ -37,7 +37,7 @@ Scan read_scan(CacheReader& in) {
   return scan;
 }
 
-// Whether all indices are valid: someone else may have written the cache.
+// Whether all indices are valid. Another program may have written the cache.
 bool is_consistent(const Scan& scan) {
   const auto texts = static_cast<int64_t>(scan.texts.size());
   return scan.name_ends.size() == scan.entries.size() &&

@@ -16,18 +16,18 @@ constexpr int64_t kNoNumber = -1;
 
 // An image in a file, with the label stored beside it.
 struct ScanEntry {
-  uint64_t offset = 0, bytes = 0;   // of the image in the file
-  uint32_t before = 0, behind = 0;  // bytes of its record before and after the image, see Image
-  int32_t text = -1;                // index of its label in Scan::texts; -1: none
-  uint32_t unused = 0;              // instead of padding, because the cache stores raw bytes
-  int64_t number = kNoNumber;       // its label as a number; kNoNumber: none
+  uint64_t offset = 0, bytes = 0;   // position and size of the image in the file
+  uint32_t before = 0, behind = 0;  // see Image in catalogue.h
+  int32_t text = -1;                // if the label is a name: its index in Scan::texts; else -1
+  uint32_t unused = 0;              // replaces padding, whose bytes the cache would store
+  int64_t number = kNoNumber;       // if the label is a number: the number; else kNoNumber
 };
 
 struct Scan {
   std::vector<ScanEntry> entries;
   std::vector<uint64_t> name_ends;  // per entry: offset of its name's end in `names`
   std::string names;                // names of all entries, concatenated
-  std::vector<std::string> texts;   // all labels that are texts, each once
+  std::vector<std::string> texts;   // the labels that are names, each once
   LeftOut left_out;
 
   size_t size() const { return entries.size(); }
@@ -40,15 +40,15 @@ struct Scan {
     names += name;
     name_ends.push_back(names.size());
   }
-  // Returns the index of `text` in `texts`, after adding it if it is new. While a file is scanned,
-  // only this function may add to `texts`.
+  // Returns the index of `text` in `texts`; adds it first if it is new. Scans must add to `texts`
+  // only through this function.
   int32_t place_of(const std::string& text);
 
-  std::unordered_map<std::string, int32_t> places;  // text to index; not cached
+  std::unordered_map<std::string, int32_t> places;  // indices in `texts`; not stored in the cache
 };
 
-// Caches scans on disk between runs. `cache_dir`: folder of the cache; if empty, nothing is cached.
-// `kind`: the format, and all options that affect the scan. `files` must outlive the cache.
+// Caches scans on disk between runs. `cache_dir`: folder of the cache; empty: nothing is cached.
+// `kind`: names the format and all options that affect a scan. `files` must outlive this object.
 class ScanCache {
  public:
   ScanCache(const std::string& cache_dir, std::string kind, const std::vector<SourceFile>& files);
@@ -57,7 +57,7 @@ class ScanCache {
   // the cache. Returns the indices of the files that must be scanned.
   std::vector<size_t> load(std::vector<Scan>& scans) const;
 
-  // Saves the scans of all files. Does nothing without a cache folder, or if a file changed so
+  // Saves the scans of all files. Does nothing if there is no cache folder, or if a file changed so
   // recently that another change might not alter its timestamp. Throws what write_cache() throws.
   void save(const std::vector<Scan>& scans) const;
 

@@ -10,16 +10,16 @@
 
 namespace shoal::data {
 
-// Returns the scan of each file. Calls `scan` for files that the cache for `kind` (scan.h) does not
-// contain, in several threads, and caches the results. Calls options.warning for files that are
-// left out or a cache that cannot be written. Throws std::invalid_argument if no file contains an
+// Returns the scan of each file. Calls `scan`, in several threads, for files that are not in the
+// cache of this `kind` (scan.h), and caches the results. Calls options.warning to report what was
+// left out, and a cache that cannot be written. Throws std::invalid_argument if no file contains an
 // image, and what `scan` throws.
 std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFile>& files,
                              const OpenOptions& options,
                              const std::function<Scan(const File&)>& scan);
 
-// Throws std::invalid_argument: OpenOptions::labels cannot be used, because `path` contains its own
-// classes.
+// Throws std::invalid_argument with a message that OpenOptions::labels cannot be used, because
+// `path` contains its own classes.
 [[noreturn]] void refuse_labels(const std::string& path);
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
 #pragma once
-// Converts labels in a stream to class indices. The classes must be known beforehand, because a
-// stream cannot be searched for them.
+// Converts labels in a stream to class indices. The classes must be known beforehand: a stream
+// cannot be read twice, first for its classes and then for its images.
 
 #include <cstdint>
 #include <string>
@@ -18,13 +18,12 @@ class StreamLabels {
   explicit StreamLabels(std::vector<std::string> classes);
 
   const std::vector<std::string>& classes() const { return classes_; }
-  // Returns the index of a label in classes(); a label that is a number is already the index.
-  // Throws std::invalid_argument if there is no such class; the caller puts the image's name before
-  // the message.
+  // Returns the index of a label in classes(); a number is already the index. Throws
+  // std::invalid_argument if there is no such class. The message has no subject: the caller must
+  // put the image's name before it.
   int32_t label_of(const LabelText& label) const;
-  // Returns the index of the class in an image's name: the innermost folder that is named like a
-  // class (or like CLASS.tar), else the part of the file name before the first '_'. Throws like
-  // label_of().
+  // Finds the class in an image's path: the innermost folder whose name is CLASS or CLASS.tar, else
+  // the part of the file name before the first '_'. Returns its index. Throws like label_of().
   int32_t label_of_name(std::string_view name) const;
 
  private:

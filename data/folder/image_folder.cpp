@@ -13,8 +13,9 @@
 namespace shoal::data {
 namespace {
 
-// Whether an error concerns only this file, which then counts as a damaged image. Other errors (no
-// memory, no descriptors, a folder or file server that is gone) would affect the next file too.
+// Whether an error affects only this file, so that it counts as a damaged image. Other errors (no
+// memory, no file descriptors, a folder or file server that is gone) would affect the next file
+// too.
 bool concerns_one_file(int error, const std::string& path) {
   std::error_code ignored;
   switch (error) {
@@ -25,7 +26,7 @@ bool concerns_one_file(int error, const std::string& path) {
     case ELOOP:
       return true;
     case ENOENT:
-    case ESTALE:  // also occurs if a single file was replaced on its server
+    case ESTALE:  // occurs if the server is gone, but also if the file was replaced on it
       return std::filesystem::is_directory(std::filesystem::path(path).parent_path(), ignored);
     default:
       return false;
@@ -46,7 +47,7 @@ class ImageFolder : public BasicDataset {
     return path;
   }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    thread_local std::string path;  // reuses its memory
+    thread_local std::string path;  // avoids an allocation per image
     write_path(sample, path);
     read_image_file(path, bytes);
   }

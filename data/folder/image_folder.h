@@ -13,20 +13,20 @@ namespace shoal::data {
 
 struct ImageFolderOptions {
   std::string cache_dir;  // folder of the listing cache; empty: no cache
-  int threads = 16;       // number of threads that list; they mostly wait for the file system
+  int threads = 16;       // threads that list folders; they mostly wait for the file system
   std::function<void(int64_t files)> progress;  // called while listing; see ListingProgress
-  // Called with a sentence about files that are left out, or a cache that cannot be written.
+  // Called with a sentence about left-out files, or about a cache that cannot be written.
   std::function<void(const std::string&)> warning;
 };
 
-// Opens the folder `path`. Lists it unless the cached listing is still valid. Throws what
-// list_folder() throws; the dataset's read() throws what read_image_file() throws.
+// Opens the folder `path`. Lists it unless there is a valid cached listing. Throws what
+// list_folder() throws. The dataset's read() throws what read_image_file() throws.
 std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
                                                  const ImageFolderOptions& options = {});
 
-// Replaces `bytes` with the file's content. Throws DamagedImage if only this file cannot be read or
-// if it is too large for an image. Throws std::runtime_error if the error would affect other files
-// too (the folder was removed, no memory).
+// Replaces `bytes` with the file's content. Throws DamagedImage if only this file cannot be read,
+// or if it is too large for an image (kMaxFileBytes). Throws std::runtime_error if the error would
+// affect other files too (the folder was removed, no memory).
 void read_image_file(const std::string& path, std::vector<uint8_t>& bytes);
 // Hints to the system that the file will be read soon. Ignores errors.
 void will_read_image_file(const std::string& path);

@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int kMaxDepth = 40;            // of folders in a class; deeper means a loop of links
+constexpr int kMaxDepth = 40;            // of folders; a deeper one is taken for a loop of links
 constexpr int64_t kProgressStep = 1000;  // files
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -83,7 +83,7 @@ struct Folder {
   int64_t hidden = 0;
 };
 
-// Removes the files that are not images from `files` (listed in root/path) and returns them.
+// Removes the files that are not images from `files`, the file names in root/path. Returns them.
 std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::string& path,
                                             std::vector<std::string>& files) {
   std::vector<Listing::LeftOutFile> left_out;
@@ -118,7 +118,6 @@ std::vector<Folder> walk(const std::string& root, const std::string& name) {
   return found;
 }
 
-// Lists all class folders on several threads.
 std::vector<std::vector<Folder>> walk_all(const std::string& root,
                                           const std::vector<std::string>& classes, int threads,
                                           const ListingProgress& progress) {

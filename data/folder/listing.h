@@ -1,6 +1,6 @@
 #pragma once
-// Listing of a folder of class folders, compact enough for millions of images, and its cache on
-// disk.
+// The files in a folder of class folders, stored compactly for millions of images, and their cache
+// on disk.
 
 #include <cstdint>
 #include <functional>
@@ -13,19 +13,19 @@
 
 namespace shoal::data {
 
-// Last change of a directory. Equal stamps mean that no entry was added, removed or renamed.
+// When a directory last changed. Equal stamps mean that no entry was added, removed or renamed.
 struct DirectoryStamp {
   int64_t modified_ns = 0, changed_ns = 0;
   friend bool operator==(const DirectoryStamp&, const DirectoryStamp&) = default;
 };
 
-constexpr FileStamp kBrokenLink = {-1, 0};
+constexpr FileStamp kBrokenLink = {-1, 0};  // stamp of a broken link in a listing
 
 struct Listing {
   struct Directory {
     std::string path;        // relative to the root: "n01440764" or "n01440764/more"
     int32_t label = 0;       // index into classes
-    int64_t first_file = 0;  // files of this directory are [first_file, first_file of the next)
+    int64_t first_file = 0;  // its files are [first_file, first_file of the next directory)
     DirectoryStamp stamp;
   };
   DirectoryStamp root;
@@ -33,9 +33,9 @@ struct Listing {
   std::vector<Directory> directories;  // every directory below the root, sorted by class and path
   std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
-  // Files beside the class folders, and files in them that are not images by name or content
-  // (container/image_files.h). Paths are relative to the root. A change can turn a file in
-  // a class folder into an image, so the listing keeps stamps. Broken links: kBrokenLink.
+  // Files beside the class folders, and files in class folders that are not images by name or
+  // content (container/image_files.h). Paths are relative to the root. The stamps show whether a
+  // file has changed and may have become an image.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;
@@ -48,24 +48,26 @@ struct Listing {
   std::string_view name_of(int64_t file) const;
 };
 
-// Called repeatedly with the number of files found so far. Any thread may call it, one at a time.
+// Called repeatedly with the number of files found so far. Calls come from any thread, but never
+// from two at once.
 using ListingProgress = std::function<void(int64_t files)>;
 
 // Lists `root` in the order of torchvision's ImageFolder. Each folder in `root` is a class; classes
-// are sorted by name. Within a class, folders at any depth (links are followed) are sorted by path
-// and files by name, all bytewise. Leaves out names that start with a dot and files that are not
-// images by name or content. Reads class folders with `threads` threads. Throws
-// std::invalid_argument for user errors (no such folder, no class folder in it, a class without
-// images), std::runtime_error with path and reason for system errors.
+// are sorted by name. A class includes its folders at any depth (links are followed), sorted by
+// path, and the files of each folder, sorted by name. All orders are bytewise. Leaves out names
+// that start with a dot, files beside the class folders, and files that are not images by name or
+// content. Reads class folders with `threads` threads. Throws std::invalid_argument for user errors
+// (no such folder, no class folder in it, a class without images, a loop of links),
+// std::runtime_error with path and reason for system errors.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 
-// Returns the cached listing of `root` in `cache_dir`. Returns nothing if there is none, it is
-// damaged, or a directory or a left-out file has changed since.
+// Returns the cached listing of `root` in `cache_dir`. Returns nothing if there is none, if it is
+// damaged, or if a directory or a left-out file in a class folder has changed since.
 std::optional<Listing> load_listing(const std::string& cache_dir, const std::string& root);
 
 // Writes the cached listing atomically; creates `cache_dir`. Returns false without writing if a
-// directory or a left-out file changed so recently that another change might not alter its
-// timestamp. Throws what write_cache() throws.
+// directory, or a left-out file in a class folder, changed so recently that another change might
+// not alter its timestamp. Throws what write_cache() throws.
 bool save_listing(const std::string& cache_dir, const std::string& root, const Listing& listing);
 
 // Returns the path of the cached listing of `root`.

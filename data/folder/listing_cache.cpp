@@ -1,6 +1,7 @@
-// Cache of listings: one file per listed folder. A cached listing is valid if every directory has
-// the same modification and change times as before (which takes one stat() per directory instead of
-// reading it) and no file that was left out because of its content has changed.
+// Cache of listings: one file per listed folder. A cached listing is valid if no directory has
+// changed, and none of the files in class folders that the listing left out because they are not
+// images. Checking a directory's modification and change times takes one stat(), which is faster
+// than reading the directory.
 #include <filesystem>
 
 #include "base/file/whole_file.h"
@@ -40,7 +41,7 @@ std::string serialize(const std::string& root, const Listing& listing) {
   return w.finish();
 }
 
-// Whether all indices are valid: someone else may have written the cache.
+// Whether all indices are valid. Another program may have written the cache.
 bool is_consistent(const Listing& listing) {
   if (!are_ends(listing.name_ends, listing.names.size()) || listing.directories.empty())
     return false;
@@ -78,7 +79,8 @@ std::optional<Listing> parse(const std::string& root, const std::string& bytes) 
   return listing;
 }
 
-// Whether a change of its content can turn the file into a sample: not beside the class folders.
+// Whether the file can become a sample if its content changes. Files beside the class folders
+// cannot; their paths have no slash.
 bool may_become_image(const Listing::LeftOutFile& file) {
   return file.path.find('/') != std::string::npos;
 }

@@ -16,9 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxNames = 1'000'000;
-constexpr size_t kMaxSearches = 10'000;  // each reads the whole folder
+constexpr size_t kMaxSearches = 10'000;  // each search reads a whole folder
 
 // Returns the texts that can replace one pair of braces. `inside`: the text between the braces.
+// `pattern`: the whole pattern, for messages.
 std::vector<std::string> alternatives(const std::string& inside, const std::string& pattern) {
   std::vector<std::string> words;
   if (const size_t dots = inside.find(".."); dots != std::string::npos) {
@@ -45,8 +46,8 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
   return words;
 }
 
-// Calls `visit` with every expansion of `text`: each pair of braces is replaced by one of its
-// alternatives.
+// Calls `visit` with every expansion of the braces in `text`. `pattern`: the whole pattern, for
+// messages.
 void expand_braces(const std::string& text, const std::string& pattern,
                    const std::function<void(const std::string&)>& visit) {
   const size_t open = text.find('{');
@@ -68,7 +69,7 @@ std::vector<std::string> matches(const std::string& name) {
   if (result != 0 && result != GLOB_NOMATCH)
     throw std::runtime_error("cannot look for files named " + name);
   std::erase_if(paths, [](const std::string& path) { return fs::is_directory(path); });
-  return paths;  // glob() sorts by locale; the caller must sort bytewise
+  return paths;  // sorted by locale; callers that need a fixed order must sort them
 }
 
 }  // namespace

@@ -6,22 +6,23 @@
 
 namespace shoal::data {
 
-// Whether `text` has braces or wildcards and no file or folder has this exact name.
+// Whether `text` has braces or wildcards and is not the path of an existing file or folder.
 bool is_pattern(const std::string& text);
 
-// Expands a pattern to file paths. First expands braces: {A..B} to the numbers from A to B (padded
-// with zeros to the length of A if A starts with a zero), {a,b} to the alternatives. Then * ? [ ]
-// match existing files, sorted. Throws std::invalid_argument if a file named by braces does not
-// exist, nothing matches, the braces are malformed or name more than a million files, or braces and
-// wildcards together need more than 10,000 searches. Throws std::runtime_error if a folder cannot
-// be searched.
+// Expands a pattern to the paths of existing files. First expands braces, in order: {A..B} to the
+// numbers from A to B (padded with zeros to the length of A if A starts with a zero), {a,b} to the
+// alternatives. Then expands the wildcards * ? [ ] in each result, and sorts their matches. Throws
+// std::invalid_argument if an expansion without wildcards does not exist, if nothing matches, if
+// braces are malformed or name more than a million files, or if more than 10,000 expansions have
+// wildcards. Throws std::runtime_error if a folder cannot be searched.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
-// Whether any file matches the pattern. Supports wildcards only, no braces.
+// Whether any file matches the pattern. Expands wildcards but not braces. Throws std::runtime_error
+// if a folder cannot be searched.
 bool matches_files(const std::string& pattern);
 
-// Returns the paths of the regular files in a folder, sorted. Skips names that start with a dot.
-// Throws std::runtime_error.
+// Returns the sorted paths of the regular files in a folder. Skips names that start with a dot.
+// Throws std::runtime_error if the folder cannot be read.
 std::vector<std::string> files_in(const std::string& folder);
 
 }  // namespace shoal::data

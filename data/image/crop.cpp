@@ -11,8 +11,8 @@ int64_t round_even(double x) {
   return static_cast<int64_t>(std::nearbyint(x));
 }
 
-// Computes one direction of CenterCrop: pixels [first, first + count) of a source of `have` pixels
-// go to position `at` of an output of `want` pixels.
+// Computes one direction of torchvision's CenterCrop: pixels [first, first + count) of a source of
+// `have` pixels go to position `at` of an output of `want` pixels.
 void center(int64_t have, int64_t want, int64_t& first, int64_t& count, int64_t& at) {
   at = want > have ? (want - have) / 2 : 0;
   first = want > have ? 0 : round_even(static_cast<double>(have - want) / 2.0);

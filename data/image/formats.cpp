@@ -1,6 +1,6 @@
-// Loads OpenCV's decoders when the first image needs them, because their library loads more than a
-// hundred others, and most runs read only JPEG. Looks up cv::imdecode by its mangled name, in the
-// imgcodecs library that has the version and folder of the linked core library.
+// Loads OpenCV's decoders only when an image needs them: most runs read only JPEG, and the library
+// of the decoders loads more than a hundred others. Looks up cv::imdecode by its mangled name in
+// the imgcodecs library with the version and folder of the linked core library.
 #include "data/image/formats.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ using Decode = cv::Mat (*)(const cv::_InputArray&, int);
 // cv::IMREAD_UNCHANGED: no Exif rotation, depth and channels as stored.
 constexpr int kUnchanged = -1;
 
-// Path of the imgcodecs library that belongs to the core library in use.
+// Returns the path of the imgcodecs library that belongs to the loaded core library.
 std::string imgcodecs_path() {
   Dl_info where{};
   void* symbol = dlsym(RTLD_DEFAULT, "_ZN2cv16getVersionStringB5cxx11Ev");
@@ -118,7 +118,7 @@ Size bmp_size(std::span<const uint8_t> bytes) {
   return {static_cast<int32_t>(header.read(18, 4)), height < 0 ? -int64_t{height} : height};
 }
 
-// Converts to 8 bits. Keeps the high byte of 16 bits, like Pillow.
+// Converts to 8-bit samples. Keeps the high byte of 16-bit samples, like Pillow.
 cv::Mat to_bytes(const cv::Mat& image) {
   if (image.depth() == CV_8U) return image;
   if (image.depth() != CV_16U) throw DamagedImage("samples that are neither 8 nor 16 bits wide");

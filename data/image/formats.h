@@ -12,17 +12,19 @@ namespace shoal::data {
 
 enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pixels.h
 
-// Recognizes the format by the first bytes.
+// Recognizes the format by the first bytes of a file.
 Format recognize(std::span<const uint8_t> bytes);
 
-// Returns the size in the header of a PNG, WebP, BMP or TIFF. The caller can then refuse a
-// decompression bomb before decoding it. Throws DamagedImage.
+// Returns the size in the header of a PNG, WebP, BMP or TIFF. The caller can check it before it
+// decodes what may be a decompression bomb. Throws DamagedImage for a header that is cut short and
+// for other formats.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
-// Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, repeats
-// gray in all channels, keeps the high byte of 16-bit samples. `pixels` only grows, and gets at
-// least `padding` bytes after the last row. The first call loads libopencv_imgcodecs. Throws
-// MissingLibrary if the library is not installed, DamagedImage if the bytes cannot be decoded.
+// Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, copies
+// gray to all channels, keeps the high byte of 16-bit samples. Enlarges `pixels` if it is smaller
+// than the image and `padding` more bytes. The first call loads libopencv_imgcodecs. Throws
+// MissingLibrary if the library is not installed, DamagedImage if the bytes cannot be decoded or
+// the image is too large (limits.h).
 Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,
                   std::vector<uint8_t>& pixels);
 

@@ -30,7 +30,7 @@ void ImageReader::start(const Box& box, int64_t padding, jpeg::SeekIndex* index)
   pending_ = {pixels_.data() + box.top * stride + 3 * box.left, stride, box.height};
 }
 
-// Copies the box, because bytes after its last row must be readable.
+// Copies the box, because `padding` bytes after its last row must be readable.
 void ImageReader::start_raw(const Box& box, int64_t padding) {
   const int64_t stride = 3 * size_.width, row = 3 * box.width;
   const auto need = static_cast<size_t>(row * box.height + padding);

@@ -1,5 +1,5 @@
 #pragma once
-// Reads parts of encoded images of any format. Recognizes the format by content.
+// Reads parts of encoded images of all supported formats. Recognizes the format by content.
 
 #include <cstdint>
 #include <span>
@@ -12,21 +12,22 @@
 
 namespace shoal::data {
 
-// Reads one image after the other. Use one object per thread. Has the functions of JpegDecoder
-// (jpeg/decoder.h), with the same contracts and errors, for every format.
+// Reads one image after another. Use one object per thread. The functions have the contracts and
+// errors of the same functions of JpegDecoder (jpeg/decoder.h), for every format.
 class ImageReader {
  public:
   explicit ImageReader(Decoder decoder = Decoder::shoal, Isa isa = best_isa())
       : jpeg_(decoder == Decoder::shoal, isa) {}
 
-  // Reads the header and returns the size. Throws DamagedImage (an empty file, an unknown format, a
-  // broken header, a size above kMaxPixels).
+  // Reads the header and returns the size. `bytes` must stay valid while this image is decoded.
+  // Throws DamagedImage for an empty file, an unknown format, a broken header or a size above
+  // kMaxPixels.
   Size open(std::span<const uint8_t> bytes);
-  // As JpegDecoder::start(). Also throws MissingLibrary (formats.h).
+  // Like JpegDecoder::start(), but also throws MissingLibrary (formats.h).
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
   RowBlock next();
-  bool complete_index(jpeg::SeekIndex& index);  // see JpegDecoder
-  jpeg::Planes* planes();                       // see JpegDecoder
+  bool complete_index(jpeg::SeekIndex& index);  // false if the image is not a JPEG
+  jpeg::Planes* planes();                       // null if the image is not a JPEG
 
  private:
   void start_raw(const Box& box, int64_t padding);
@@ -34,7 +35,7 @@ class ImageReader {
   JpegDecoder jpeg_;
   Format format_ = Format::unknown;
   std::span<const uint8_t> bytes_;
-  std::vector<uint8_t> pixels_;  // the whole image, unless it is a JPEG
+  std::vector<uint8_t> pixels_;  // raw format: the box; PNG, WebP, BMP, TIFF: the whole image
   Size size_;
   RowBlock pending_;
 };

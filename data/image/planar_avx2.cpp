@@ -44,7 +44,7 @@ void sum_rows(const RowSums& s) {
   }
 }
 
-// Four rounds of interleaving row i with row i + 8 turn 16 rows into 16 columns.
+// Transposes tiles of 16 × 16 bytes: each of four rounds interleaves row i with row i + 8.
 void transpose(const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride, int64_t rows,
                int64_t columns) {
   for (int64_t y = 0; y < rows; y += 16) {

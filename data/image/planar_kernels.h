@@ -10,8 +10,9 @@ namespace shoal::data {
 
 enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight; 0.5
 
-// Computes rows that are weighted sums of input rows. Input rows with weight zero must be readable
-// too. Reads and writes each row up to the next multiple of 32 bytes. Strides are in bytes.
+// Arguments for rows that are weighted sums of `taps` input rows each. Input rows with weight zero
+// must be readable too. Each row is read and written up to the next multiple of 32 bytes. Strides
+// are in bytes.
 struct RowSums {
   const uint8_t* in;  // input row 0
   int64_t in_stride;
@@ -26,7 +27,8 @@ struct RowSums {
 
 struct PlanarKernels {
   void (*sum_rows)(const RowSums& sums);
-  // Transposes rows × columns bytes. May read and write whole tiles of 16 × 16 bytes.
+  // Transposes rows × columns bytes. May round both up to multiples of 16 and read and write all
+  // these bytes.
   void (*transpose)(const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
                     int64_t rows, int64_t columns);
 };

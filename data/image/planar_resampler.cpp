@@ -17,11 +17,10 @@ void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
 
 }  // namespace
 
-// Builds the weights of one plane. The weights of `axis` apply to full-size samples, from sample
-// `offset` + axis.source_first of the image on. `halved`: the plane has one sample for every two
-// full-size samples. `samples`: number of samples of the plane along this direction. Smooth
-// upsampling computes a full-size sample as 3/4 of the nearest plane sample plus 1/4 of the second
-// nearest.
+// Builds the weights for one plane. `axis`: weights for full-size samples; the first of them has
+// the coordinate `offset` + axis.source_first in the image. `halved`: the plane has one sample for
+// every two full-size samples. Then a full-size sample is 3/4 of the nearest plane sample plus 1/4
+// of the second nearest (smooth upsampling). `samples`: size of the plane in this direction.
 void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool halved,
                                        int64_t samples) {
   const auto outputs = static_cast<int64_t>(axis.starts.size());
@@ -40,8 +39,8 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
     const int32_t* const exact = axis.weights.data() + i * axis.taps;
     const int64_t at = origin + axis.starts[static_cast<size_t>(i)];
     const int64_t earliest = halved ? std::max<int64_t>(0, (at + 1) / 2 - 1) : at;
-    // Starts earlier if a tap would otherwise be after the last sample. The additional taps have
-    // weight zero.
+    // Starts earlier if the last taps would otherwise read beyond the samples. The taps before
+    // `earliest` have weight zero.
     const int64_t start = std::max(begin, std::min(earliest, begin + count - taps));
     std::fill(sums_.begin(), sums_.end(), 0);
     for (int32_t k = 0; k < axis.taps; ++k) {
@@ -57,7 +56,7 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
       sums_[static_cast<size_t>(own - start)] += 3 * weight;
       sums_[static_cast<size_t>(other - start)] += weight;
     }
-    // Rounded weights must still sum to one: the largest takes the remainder.
+    // Rounded weights must still sum to one, so the remainder is added to the largest.
     int16_t* const out = weights.data() + i * taps;
     int32_t rest = 1 << kPlanarBits;
     int32_t largest = 0;
@@ -98,7 +97,7 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
   reserve(row_, 3 * width + 64);
   for (int64_t i = 0; i < height; ++i) {
     const uint8_t* const luma = planes_[0].data() + i * row;
-    // Converts into row_ first, because the conversion writes beyond the end of the row.
+    // Converts into row_, not into `out`, because the conversion writes beyond the end of the row.
     if (header.count == 1)
       colors_.gray_to_rgb(luma, row_.data(), width);
     else

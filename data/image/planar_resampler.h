@@ -1,11 +1,12 @@
 #pragma once
-// The fast resize (--resize fast) for JPEG. Resizes the luma and chroma planes as stored and
-// converts only the result to RGB. The filter weights include the smooth upsampling of chroma.
+// The fast resize (--resize fast) for JPEG. Resizes the luma and chroma planes without upsampling
+// chroma, and converts only the result to RGB. The filter weights for chroma include the smooth
+// upsampling.
 //
 // Uses the antialiasing filter of resample.h, but with 14 instead of 22 fractional bits, with the
-// vertical pass always first, and with clamping in YCbCr. For photographs, the PSNR relative to the
-// exact resize is at least 50 dB on average and 45 dB at worst. Gives the same bits on every
-// processor. tests/data/image/planar_resampler_test.cpp checks both.
+// vertical pass always first, and with clamping in YCbCr instead of RGB. For photographs, the PSNR
+// relative to the exact resize is at least 50 dB on average and 45 dB at worst. Gives the same bits
+// on every processor. tests/data/image/planar_resampler_test.cpp checks both guarantees.
 
 #include <cstdint>
 #include <vector>
@@ -22,16 +23,16 @@ class PlanarResampler {
  public:
   explicit PlanarResampler(Isa isa = best_isa());
 
-  // Resizes with the weights of `x` and `y`. Their source coordinates are relative to the pixel
-  // (left, top) of the image. Writes RGB rows `stride` bytes apart. `planes` must contain the MCUs
-  // that mcus_of() returns for the box of these source pixels.
+  // Resizes with the weights of `x` and `y`, whose source coordinates are relative to the pixel
+  // (left, top) of the image. Writes one RGB row per output pixel of `y`; rows are `stride` bytes
+  // apart. `planes` must contain the MCUs that mcus_of() returns for the box of source pixels.
   void run(jpeg::Planes& planes, int64_t left, int64_t top, const Axis& x, const Axis& y,
            uint8_t* out, int64_t stride);
 
  private:
   // Weights of one direction for the samples of one plane.
   struct Direction {
-    int64_t first = 0, count = 0;  // samples [first, first + count) are read
+    int64_t first = 0, count = 0;  // reads the samples [first, first + count)
     int32_t taps = 0;
     std::vector<int32_t> starts;   // first input sample, relative to `first`
     std::vector<int16_t> weights;  // `taps` for each output sample

@@ -13,11 +13,11 @@ namespace shoal::data {
 constexpr char kRawMagic[8] = {'s', 'h', 'o', 'a', 'l', 'r', 'g', 'b'};
 constexpr int64_t kRawHead = 16;  // bytes before the first row
 
-// Returns the file of an image of height×width×3 RGB pixels.
+// Encodes height×width×3 RGB pixels in this format.
 std::vector<uint8_t> raw_image(const uint8_t* pixels, const Size& size);
 
-// Returns the size in the header. Throws DamagedImage if the number of bytes does not match the
-// size, or if the size exceeds the limits (limits.h).
+// Returns the size in the header. `bytes` must start with kRawMagic. Throws DamagedImage if the
+// number of bytes does not match the size, or if the size exceeds the limits (limits.h).
 Size raw_size(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data

@@ -155,7 +155,7 @@ void Resizer::push(const RowBlock& rows) {
   if (vertical_first_) return push_vertical_first(rows);
   HorizontalPass pass = horizontal_pass();
   for (int64_t row = 0; row < rows.count; row += 4) {
-    for (int64_t i = 0; i < 4; ++i) {  // rows after the end repeat the last one
+    for (int64_t i = 0; i < 4; ++i) {  // beyond the end, repeats the last row
       const int64_t at = std::min(row + i, rows.count - 1);
       pass.in[i] = rows.data + at * rows.stride;
       pass.out[i] = middle_.data() + (rows_ + at) * middle_stride_;
@@ -185,8 +185,8 @@ void Resizer::push_vertical_first(const RowBlock& rows) {
   }
 }
 
-// Runs the vertical pass for the next row. Runs the horizontal pass once four rows are ready, or
-// fewer after the last row.
+// Runs the vertical pass for the next row. After every fourth row and after the last one, runs the
+// horizontal pass for the rows since the previous horizontal pass.
 void Resizer::reduce_row() {
   VerticalPass vertical = vertical_pass(finished_, kept_.data(), kept_from_, kept_stride_);
   vertical.bytes = 3 * x_.source_count;
@@ -196,7 +196,7 @@ void Resizer::reduce_row() {
   if (finished_ % 4 != 0 && finished_ < static_cast<int64_t>(y_.starts.size())) return;
   HorizontalPass pass = horizontal_pass();
   const int64_t first = (finished_ - 1) / 4 * 4;
-  for (int64_t i = 0; i < 4; ++i) {  // rows after the end repeat the last one
+  for (int64_t i = 0; i < 4; ++i) {  // beyond the end, repeats the last row
     const int64_t at = std::min(first + i, finished_ - 1);
     pass.in[i] = reduced_.data() + at % 4 * reduced_stride_;
     pass.out[i] = done_.data() + at * middle_stride_;

@@ -1,12 +1,12 @@
 #pragma once
-// Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor. There are two passes,
-// horizontal and vertical; the result of the first pass is rounded to 8 bits. Input and output are
-// aligned at their edges, not at the centers of their corner pixels. The filter's support grows by
-// the shrink factor. Its window is clipped to the image, and the weights in it are scaled to sum
-// to 1.
+// Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor. Runs a horizontal and
+// a vertical pass; rounds the result of the first pass to 8 bits. Aligns input and output at their
+// edges, not at the centers of their corner pixels. When an image shrinks, the filter's support
+// grows by the same factor. The filter's window is clipped to the image, and the weights inside are
+// scaled to sum to 1.
 //
 // Older versions of Pillow give the same bits if they run the same pass first (vertical_first()).
-// Otherwise pixel values differ, by one level with the bilinear filter.
+// Otherwise pixel values differ; with the bilinear filter, by at most one level.
 
 #include <cstdint>
 #include <vector>
@@ -20,24 +20,24 @@ namespace shoal::data {
 struct HorizontalPass;
 struct VerticalPass;
 
-// One direction of a resize from `in` to `out` pixels. Only the output pixels [first, first +
-// count) are computed.
+// One direction of a resize from `in` to `out` pixels, of which only the output pixels [first,
+// first + count) are computed.
 struct AxisRequest {
   int64_t in = 0, out = 0;
   int64_t first = 0, count = 0;
   bool mirror = false;  // write these pixels in reverse order
 };
 
-// Whether the vertical pass comes first. In Pillow 13, it does if the height is reduced by more
-// pixels than twice the reduction of the width. (Pillow 12.2 and 12.3: if the height is reduced and
-// is more than 100 times the width. Earlier versions: never.)
+// Whether the vertical pass comes first. As in Pillow 13, it does if the height shrinks, and by
+// more than twice as many pixels as the width. (Pillow 12.2 and 12.3: if the height shrinks and is
+// more than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
-// Filter weights of one direction. build() reuses the memory of the previous image. Here and in
+// Filter weights of one direction. build() reuses the memory of the previous image. For build() and
 // Resizer::begin(), `interpolation` must be bilinear or bicubic, not random.
 struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are read
-  int32_t taps = 0;              // weights per output pixel; 0 outside the filter's window
+  int32_t taps = 0;              // weights per output pixel; those outside the window are zero
   std::vector<int32_t> starts;   // `count` values: first source pixel, relative to source_first
   std::vector<int32_t> weights;  // count × taps, with kWeightBits fractional bits
 
@@ -47,8 +47,8 @@ struct Axis {
   std::vector<double> exact_;
 };
 
-// Resizes one image after the other. Use one object per thread. The caller pushes source rows from
-// the top as they are decoded, so the whole source is never in memory.
+// Resizes one image after another. Use one object per thread. The caller pushes source rows from
+// the top as it decodes them, so the whole source is never in memory.
 class Resizer {
  public:
   explicit Resizer(Isa isa = best_isa());
@@ -56,7 +56,7 @@ class Resizer {
   // Starts an image. `y` must not be mirrored.
   void begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation);
 
-  // Returns the box of source pixels that is needed. The caller must push every row of this box.
+  // Returns the box of source pixels that the resize reads. The caller must push every row of it.
   Box needed() const;
   // Returns the number of bytes after each pushed row that must be readable.
   int64_t padding() const;
@@ -64,10 +64,11 @@ class Resizer {
   const Axis& x() const { return x_; }
   const Axis& y() const { return y_; }
 
-  // Processes the next source rows of needed(). Does not keep `rows`.
+  // Processes the next rows of needed(). Does not use `rows` after it returns.
   void push(const RowBlock& rows);
 
-  // Call after the last push(). Writes y.count rows of x.count * 3 bytes, `stride` bytes apart.
+  // Call after the last push(). Writes y.count rows of x.count RGB pixels; rows are `stride` bytes
+  // apart.
   void finish(uint8_t* out, int64_t stride);
 
  private:
@@ -78,8 +79,8 @@ class Resizer {
   };
   void pack(const Axis& axis, Packed& packed) const;
   HorizontalPass horizontal_pass() const;
-  // Returns the arguments of the vertical pass of one output row, without `out` and `bytes`.
-  // `buffer`: source rows from number `from` on, `stride` bytes apart.
+  // Returns the arguments of the vertical pass for output row `row`; the caller must set `out` and
+  // `bytes`. `buffer`: source rows from number `from` on, `stride` bytes apart.
   VerticalPass vertical_pass(int64_t row, const uint8_t* buffer, int64_t from,
                              int64_t stride) const;
   void push_vertical_first(const RowBlock& rows);
@@ -92,9 +93,9 @@ class Resizer {
   std::vector<uint8_t> middle_;  // source rows after the horizontal pass
   int64_t middle_stride_ = 0;
 
-  // Used if the vertical pass comes first. kept_: source rows from number kept_from_ on, which
-  // later output rows need. reduced_: up to four rows after the vertical pass. done_: finished
-  // rows, middle_stride_ bytes apart.
+  // Used if the vertical pass comes first. kept_: the source rows from number kept_from_ on that
+  // later output rows need. reduced_: up to four rows after the vertical pass. done_: rows after
+  // both passes, middle_stride_ bytes apart.
   bool vertical_first_ = false;
   std::vector<uint8_t> kept_, reduced_, done_;
   int64_t kept_stride_ = 0, kept_most_ = 0, kept_from_ = 0, reduced_stride_ = 0;

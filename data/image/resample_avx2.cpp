@@ -1,7 +1,7 @@
-// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps.
-// Therefore bytes are widened to pairs (pixel k, pixel k + 1) per channel: by a byte shuffle in the
-// horizontal pass, by interleaving two rows in the vertical pass. The horizontal pass handles four
-// rows with the same weights, two per register.
+// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. For it,
+// the bytes of two adjacent pixels (horizontal pass) or rows (vertical pass) are widened to pairs,
+// by a byte shuffle or by interleaving. The horizontal pass handles four rows with the same
+// weights, two per register.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -11,8 +11,8 @@ namespace {
 
 enum : int32_t { kLowBits = 11, kGroup = 2, kWords = 2 };
 
-// Packs each pair of weights into two words: the high parts of both, then the low parts of both. A
-// weight is high * 2048 + low, with 0 <= low < 2048.
+// Packs each pair of weights into two words: the high parts of both, then the low parts of both,
+// because a weight does not fit into 16 bits. A weight is high * 2048 + low, with 0 <= low < 2048.
 void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   const auto pair = [](int32_t first, int32_t second) {
     return static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
@@ -76,7 +76,7 @@ void horizontal(const HorizontalPass& p) {
   const int64_t count = p.count;
   for (int64_t x = 0; x < count; ++x) {
     int64_t at = 3 * static_cast<int64_t>(starts[x]);
-    Sums upper = start, lower = start;  // of rows 0 and 1; of rows 2 and 3
+    Sums upper = start, lower = start;  // upper: rows 0 and 1; lower: rows 2 and 3
     int32_t left = taps;
     for (; left >= 4; left -= 4, at += 12, weights += 2 * kWords) {
       const __m256i high01 = _mm256_set1_epi32(weights[0]), low01 = _mm256_set1_epi32(weights[1]);

@@ -1,7 +1,7 @@
 // Kernels for AVX-512 with VNNI, in 256-bit registers. One byte dot product (vpdpbusd: four
-// unsigned pixels, four signed weights) handles four adjacent taps. Therefore each weight is split
-// into three signed digits of base 256. Pixels are gathered as in resample_avx2.cpp, but not
-// widened.
+// unsigned pixels, four signed weights) handles four adjacent taps. Its weights have 8 bits, so our
+// 24-bit weights are split into three signed digits of base 256. Pixels are arranged as in
+// resample_avx2.cpp, but not widened.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -58,7 +58,7 @@ inline __m256i load_rows(const uint8_t* first, const uint8_t* second) {
   return _mm256_mask_broadcast_i32x4(_mm256_castsi128_si256(a), 0xf0, b);
 }
 
-// Stores four pixels of each of two rows. An input register contains one pixel of both rows, with
+// Stores four pixels of each of two rows. Each input register contains one pixel of each row, with
 // an unused fourth channel.
 inline void store_pixels(__m256i pixel0, __m256i pixel1, __m256i pixel2, __m256i pixel3,
                          uint8_t* first, uint8_t* second) {
@@ -89,7 +89,7 @@ inline void horizontal_groups(const HorizontalPass& p) {
   const int32_t groups = kGroups > 0 ? kGroups : p.taps / kGroup;
   const int64_t count = p.count;
   struct Pixel {
-    __m256i upper, lower;  // of rows 0 and 1; of rows 2 and 3
+    __m256i upper, lower;  // upper: rows 0 and 1; lower: rows 2 and 3
   };
   const auto pixel = [&](int64_t x) {
     Sums upper = start, lower = start;

@@ -3,9 +3,9 @@
 // different instruction sets include this header, so it must not contain templates or inline
 // functions: the linker would keep one copy for all of them.
 //
-// A weight is an integer with 22 fractional bits. Sums are exact in 32 bits, so all implementations
-// give the same bits. Each implementation packs `group` weights into `words` 32-bit words, in the
-// layout that its multiplications need.
+// Weights are fixed-point numbers with 22 fractional bits. Sums are exact in 32 bits, so all
+// implementations give the same bits. Each implementation packs `group` weights into `words` 32-bit
+// words, in the layout that its multiplications need.
 
 #include <stdint.h>
 
@@ -15,25 +15,25 @@ namespace shoal::data {
 
 enum : int32_t { kWeightBits = 22 };
 
-// Resizes four source rows to `count` pixels each. 3 * taps + 16 bytes after the end of each source
-// row must be readable.
+// Arguments for the resize of four source rows to `count` pixels each. 3 * taps + 16 bytes after
+// the end of each source row must be readable.
 struct HorizontalPass {
-  const uint8_t* in[4];    // RGB rows; a row may occur repeatedly
-  uint8_t* out[4];         // RGB rows, likewise; overwrites up to 16 bytes after the last pixel
+  const uint8_t* in[4];    // RGB rows; the same row may occur several times
+  uint8_t* out[4];         // RGB rows, likewise; up to 16 bytes after the end are overwritten
   const int32_t* starts;   // `count` values: first source pixel
   const int32_t* weights;  // count × taps / group × words
   int64_t count;
   int32_t taps;  // per pixel; a multiple of `group`
 };
 
-// Combines source rows into one output row.
+// Arguments for one output row, the weighted sum of `taps` source rows.
 struct VerticalPass {
-  const uint8_t* in;       // first source row; readable up to a multiple of 32 bytes
+  const uint8_t* in;       // first source row; rows must be readable up to a multiple of 32 bytes
   int64_t stride;          // bytes
   const int32_t* weights;  // taps / group × words; rows with weight zero must be readable
   uint8_t* out;            // writes exactly `bytes` bytes
   int64_t bytes;
-  int32_t taps;  // a multiple of group
+  int32_t taps;  // a multiple of `group`
 };
 
 struct ResampleKernels {

@@ -8,15 +8,15 @@ namespace shoal::data::jpeg {
 namespace {
 
 constexpr int64_t kRowsPerBlock = 16;
-constexpr int64_t kMaxSamples = int64_t{1} << 25;  // maximum per component in one call of start()
+constexpr int64_t kMaxSamples = int64_t{1} << 25;  // per component in one call of start()
 
 // Number of bits consumed since `begin`.
 uint64_t consumed(const Stream& stream, const uint8_t* begin) {
   return static_cast<uint64_t>(stream.at - begin) * 8 - stream.count;
 }
 
-// Maps positions in the bytes without stuffing to positions in the file, where each ff is followed
-// by a stuffed 00. Call point() with ascending positions.
+// Converts positions in the bytes without stuffing to positions in the file, where a stuffed 00
+// follows each ff. Successive calls of point() must have ascending positions.
 class FilePlaces {
  public:
   FilePlaces(const uint8_t* clean, size_t file) : begin_(clean), at_(clean), file_(file) {}
@@ -78,8 +78,8 @@ void BaselineDecoder::make_kinds() {
   next[-1].next = kinds_;
 }
 
-// Whether the file contains an end-of-image marker. Rows below the requested box are not decoded,
-// so decoding alone would not notice that a file is truncated.
+// Whether the file contains an end-of-image marker. start() does not decode rows below the box, so
+// it would not notice that a file is truncated there.
 bool BaselineDecoder::end_in_sight() const {
   for (size_t at = bytes_.size(); at >= header_.scan + 2; --at)
     if (bytes_[at - 1] == 0xd9 && bytes_[at - 2] == 0xff) return true;
@@ -111,7 +111,7 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
   return true;
 }
 
-// Decodes all rows of mcus_, two at a time, starting each at its position in the index.
+// Decodes all rows of mcus_, two at a time. Starts each row at its position in the index.
 bool BaselineDecoder::decode_known(const SeekIndex& index) {
   int64_t next = mcus_.row;
   const auto more = [&](Lane& lane) {
@@ -137,13 +137,13 @@ bool BaselineDecoder::decode_known(const SeekIndex& index) {
   }
 }
 
-// Starts decoding those segments of the row that overlap mcus_.
+// Starts to decode the segments of the row that overlap mcus_.
 bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index) {
   const Segments segments(header_);
   const int64_t at = row * segments.per_row + first_segment_;
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
   const SeekPoint& point = index[static_cast<size_t>(at)];
-  // The next segment can start in the last byte, and a stuffed 00 can follow this byte.
+  // Includes the byte in which the next segment starts, and the stuffed 00 that may follow it.
   const size_t to = end < index.size()
                         ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
                         : bytes_.size();
@@ -171,7 +171,7 @@ bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
   return true;
 }
 
-// Starts decoding `mcus` MCUs of the lane's row, at most up to the end of mcus_.
+// Starts to decode `mcus` MCUs from lane.column on, but none to the right of mcus_.
 bool BaselineDecoder::begin_part(Lane& lane, int64_t mcus) {
   lane.column_end = std::min(lane.column + mcus, mcus_.column_end);
   const int64_t places = 64 * (lane.column_end - lane.column) * header_.blocks_per_mcu();
@@ -193,8 +193,8 @@ void BaselineDecoder::end_part(Lane& lane) {
   lap(Stage::transform);
 }
 
-// Returns false if decoding ended elsewhere than at the next segment in the index: then the index
-// belongs to another file. Returns true if this cannot be checked.
+// Whether decoding ended where the next segment starts according to the index. If not, the index
+// belongs to another file. Also returns true if this cannot be checked.
 bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   const Segments segments(header_);
   if (ran_over(lane.stream, lane.clean.data())) return false;
@@ -207,9 +207,9 @@ bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   return places.point(lane.stream) == index[end];
 }
 
-// Decodes segment after segment, from the last indexed position that is not after the first needed
-// segment. Skips segments that the box does not need without storing their coefficients. `keep`:
-// adds the segments to the index.
+// Decodes one segment after another. Starts at the last segment in the index that does not come
+// after the first needed one. Does not store the coefficients of segments that the box does not
+// need. `keep`: adds the segments to the index.
 bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
   const Segments segments(header_);
   const int64_t columns = header_.mcu_columns(), blocks = header_.blocks_per_mcu();

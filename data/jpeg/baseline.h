@@ -1,6 +1,6 @@
 #pragma once
-// shoal's own decoder for the common kind of JPEG (header.h). Decodes the requested part of an
-// image. With a seek index (seek_index.h), it skips nearly everything else.
+// shoal's own decoder for the most common kind of JPEG (header.h). Decodes a requested part of an
+// image. With a seek index (seek_index.h), skips nearly everything else.
 //
 // Pixels equal those of libjpeg-turbo bit for bit (accurate integer IDCT, smooth upsampling). The
 // input is not trusted: the decoder never reads outside the given bytes. If open() or start()
@@ -20,7 +20,7 @@
 
 namespace shoal::data::jpeg {
 
-// Use one object per thread. Keeps its memory from image to image.
+// Use one object per thread; it reuses its memory.
 class BaselineDecoder {
  public:
   explicit BaselineDecoder(Isa isa = best_isa());
@@ -32,22 +32,22 @@ class BaselineDecoder {
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 
-  // Decodes the MCUs that `box` needs. `box`: in pixels, inside the image, not empty. If `index` is
-  // not null, uses its entries, and adds an entry for each segment that decoding reaches. Returns
-  // false if the image is damaged or `box` is too large to be decoded at once. An index that
-  // belongs to another image can also cause false. Clears the index if it does not fit the image or
-  // if the image is damaged.
+  // Decodes the MCUs (minimum coded units) that `box` needs. `box`: in pixels, inside the image,
+  // not empty. If `index` is not null, uses its entries, and adds one for each segment that
+  // decoding reaches. Returns false if `box` is too large to be decoded at once or the image is
+  // damaged, and sometimes if `index` belongs to another image. Clears an index that turns out not
+  // to match, and the index of a damaged image.
   bool start(const Box& box, SeekIndex* index);
 
   // After start(): returns the next rows of the box, from the top; a count of 0 after the last row.
   // The rows are valid until the next call. `padding` bytes after each row are readable.
   RowBlock next(int64_t padding);
 
-  // After start(): the decoded planes.
+  // After start(): the decoded planes. Valid until the next open() or start().
   Planes& planes() { return planes_; }
 
-  // After open(): extends the index to the whole image. Afterwards, do not call next() or planes():
-  // complete() may have decoded another box. Returns false if the image is damaged.
+  // After open(): extends the index to the whole image. Returns false if the image is damaged. Do
+  // not call next() or planes() afterwards: complete() may have decoded another box.
   bool complete(SeekIndex& index);
 
  private:
@@ -78,9 +78,10 @@ class BaselineDecoder {
   BlockKind kinds_[6] = {};
   Planes planes_;
   McuBox mcus_;
-  int64_t first_segment_ = 0, segment_end_ = 0;  // segments of each row that overlap mcus_
+  // The segments [first_segment_, segment_end_) of each row overlap mcus_.
+  int64_t first_segment_ = 0, segment_end_ = 0;
   Lane lanes_[2];
-  SeekIndex forgotten_;  // used if the caller passes no index
+  SeekIndex forgotten_;  // replaces the index if the caller passes none
 
   Box box_;
   int64_t delivered_ = 0;  // rows of box_ returned so far

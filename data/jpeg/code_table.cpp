@@ -20,8 +20,8 @@ const CodeTable& CodeTableBuilder::build(const HuffmanSpec& spec) {
   return table_;
 }
 
-// Fills the entries whose look-up bits start with `code`. An entry contains the coefficient's value
-// if the look-up bits include all bits of the value.
+// Fills the entries whose look-up bits start with `code`. If the look-up bits also include all bits
+// of the coefficient's value, the entry contains the value.
 void CodeTableBuilder::add(int length, uint32_t code, uint8_t symbol) {
   if (length > kLookBits) return;
   const uint32_t size = dc_ ? symbol : symbol & 15u, run = dc_ ? 0 : symbol >> 4;

@@ -1,16 +1,17 @@
 #pragma once
-// Builds look-up tables from the Huffman tables of a file.
+// Builds the decoder's look-up tables (kernels.h) from the Huffman tables of a file.
 
 #include "data/jpeg/header.h"
 #include "data/jpeg/kernels.h"
 
 namespace shoal::data::jpeg {
 
-// Keeps the last table, because consecutive files often have the same Huffman table.
+// Reuses the last table if the next file has the same Huffman table, which is common.
 class CodeTableBuilder {
  public:
   explicit CodeTableBuilder(bool dc) : dc_(dc) {}
 
+  // The result is valid until the next call.
   const CodeTable& build(const HuffmanSpec& spec);
 
  private:

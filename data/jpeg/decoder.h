@@ -1,6 +1,6 @@
 #pragma once
-// Decodes JPEG: with our own decoder if it can read the file, else with libjpeg-turbo. Both give
-// the same pixels.
+// Decodes JPEGs: with shoal's own decoder if it can read the file, else with libjpeg-turbo. Both
+// give the same pixels.
 
 #include <cstdint>
 #include <span>
@@ -11,30 +11,30 @@
 
 namespace shoal::data {
 
-// Reads one image after the other. Use one object per thread. Pixels equal those that libjpeg-turbo
-// gives with its defaults when it decodes the whole image (see turbo.h).
+// Reads one image after another. Use one object per thread. The pixels of a part equal those that
+// libjpeg-turbo with its defaults decodes for the whole image (see turbo.h).
 class JpegDecoder {
  public:
-  // `own`: false decodes every image with libjpeg-turbo, for comparison.
+  // `own`: whether to use shoal's own decoder. If not, decodes every image with libjpeg-turbo.
   explicit JpegDecoder(bool own = true, Isa isa = best_isa()) : own_(own), decoder_(isa) {}
 
   // Reads the header. `bytes` must stay valid while this image is decoded. Throws DamagedImage.
   Size open(std::span<const uint8_t> bytes);
 
-  // Prepares to deliver the pixels of `box` (inside the image, not empty). `padding` bytes after
-  // each row will be readable, with any content. `index`: see BaselineDecoder::start(); may be
-  // null. Throws DamagedImage.
+  // Prepares next() to return the pixels of `box` (inside the image, not empty). `padding` bytes
+  // after each row will be readable, with any content. `index`: see BaselineDecoder::start(); may
+  // be null. Throws DamagedImage.
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
 
   // Returns the next rows of the box, from the top; a count of 0 after the last row. The rows are
   // valid until the next call. Throws DamagedImage.
   RowBlock next();
 
-  // After start(): the decoded YCbCr planes if our own decoder is in use, else null.
+  // After start(): the decoded YCbCr planes if shoal's own decoder reads this image, else null.
   jpeg::Planes* planes() { return baseline_ ? &decoder_.planes() : nullptr; }
 
-  // After the last row: extends the index to the whole image. Returns false if the image is damaged
-  // or our own decoder cannot read it.
+  // Extends the index to the whole image. Call after the last row. Returns false if the image is
+  // damaged or shoal's own decoder cannot read it.
   bool complete_index(jpeg::SeekIndex& index) { return baseline_ && decoder_.complete(index); }
 
  private:

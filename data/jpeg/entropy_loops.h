@@ -1,9 +1,9 @@
 // Loops of the entropy decoder, included by one file per instruction set (see kernels.h).
 //
-// A step decodes one symbol: it looks the symbol up, drops its bits, advances the position in the
+// step() decodes one symbol: it looks the symbol up, drops its bits, advances the position in the
 // block and stores the coefficient. An end-of-block symbol advances by 128, an invalid code by 64.
-// So the final position shows how the block ended: 63 or at least 128 means success, 64 to 127
-// means damage.
+// So the position after a block shows how it ended: a position of 63 or at least 128 means success,
+// 64 to 127 means damage.
 #include <stddef.h>
 
 #include "data/jpeg/kernels.h"
@@ -13,8 +13,8 @@ namespace {
 
 #define SHOAL_INLINE inline __attribute__((always_inline))
 
-// Maps positions in coding order to elements of the block (kZigzag). Positions beyond the block's
-// end map to the element after the block.
+// Maps positions in coding order to elements of the block (kZigzag). Positions from 64 on map to
+// the element after the block.
 struct Places {
   uint8_t at[256];
 };
@@ -27,8 +27,9 @@ constexpr Places make_places() {
 
 constexpr Places kPlaces = make_places();
 
-// Decodes a symbol that one look-up does not cover completely. Returns an entry in the format of
-// CodeTable::entry. `bits` must contain at least 27 valid bits.
+// Decodes a symbol whose entry is incomplete (kIncomplete). Returns a complete entry in the format
+// of CodeTable::entry. `bits` must contain at least 27 valid bits: 16 for the code and 11 for the
+// value.
 __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
                                                const CodeTable& table, bool dc) {
   uint32_t length = entry >> 24, symbol = (entry >> 16) & 255;
@@ -88,7 +89,8 @@ struct Lane {
   SHOAL_INLINE uint32_t entry_of(const CodeTable& codes) const {
     return codes.entry[bits >> (64 - kLookBits)];
   }
-  // Decodes the symbol of an incomplete look-up (kIncomplete). Leaves at least 56 bits in `bits`.
+  // Decodes a symbol whose entry is incomplete and drops its bits. Leaves at least 56 bits in
+  // `bits`.
   SHOAL_INLINE uint32_t complete(uint32_t entry, const CodeTable& codes, bool dc) {
     fill();
     entry = long_symbol(bits, entry, codes, dc);
@@ -125,7 +127,7 @@ struct Lane {
     if ((entry & kIncomplete) && store_long(entry)) return true;
     return next_block(s);
   }
-  // Decodes a coefficient that one look-up of step() did not cover. Returns false at the end of the
+  // Decodes a coefficient whose entry in step() was incomplete. Returns false at the end of the
   // block.
   SHOAL_INLINE bool store_long(uint32_t entry) {
     entry = complete(entry, *table, false);
@@ -133,7 +135,7 @@ struct Lane {
     block[kPlaces.at[position]] = static_cast<int16_t>(entry >> 16);
     return position < 63;
   }
-  // Skips one coefficient.
+  // Like step(), but does not store the coefficient or start the next block.
   SHOAL_INLINE void skip() {
     uint32_t entry = entry_of(*table);
     if (__builtin_expect(entry & kIncomplete, 0))
@@ -142,8 +144,8 @@ struct Lane {
       drop(entry);
     position += (entry >> 8) & 255;
   }
-  // Whether the block ended with damage or beyond the end of the stream. fill() reads up to 8 bytes
-  // ahead; if `at` is more than 8 bytes beyond the end, the stream is truncated.
+  // Whether the block is damaged or the stream is truncated. fill() reads up to 8 bytes ahead, so
+  // the stream is truncated if `at` is more than 8 bytes beyond its end.
   SHOAL_INLINE bool broken(const Stream& s) const { return position - 64 < 64u || at > s.end + 8; }
   SHOAL_INLINE bool next_block(Stream& s) {
     block[64] = 0;
@@ -156,7 +158,7 @@ struct Lane {
   }
 };
 
-// Decodes kPerFill symbols after each refill.
+// The loops below have kPerFill steps after each refill.
 static_assert(kPerFill == 4);
 SHOAL_INLINE void run(Lane& lane, Stream& s) {
   for (;;) {

@@ -27,8 +27,8 @@ size_t word(Bytes bytes, size_t at) {
   return static_cast<size_t>(bytes[at]) << 8 | bytes[at + 1];
 }
 
-// Reads the header's marker segments in order. Each function returns false if our decoder cannot
-// read the file.
+// Reads the header's marker segments in order. Each function returns false if shoal's own decoder
+// cannot read the file.
 class Parser {
  public:
   explicit Parser(Bytes bytes) : bytes_(bytes) {}
@@ -111,8 +111,9 @@ class Parser {
     while (!body.empty()) {
       if (body.size() < 17 || body[0] > 0x13 || (body[0] & 15) > 3) return false;
       HuffmanSpec spec;
-      // `places`: number of free codes of this length. There are 2^n codes of n bits, minus those
-      // that begin with a shorter code. The code that consists of ones only is reserved.
+      // `places`: number of codes of this length that are still free: the 2^n codes of n bits,
+      // without used codes and those that begin with a used code. One must stay free, because the
+      // code of all ones is reserved.
       int places = 1;
       for (int i = 0; i < 16; ++i) {
         spec.counts[i] = body[1 + static_cast<size_t>(i)];
@@ -153,7 +154,7 @@ class Parser {
       if (header.dc[component.dc].total == 0 || header.ac[component.ac].total == 0) return false;
     }
     Component* const all = header.components;
-    if (header.count == 1) {  // an MCU is one block, whatever the sampling factors
+    if (header.count == 1) {  // an MCU is one block, whatever the sampling factors are
       all[0].horizontal = all[0].vertical = 1;
       return true;
     }
@@ -168,8 +169,8 @@ class Parser {
     return sampling && header.vertical >= 1 && single(all[1]) && single(all[2]) && is_ycc();
   }
 
-  // Whether the three components are YCbCr. The JFIF marker decides, else the Adobe marker, else
-  // the component ids.
+  // Whether the three components are certainly YCbCr. The JFIF marker decides; without it, the
+  // Adobe marker; without both, the component ids.
   bool is_ycc() const {
     if (jfif_) return true;
     if (adobe_ >= 0) return adobe_ == 1;

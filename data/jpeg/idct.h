@@ -23,7 +23,7 @@ enum : int32_t {
   k2562 = 20995,
   k3072 = 25172,
   kFirstShift = 11,   // keeps 2 fractional bits between the passes
-  kSecondShift = 18,  // 13 + 2 + 3: also removes these 2 bits and the factor 8 of both passes
+  kSecondShift = 18,  // 13 + 2 + 3: also removes these 2 bits and the factor 8 of the two passes
 };
 
 enum : int32_t {

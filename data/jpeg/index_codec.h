@@ -1,5 +1,5 @@
 #pragma once
-// Compresses seek indexes for storage: stores the differences between consecutive seek points as
+// Compresses seek indexes for storage: encodes the differences between consecutive seek points as
 // variable-length integers (7 bits per byte).
 
 #include <cstdint>

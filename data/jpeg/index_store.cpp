@@ -1,9 +1,9 @@
-// File format. N.seek is a sequence of records. Each is a Record struct, then the packed index
+// File format. N.seek is a sequence of records: a Record struct, then the packed index
 // (index_codec.h). N.places contains a Place for each record. The process that has locked N.places
 // owns both files. Numbers are little-endian.
 //
-// The files are not written by write_whole(), because they grow while other processes read them. A
-// checksum in each record detects records that a crash left incomplete.
+// write_whole() cannot write these files, because they grow while other processes read them. A
+// checksum in each record detects records that are incomplete after a crash.
 #include "data/jpeg/index_store.h"
 
 #include <fcntl.h>
@@ -28,8 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kRecordsExtension[] = ".seek", kPlacesExtension[] = ".places";
-constexpr size_t kWriteAt = size_t{1} << 18;  // bytes buffered before they are written
-constexpr size_t kMaxShare = 25;              // an index may take 1/25 of its image's bytes
+constexpr size_t kWriteAt = size_t{1} << 18;  // writes the buffer when it has this many bytes
+constexpr size_t kMaxShare = 25;              // a record is at most 1/25 as large as its image
 constexpr uint32_t kMaxRecord = 1u << 28, kUnwanted = UINT32_MAX;
 
 struct Record {
@@ -40,7 +40,7 @@ struct Record {
 static_assert(sizeof(Record) == 24);
 
 struct Place {
-  uint64_t sample = 0, offset = 0;  // offset of its record in N.seek
+  uint64_t sample = 0, offset = 0;  // `offset`: of the sample's record in N.seek
   uint32_t length = 0, unused = 0;
 };
 constexpr int64_t kEntry = sizeof(Place);
@@ -94,8 +94,8 @@ IndexStore::~IndexStore() {
   for (const File& file : files_) ::close(file.descriptor);
 }
 
-// Opens this process's files N.seek and N.places, where N is the first number that no other process
-// has locked.
+// Opens this process's files N.seek and N.places, where N is the first number whose files no other
+// process has locked.
 void IndexStore::open_own() {
   constexpr int kMaxWriters = 4096;
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;

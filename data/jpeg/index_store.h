@@ -1,12 +1,12 @@
 #pragma once
-// Stores the seek indexes (seek_index.h) of a dataset's JPEGs in the cache folder. From the second
-// epoch on, only the needed parts of images are then decoded.
+// Stores the seek indexes (seek_index.h) of a dataset's JPEGs in the cache folder. With them, the
+// decoder decodes only the needed parts of images from the second epoch on.
 //
 // Each process appends to its own pair of files (N.seek: records; N.places: their offsets) and
 // reads the files of all processes. A record identifies its image by sample number, length, and a
-// hash of the first and last bytes. find() ignores a damaged record and a record of another image;
-// the caller can then add() a new one. An index that would take more than 4 % of its image's bytes
-// is not stored.
+// hash of the first and last bytes. find() ignores damaged records and records of other images; the
+// caller can then add() a new one. Does not store an index whose record would be larger than 4 % of
+// the image.
 
 #include <cstdint>
 #include <functional>
@@ -21,27 +21,27 @@ namespace shoal::data::jpeg {
 
 class IndexStore {
  public:
-  // Creates `folder` if it is missing. `samples`: number of images in the dataset. If writing
-  // fails, calls `warning` once, in the thread that writes, and stores no more indexes. Stored
-  // indexes are still read.
+  // Creates `folder` if it is missing. `samples`: number of images in the dataset. After a write
+  // error, calls `warning` once, in the thread that failed to write, and stores no more indexes;
+  // stored ones can still be read. `warning` must not call functions of this object.
   IndexStore(std::string folder, int64_t samples,
              std::function<void(const std::string&)> warning = {});
   ~IndexStore();
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes buffered records to disk, and reads the offsets of all new records. find() finds a
-  // record, even one of this process, only after refresh(). Thread-safe.
+  // Writes buffered records to disk, and reads the offsets of all new records. find() does not find
+  // a record, not even of this process, before the next refresh(). Thread-safe.
   void refresh();
 
-  // Hint: asks the file system to prefetch the indexes of `count` samples, from sample `first` on.
-  // Returns how many of these samples have an index. Thread-safe.
+  // Hint: asks the system to prefetch the stored indexes of the samples [first, first + count).
+  // Returns the number of these samples that have one. Thread-safe.
   int64_t will_read(int64_t first, int64_t count) const;
 
   enum class Answer { found, unknown, unwanted };  // unwanted: the index is too large to be stored
 
-  // Reads the index of `sample`. `bytes`: its encoded image. Clears `index` unless the result is
-  // Answer::found. Thread-safe.
+  // Reads the index of `sample` into `index`; clears `index` unless it returns Answer::found.
+  // `bytes`: the encoded image. Thread-safe.
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
 
   // Stores `index`, unless it is too large. `index` must cover the whole image. `bytes`: the
@@ -51,13 +51,13 @@ class IndexStore {
  private:
   struct Slot {
     uint64_t offset = 0;
-    uint32_t length = 0;  // of the record, bytes; 0: none; kUnwanted: index too large to be stored
+    uint32_t length = 0;  // bytes of the record; 0: none; kUnwanted: index too large to be stored
     uint32_t file = 0;
   };
   struct File {
     std::string records;  // path of N.seek
     int descriptor = -1;
-    uint64_t places_read = 0;  // bytes of N.places that were read so far
+    uint64_t places_read = 0;  // bytes of N.places read so far
   };
 
   struct Found {

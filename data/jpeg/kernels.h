@@ -14,7 +14,7 @@ namespace shoal::data::jpeg {
 
 enum : int32_t {
   kLookBits = 11,    // bits per look-up: enough for most codes together with their values
-  kReadAhead = 320,  // readable bytes required after a stream's end: a block may read that far
+  kReadAhead = 320,  // bytes after a stream's end that must be readable: a block may read that far
 };
 
 // Position in a block (row * 8 + column) of each coefficient, in coding order.
@@ -23,33 +23,36 @@ constexpr uint8_t kZigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25,
                                  35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
                                  58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-// An entry of the look-up table. Bits 0-5: length of code and value together, in bits. Bits 8-15:
-// how far the position in the block advances (kNoCode: the code is invalid). Bits 16-31: the value.
+// A look-up table for the codes of one Huffman table. The next kLookBits bits of the stream are the
+// index of an entry. An entry has these fields:
+//   bits 0-5    length of code and value together, in bits
+//   bits 8-15   how far the position in the block advances; 64 (kNoCode) for an invalid code
+//   bits 16-31  the value, signed
 // If bit 7 (kIncomplete) is set, the look-up did not cover the whole value. Then the length is 0,
 // the advance (kUnseen) leads beyond any block's end, bits 16-23 contain the symbol and bits 24-31
 // the length of its code (0: the code is longer than the look-up).
 enum : uint32_t { kIncomplete = 0x80, kUnseen = 192, kNoCode = 64u << 8 };
 struct CodeTable {
   uint32_t entry[1 << kLookBits];
-  // For each code length: the last canonical code (-1: none), and the difference between the index
-  // of a symbol and its code.
+  // For each code length: the last code (-1: none), and the difference between a symbol's index in
+  // `symbols` and its code.
   int32_t last[17], offset[17];
   uint8_t symbols[256];
 };
 
-// One block of an MCU. The blocks of an MCU form a ring in coding order.
+// The tables of one block of an MCU. The blocks of an MCU form a ring in coding order.
 struct BlockKind {
   const CodeTable *dc, *ac;
   const BlockKind* next;  // the last block points to the first one: the next MCU begins there
   int32_t component;
 };
 
-// A run of consecutive blocks of the bit stream. [at, end) are the unread bytes, without stuffing.
-// kReadAhead bytes after `end` must be readable. The caller zeroes the coefficients [block,
-// block_end). One more element after them must be writable.
+// The state of decoding a run of consecutive blocks of the bit stream. [at, end) are the unread
+// bytes, without stuffing. kReadAhead bytes after `end` must be readable. The caller must set the
+// coefficients [block, block_end) to zero. One more element after them must be writable.
 struct Stream {
   const uint8_t *at, *end;
-  uint64_t bits, count;        // the top `count` bits of `bits` are not consumed yet
+  uint64_t bits, count;        // the top `count` bits of `bits` are read, but not decoded yet
   int32_t predictor[3];        // DC predictor of each component
   const BlockKind* kind;       // of the current block
   uint32_t position;           // of the last decoded coefficient in the current block
@@ -59,7 +62,7 @@ struct Stream {
 
 // ---- pixels
 
-// Blocks of one component in one row of MCUs.
+// Arguments for the blocks of one component in one row of MCUs.
 struct BlockRow {
   const int16_t* coefficients;  // of this component's first block; row by row, not in zigzag order
   int64_t mcu_step;             // number of coefficients from one MCU to the next
@@ -75,8 +78,8 @@ struct Kernels {
   void (*begin)(Stream& stream);
   // Decodes to the end of the run or to the first damage.
   void (*decode)(Stream& stream);
-  // Decodes two runs in one loop until one of them ends or is damaged. Each run hides the latency
-  // of the other.
+  // Decodes two runs in one loop, so that the processor overlaps their instructions. Returns when
+  // one of them ends or is damaged.
   void (*decode_two)(Stream& one, Stream& other);
   // Skips `blocks` blocks without storing coefficients. Needs no begin().
   void (*walk)(Stream& stream, int64_t blocks);
@@ -87,17 +90,17 @@ struct Kernels {
   // Dequantizes coefficients and applies the accurate integer IDCT of the Independent JPEG Group
   // ("islow").
   void (*transform)(const BlockRow& row);
-  // Upsamples `count` chroma samples to twice the width with the triangle filter, which also uses
-  // one sample before and one after them. `near` and `far`: the nearest and second nearest chroma
-  // rows to the luma row; `far` is null if chroma is not subsampled vertically. Reads up to 64
+  // Upsamples `count` chroma samples to twice the width with the triangle filter, which also reads
+  // one sample before and one after them. `near` and `far`: the chroma rows nearest and second
+  // nearest to the luma row; `far` is null if chroma is not subsampled vertically. Reads up to 64
   // bytes after the input and overwrites up to 64 bytes after the output.
   void (*upsample)(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t count);
   // Converts YCbCr (JFIF) to RGB. Reads up to 64 bytes after the input and overwrites up to 64
   // bytes after the output.
   void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out,
                  int64_t count);
-  // Copies gray to all three channels. Reads and overwrites up to 64 bytes after the ends,
-  // like to_rgb().
+  // Copies gray to all three channels. Reads and overwrites as many bytes after the ends as
+  // to_rgb().
   void (*gray_to_rgb)(const uint8_t* y, uint8_t* out, int64_t count);
 };
 

@@ -1,5 +1,5 @@
 // Kernels for AVX2 and BMI2. The IDCT handles two blocks at once, one in each half of the
-// registers. One multiply-add of 16-bit pairs computes the sum of two products.
+// registers. It computes sums of two products with one multiply-add of 16-bit pairs (vpmaddwd).
 #include <immintrin.h>
 
 #include "data/jpeg/entropy_loops.h"
@@ -44,7 +44,7 @@ uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
   return out;
 }
 
-// Returns the pair of 16-bit factors for a multiply-add, in all lanes.
+// Returns two 16-bit factors for a multiply-add, repeated in all lanes.
 inline __m256i weights(int32_t first, int32_t second) {
   return _mm256_set1_epi32(static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
                                                 static_cast<uint32_t>(second) << 16));
@@ -55,8 +55,8 @@ inline __m256i pairs(__m256i a, __m256i b) {
   return high ? _mm256_unpackhi_epi16(a, b) : _mm256_unpacklo_epi16(a, b);
 }
 
-// Runs one pass of the IDCT over half of the columns. Writes eight registers of 32-bit sums,
-// shifted right by `shift`.
+// Runs one pass of the IDCT over the lower or upper four columns of each block. Writes eight
+// registers of 32-bit sums, shifted right by `shift`.
 template <bool high>
 inline void half_pass(const __m256i* v, int shift, __m256i* out) {
   const __m256i round = _mm256_set1_epi32(1 << (shift - 1));
@@ -95,7 +95,7 @@ inline void pass(__m256i* v, int shift) {
   for (int i = 0; i < 8; ++i) v[i] = _mm256_packs_epi32(low[i], high[i]);
 }
 
-// Transposes the block in each half: three rounds of interleaving row i with row i + 4.
+// Transposes the 8 × 8 block in each half: each of three rounds interleaves row i with row i + 4.
 inline void transpose(__m256i* v) {
   __m256i a[8];
   for (int round = 0; round < 3; ++round) {
@@ -107,7 +107,7 @@ inline void transpose(__m256i* v) {
   }
 }
 
-// Saturates the block in each half to bytes and transposes it: rows 2i and 2i + 1 go to rows[i].
+// Saturates the block in each half to bytes and transposes it. rows[i]: rows 2i and 2i + 1.
 inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
   __m256i a[4], b[4];
   for (int i = 0; i < 4; ++i) a[i] = _mm256_packs_epi16(columns[2 * i], columns[2 * i + 1]);
@@ -234,7 +234,7 @@ void upsample(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t cou
     store_upsampled<4>(column(i - 1), column(i), column(i + 1), 8, 7, out + 2 * i);
 }
 
-// Returns, for each 16-bit lane, (a * even factor + b * odd factor) / 2^16, rounded.
+// Returns (a * f + b * g) / 2^16, rounded, for each 16-bit lane. `factors`: from weights(f, g).
 inline __m256i scaled(__m256i a, __m256i b, __m256i factors) {
   const __m256i round = _mm256_set1_epi32(1 << 15);
   const auto half = [&](__m256i both) {
@@ -271,8 +271,8 @@ inline void store_pixels(__m128i red, __m128i green, __m128i blue, uint8_t* out)
 void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out, int64_t count) {
   const __m256i middle = _mm256_set1_epi16(128);
   // Each factor is split into an integer and a remainder that fits into 16 bits. For red and blue,
-  // 15 fractional bits suffice: for each of the 256 chroma values, the rounded product is the same
-  // as with 16 bits.
+  // the remainder needs only 15 fractional bits: for each of the 256 chroma values, the rounded
+  // product is the same as with 16.
   const __m256i from_cr = _mm256_set1_epi16((kRedFromCr - 65536 + 1) / 2);
   const __m256i from_cb = _mm256_set1_epi16((kBlueFromCb - 2 * 65536) / 2);
   const __m256i green = weights(kGreenFromCb, kGreenFromCr + 65536);

@@ -1,4 +1,5 @@
-// Kernels for AVX-512 with VBMI and VBMI2. Contains only loops that gain more than 10 % over AVX2.
+// Kernels for AVX-512 with VBMI and VBMI2. Contains only loops that are more than 10 % faster than
+// those for AVX2.
 #include <immintrin.h>
 
 #include "data/jpeg/idct.h"
@@ -11,8 +12,8 @@ void take_avx512(Kernels& kernels);
 
 namespace {
 
-// Removes the stuffing from 64 bytes at a time. The AVX2 loop handles the remaining bytes and
-// markers.
+// Handles 64 bytes at a time. Leaves the last bytes, and everything from the first marker on, to
+// the AVX2 version.
 uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
   while (to - from > 64) {
     const __m512i bytes = _mm512_loadu_si512(from), next = _mm512_loadu_si512(from + 1);
@@ -38,8 +39,8 @@ inline __m512i to_bytes(__m512i words) {
       _mm512_cvtusepi16_epi8(_mm512_max_epi16(words, _mm512_setzero_si512())));
 }
 
-// Shuffle tables for the 96 bytes of 32 RGB pixels. red_green: source index of red and green bytes,
-// which are 64 bytes apart. blue: source index of blue bytes. is_blue: mask of the blue bytes.
+// Shuffle tables for the 96 bytes of 32 RGB pixels. red_green: source indices of red bytes and, 64
+// higher, of green bytes. blue: source indices of blue bytes. is_blue: mask of the blue bytes.
 struct Interleaving {
   alignas(64) uint8_t red_green[128], blue[128];
   uint64_t is_blue[2];
@@ -62,8 +63,8 @@ inline uint64_t first_bytes(int64_t count) {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
-// Does the arithmetic of kernels_avx2.cpp at twice the width. Two-register byte shuffles interleave
-// the channels.
+// Like to_rgb() of kernels_avx2.cpp at twice the width, but interleaves the channels with byte
+// shuffles of two registers.
 void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out, int64_t count) {
   const __m512i middle = _mm512_set1_epi16(128), round = _mm512_set1_epi32(1 << 15);
   const __m512i from_cr = _mm512_set1_epi16((kRedFromCr - 65536 + 1) / 2);

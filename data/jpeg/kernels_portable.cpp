@@ -29,7 +29,7 @@ int32_t wrap16(int32_t x) {
 int32_t saturate16(int32_t x) {
   return std::clamp(x, -32768, 32767);
 }
-// Adds with wrap-around.
+// Add and subtract with wrap-around.
 int32_t add(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }

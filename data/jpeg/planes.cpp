@@ -5,7 +5,7 @@
 namespace shoal::data::jpeg {
 namespace {
 
-constexpr int64_t kPadding = 64;  // bytes around rows that kernels may read and write
+constexpr int64_t kPadding = 64;  // bytes before and after rows that kernels may read and write
 
 void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
   if (memory.size() < static_cast<size_t>(bytes)) memory.resize(static_cast<size_t>(bytes));
@@ -61,8 +61,8 @@ void Planes::add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* 
   }
 }
 
-// Repeats the chroma samples at the left and right edge of the image. (chroma_row() repeats those
-// at the top and bottom.)
+// Repeats the chroma samples at the left and right edges of the image, for the upsampling.
+// (chroma_row() repeats those at the top and bottom.)
 void Planes::finish() {
   if (header_->horizontal == 1) return;
   const int64_t width = (header_->size.width + 1) / 2;
@@ -82,8 +82,8 @@ Planes::View Planes::view(int component) {
   return {plane.at(plane.left, plane.top), plane.stride, plane.left, plane.top};
 }
 
-// Returns chroma samples for the `count` luma pixels from (x, y) to the right. If it must upsample,
-// writes them to `wide`.
+// Returns the chroma samples for `count` luma pixels, from (x, y) to the right. If chroma has half
+// the width, upsamples it into `wide`.
 const uint8_t* Planes::chroma_row(Plane& plane, int64_t x, int64_t y, int64_t count,
                                   std::vector<uint8_t>& wide) {
   if (header_->horizontal == 1) return plane.at(x, y);

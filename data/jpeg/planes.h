@@ -18,20 +18,21 @@ struct McuBox {
 // upsampling reads.
 McuBox mcus_of(const Header& header, const Box& box);
 
-// Use one object per thread. Keeps its memory from image to image.
+// Use one object per thread; it reuses its memory.
 class Planes {
  public:
   explicit Planes(const Kernels& kernels) : kernels_(kernels) {}
 
-  // Starts an image: allocates memory for the samples of these MCUs. `header` must stay valid while
-  // this image is in use.
+  // Starts an image: provides memory for the samples of `mcus`. `header` must stay valid until the
+  // next begin().
   void begin(const Header& header, const McuBox& mcus);
 
   // Dequantizes and transforms (IDCT) `count` MCUs of row `mcu_row`, from MCU `column` on.
-  // `coefficients`: 64 for each block; the blocks in coding order.
+  // `coefficients`: 64 per block, with the blocks in coding order.
   void add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients);
 
-  // Call after the last row. Afterwards the pixels equal those from decoding the whole image.
+  // Call after the last add(). For the box that was given to mcus_of(), rgb_row() then returns what
+  // decoding the whole image would give.
   void finish();
 
   // The samples of one component. Coordinates are in samples of this component, relative to the

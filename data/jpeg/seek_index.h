@@ -1,11 +1,11 @@
 #pragma once
-// Index of positions in the bit stream of a JPEG at which decoding can start. The JPEG itself is
-// not changed.
+// Index of positions in the bit stream of a JPEG at which decoding can start. Does not change the
+// JPEG.
 //
-// Each row of MCUs is divided into segments of 64 pixels. For each segment the index stores the
-// position of its first bit and the DC predictors at this position: 12 bytes per segment, about 4 %
-// of a photograph's size. An index may cover only the first segments of an image; it grows when a
-// later decode reads further.
+// Each row of MCUs (minimum coded units) is divided into segments of 64 pixels. For each segment,
+// the index stores the position of its first bit and the DC predictors there: 12 bytes per segment,
+// about 4 % of a photograph's size. An index may cover only the first segments of an image; it
+// grows when the decoder reads further.
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,7 @@ namespace shoal::data::jpeg {
 
 struct SeekPoint {
   uint32_t byte = 0;  // offset in the file
-  uint16_t bit = 0;   // number of bits of this byte that belong to the previous segment
+  uint16_t bit = 0;   // first bit in this byte, counted from the most significant bit
   int16_t predictor[3] = {};
 
   bool operator==(const SeekPoint&) const = default;
@@ -33,7 +33,7 @@ struct Segments {
   int64_t total() const { return per_row * rows; }
 };
 
-// Element i is the start of segment i. The index covers the segments known so far; empty at first.
+// Element i is the start of segment i. Contains the segments known so far.
 using SeekIndex = std::vector<SeekPoint>;
 
 }  // namespace shoal::data::jpeg

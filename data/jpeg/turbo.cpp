@@ -1,8 +1,8 @@
 // The only file that includes libjpeg-turbo.
 //
-// The library reports an error by calling a function that must not return; ours calls longjmp.
-// Therefore library calls run in guarded(), whose body must not have objects with destructors.
-// Exceptions are thrown after guarded() returns.
+// The library reports an error by calling a function that must not return; ours calls longjmp. So
+// library calls run in guarded(), whose body must not have objects with destructors. Exceptions are
+// thrown only after guarded() has returned.
 #include "data/jpeg/turbo.h"
 
 #include <jerror.h>
@@ -22,7 +22,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int kRowsPerBlock = 16;
-constexpr int kMaxScans = 500;  // of a progressive image; decompression bombs have thousands
+constexpr int kMaxScans = 500;  // in a progressive image; decompression bombs have thousands
 
 struct ErrorManager {
   jpeg_error_mgr base;
@@ -39,10 +39,10 @@ struct ErrorManager {
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;  // a trace message
   switch (info->err->msg_code) {
-    case JWRN_EXTRANEOUS_DATA:  // bytes between segments; common on the web, nothing is lost
+    case JWRN_EXTRANEOUS_DATA:  // bytes between segments; common, and nothing is lost
     case JWRN_JFIF_MAJOR:
     case JWRN_ADOBE_XFORM:
-    case JWRN_NOT_SEQUENTIAL:  // odd parameters of the only scan, which is still read correctly
+    case JWRN_NOT_SEQUENTIAL:  // wrong scan parameters in a file that is read correctly anyway
       return;
     default:
       leave(info);
@@ -64,8 +64,7 @@ jpeg_error_mgr* init_errors(ErrorManager& errors) {
   return &errors.base;
 }
 
-// Runs library calls. Returns false if the library reported an error. The body must not have
-// objects with destructors.
+// Runs library calls. Returns false if the library reported an error.
 template <class Body>
 [[nodiscard]] bool guarded(ErrorManager& errors, Body body) {
   if (setjmp(errors.jump) != 0) return false;
@@ -102,7 +101,7 @@ struct TurboDecoder::State {
   std::span<const uint8_t> bytes;
   const uint8_t* scan = nullptr;  // first byte of entropy-coded data
   int64_t stride = 0, skip_bytes = 0;
-  int64_t decoded_width = 0;  // columns that the library delivers: the box and a margin
+  int64_t decoded_width = 0;  // columns that the library decodes: the box and a margin
   int64_t rows_left = 0;
   bool cmyk = false;
 
@@ -149,7 +148,7 @@ Size TurboDecoder::open(std::span<const uint8_t> bytes) {
 void TurboDecoder::start(const Box& box, int64_t padding) {
   State& s = *state_;
   const int64_t components = s.cmyk ? 4 : 3;
-  // A margin of one MCU: smooth upsampling reads the neighboring chroma samples.
+  // Decodes a margin of one MCU, because smooth upsampling reads neighboring chroma samples.
   const int64_t margin = 8 * s.info.max_h_samp_factor;
   const int64_t left = std::max<int64_t>(0, box.left - margin);
   const int64_t right = std::min<int64_t>(s.info.image_width, box.left + box.width + margin);
@@ -194,9 +193,9 @@ RowBlock TurboDecoder::next() {
   return {s.block.data() + s.skip_bytes, s.stride, rows};
 }
 
-// Rows below the box are not decoded, but a truncated file must be noticed for every box. A
-// truncated file has no end-of-image marker (FF D9) after the start of the scan: in entropy-coded
-// data, FF is always followed by 00 or a restart marker.
+// Detects a truncated file, although rows below the box are not decoded. A truncated file has no
+// end-of-image marker (FF D9) after the start of the scan: in entropy-coded data, 00 or a restart
+// marker follows every FF.
 void TurboDecoder::State::check_end() {
   const uint8_t* const begin = scan;
   const uint8_t* at = bytes.data() + bytes.size();

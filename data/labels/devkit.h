@@ -1,6 +1,6 @@
 #pragma once
-// ImageNet's development kit as downloaded (ILSVRC2012_devkit_t12.tar.gz). It contains the classes
-// of the validation images.
+// Reads ImageNet's development kit (ILSVRC2012_devkit_t12.tar.gz), which lists the classes of the
+// validation images.
 
 #include <cstdint>
 #include <optional>
@@ -14,9 +14,9 @@ struct Devkit {
   std::vector<uint8_t> meta;  // meta.mat
 };
 
-// Reads the two files from the kit. Returns nothing if `path` is neither a tar nor a compressed
-// tar. Throws std::invalid_argument if the tar is damaged or one of the two files is missing,
-// FileFailure if `path` cannot be read.
+// Reads both files from the kit. Returns nothing if `path` is neither a tar nor a compressed tar.
+// Throws std::invalid_argument if the kit is damaged or lacks one of the files, FileFailure if
+// `path` cannot be read.
 std::optional<Devkit> open_devkit(const std::string& path);
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the classes of images from a separate file, such as those of ImageNet's validation images.
+// Reads image classes from a separate label file, as used for ImageNet's validation images.
 
 #include <cstdint>
 #include <map>
@@ -16,14 +16,14 @@ class LabelFile {
   //   * lines `NAME CLASS`, separated by blanks or a comma; further words are ignored. NAME is the
   //     name of an image, with or without folder and extension. CLASS is the name of a class. But
   //     if every CLASS is a number and none is a name in `known`, CLASS is an index into `known`;
-  //   * the header ImageId,PredictionString, then such lines: Kaggle's LOC_val_solution.csv;
+  //   * the same lines after the header ImageId,PredictionString: Kaggle's LOC_val_solution.csv;
   //   * one number per line, as in ILSVRC2012_validation_ground_truth.txt of ImageNet's devkit.
   //     Line N has the class number of the image whose name ends in N. The file `synsets` maps
   //     class numbers to classes: the devkit's meta.mat, or lines `CLASS NUMBER`, as in
   //     map_clsloc.txt;
   //   * the whole devkit as downloaded (devkit.h), which contains both files.
-  // Throws std::invalid_argument for anything else, if `synsets` is needed but empty, and if
-  // `synsets` is given although `path` contains class names.
+  // Throws std::invalid_argument for any other content, if `synsets` is needed but empty, and if
+  // `synsets` is given although `path` contains class names. Throws FileFailure if reading fails.
   LabelFile(const std::string& path, const std::string& synsets,
             const std::vector<std::string>& known);
 
@@ -34,20 +34,22 @@ class LabelFile {
   size_t class_of(const std::string& name) const;
 
  private:
-  // read_numbers() fills by_number_, read_pairs() fills by_name_. Both map images to class names.
+  // Fills by_number_.
   void read_numbers(const std::vector<std::string>& lines,
                     const std::map<int64_t, std::string>& names);
+  // Fills by_name_.
   void read_pairs(const std::vector<std::string>& lines, const std::vector<std::string>& known);
 
   std::string path_;
   std::vector<std::string> classes_;
   bool numbered_ = false;
+  // Class names by number or name (stem_of()) of the image. Only one of the maps is used.
   std::unordered_map<int64_t, std::string> by_number_;
-  std::unordered_map<std::string, std::string> by_name_;  // names without folder and extension
+  std::unordered_map<std::string, std::string> by_name_;
 };
 
-// Reads the map from the devkit's class numbers to class names: meta.mat, or lines `CLASS NUMBER`.
-// Throws std::invalid_argument.
+// Returns the map from the devkit's class numbers to class names. `path`: the devkit's meta.mat, or
+// a text file with lines `CLASS NUMBER`. Throws std::invalid_argument for anything else.
 std::map<int64_t, std::string> read_synsets(const std::string& path);
 
 }  // namespace shoal::data

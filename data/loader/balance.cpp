@@ -16,7 +16,7 @@ std::vector<int64_t> class_counts(const Dataset& dataset) {
   return counts;
 }
 
-// Rounds down, then gives the missing images to the classes with the largest remainders.
+// Largest-remainder method: rounds down, then adds 1 for the classes with the largest remainders.
 std::vector<int64_t> balanced_counts(const std::vector<int64_t>& images, double balance,
                                      int64_t length, uint64_t seed) {
   const auto weight = [&](int64_t n) {

@@ -9,7 +9,7 @@
 namespace shoal::data {
 
 // Label and augmentation parameters of one row of a batch. The device applies the parameters to the
-// decoded pixels (ops::prepare_batch).
+// decoded pixels (ops::prepare_batch). Rectangles are in pixels and exclude x1 and y1.
 struct Row {
   int32_t label = 0;
   uint64_t key = 0;     // random key of the image
@@ -27,7 +27,7 @@ struct Row {
 };
 
 // Memory for `capacity` rows; the first `count` rows are filled. Owned by the loader, and valid
-// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB or gray.
+// until Loader::next() or Loader::start_epoch() is called or the loader is destroyed.
 struct Batch {
   uint8_t* images = nullptr;  // capacity×views×height×width×channels
   std::span<const Row> rows;  // `count` rows
@@ -35,9 +35,9 @@ struct Batch {
   int64_t count = 0;  // below capacity only in the last batches of evaluation; may be 0 there
   int64_t height = 0, width = 0;
   int64_t views = 1;            // images per row; above 1 in evaluation only
-  int64_t channels = 3;         // 3 or 1
+  int64_t channels = 3;         // 3: RGB, 1: gray
   Normalization normalization;  // the consumer applies it to the pixels
-  // Returns the number of bytes of one image.
+  // Returns the size of one image (one view) in bytes.
   int64_t image_bytes() const { return height * width * channels; }
   int64_t first_position = 0;  // position of row 0 in the epoch's global order
   // Number of scratch bytes after the last row, unaligned, for data that is copied to the device

@@ -10,13 +10,12 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kRepeatBlock = 16;  // samples that are repeated in place; a power of two
-// If this many images in a row are damaged, something is wrong with the whole dataset.
+// Gives up after this many damaged replacements: the whole dataset is probably broken.
 constexpr int64_t kMaxReplacements = 1000;
 
-// Returns the index, within a block, of the sample at place `i` of a repetition. Mixup and cutmix
-// combine the places 2k and 2k + 1. In repetition r, the indexes of these two samples differ
-// exactly in the bits that are set in r % 15 + 1. So a sample has a different partner in each of 15
-// repetitions.
+// Returns which sample of a block (0 … 15) is at place `i` of a repetition. Mixup and cutmix
+// combine the places 2k and 2k + 1. In repetition r, the XOR of these two samples' indexes is
+// r % 15 + 1, so a sample has a different partner in each of 15 repetitions.
 int64_t paired(int64_t i, int64_t repetition) {
   const int64_t bits = repetition % (kRepeatBlock - 1) + 1, lowest = bits & -bits;
   const int64_t pair = i / 2, low = pair & (lowest - 1);
@@ -70,7 +69,7 @@ DatasetFeed::Place DatasetFeed::place(int64_t position) const {
   return {in_order % size(), repetition};
 }
 
-// Returns the sample at `position`, and how often the epoch has used it in earlier repetitions.
+// Returns the sample at `position`, and how many repetitions of it precede this one in the epoch.
 ClassBalance::Drawn DatasetFeed::find(int64_t position) const {
   if (!shuffled_) return {position, 0};
   const auto [at, repetition] = place(position);

@@ -36,8 +36,8 @@ struct BatchPlan {
     const int64_t left = samples - first_position(batch);
     return left < 0 ? 0 : left < batch_size ? left : batch_size;
   }
-  // number(): how many of this rank's positions come before `position`, which must also be one of
-  // this rank's positions. position() is the inverse of number().
+  // number() returns how many of this rank's positions precede `position`, which must be one of
+  // them. position() is the inverse of number().
   int64_t number(int64_t position) const {
     return position / (batch_size * world_size) * batch_size + position % batch_size;
   }
@@ -50,12 +50,12 @@ struct BatchPlan {
 struct Ticket {
   int64_t position = 0;  // in the global order of the epoch, 0..n-1
   int64_t sample = 0;    // index into the dataset; streams: number of the image on this rank
-  uint64_t key = 0;      // seeds all randomness of this image in this epoch
+  uint64_t key = 0;      // seeds the random choices that concern only this image (crop, flip, …)
   int32_t label = 0;
   StreamEpoch::Drawn drawn;  // streams only: the image and its spares
 };
 
-// Thread-safe.
+// Interface of both feeds. Thread-safe.
 class Feed {
  public:
   Feed(uint64_t seed, int64_t epoch) : seed_(seed), epoch_(epoch) {}
@@ -71,26 +71,26 @@ class Feed {
   // for each position. Blocks until the image has been read; returns nothing if the stream ends
   // before this image; throws what StreamEpoch::draw() throws.
   virtual std::optional<Ticket> ticket(int64_t position) const = 0;
-  // Returns the image to use instead of a damaged one: attempt 1 is the first to try, then 2, ….
-  // Returns nothing if there are no more. The replacement keeps the position and the key, so a
-  // damaged image does not change other rows.
+  // Returns the image to use instead of a damaged one. Call with attempt 1, 2, … until an image is
+  // readable. Returns nothing if no image is left to try. The replacement keeps the position and
+  // the key, so a damaged image does not change other rows.
   virtual std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const = 0;
   // Returns the encoded image, stored either in `buffer` or in memory that lives as long as the
   // ticket. Throws DamagedImage, and what Dataset::read() throws.
   virtual std::span<const uint8_t> read(const Ticket& ticket,
                                         std::vector<uint8_t>& buffer) const = 0;
   virtual std::string name(const Ticket& ticket) const = 0;  // for messages
-  // Reads the seek index that the source stores with the image; clears `index` if this image has
-  // none. Call after read(). Returns false if the source stores no indexes at all.
+  // Reads the seek index that the source stores with the image into `index`; clears `index` if this
+  // image has none. Call after read(). Returns false if the source stores no seek indexes.
   virtual bool seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const = 0;
 
-  using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
+  using WillRead = std::function<void(int64_t first, int64_t count)>;  // gets a range of samples
   // Tells the dataset and `will_read` which images will be read soon. Call for each position of
-  // this rank. Random order, or several hosts: announces the image that this rank reads kAhead
-  // images later, which keeps the disk busy for any number of threads. The first position of an
-  // epoch also announces the images in between; an epoch that is resumed in its middle does not.
-  // Chunked order on one host: announces whole chunks of the next window, each on one rank only,
-  // and in the first window also single images.
+  // this rank. Announces the image that this rank reads kAhead images later, which keeps the disk
+  // busy for any number of threads. The first position of an epoch also announces the images in
+  // between; an epoch that is resumed in its middle does not.
+  // With chunked order on one host, announces whole chunks of the next window instead, each on one
+  // rank only, and in the first window also single images. Streams: does nothing.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // images of this rank
 
@@ -99,7 +99,7 @@ class Feed {
   int64_t epoch_;
 };
 
-// The feed of a Dataset: a keyed random order in training, the listing order in evaluation.
+// The feed of a Dataset. Uses a keyed random order in training, the listing order in evaluation.
 class DatasetFeed final : public Feed {
  public:
   // `shuffled`: true in training. `repeats`: how often each image appears in a training epoch. Each
@@ -140,8 +140,8 @@ class DatasetFeed final : public Feed {
   BatchPlan plan_;
 };
 
-// The feed of one epoch of a Stream. The first position of this rank gets the first image that the
-// rank reads, and so on (BatchPlan::number()). Keys depend on seed, epoch and position only.
+// The feed of one epoch of a Stream. Assigns the images that this rank reads to the rank's
+// positions, in order (BatchPlan::number()). Keys depend on seed, epoch and position only.
 class StreamFeed final : public Feed {
  public:
   StreamFeed(std::shared_ptr<StreamEpoch> stream, const BatchPlan& plan, uint64_t seed,
@@ -150,7 +150,7 @@ class StreamFeed final : public Feed {
 
   uint64_t key(int64_t position) const override;
   std::optional<Ticket> ticket(int64_t position) const override;
-  // Returns the spares of the image (StreamEpoch::Drawn).
+  // Returns spare number `attempt` of the image (StreamEpoch::Drawn).
   std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
   std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
   std::string name(const Ticket& ticket) const override { return ticket.drawn.image->name; }

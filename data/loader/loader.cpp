@@ -35,9 +35,9 @@ BufferAllocator with_default(BufferAllocator allocator) {
   return allocator;
 }
 
-constexpr std::chrono::seconds kJoinTimeout(3);  // for the workers, in the destructor
+constexpr std::chrono::seconds kJoinTimeout(3);  // how long the destructor waits for the workers
 
-constexpr int64_t kEndless = int64_t{1} << 60;  // assumed number of images of a stream
+constexpr int64_t kEndless = int64_t{1} << 60;  // assumed length of a stream, in images
 
 BatchPlan make_plan(const Source& source, const LoaderOptions& options) {
   BatchPlan plan = {source.access() == Access::random ? source.size() : kEndless,
@@ -86,7 +86,7 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
   return options;
 }
 
-// Returns a batch without memory that has the views, channels and normalization of all batches.
+// Returns a template for all batches: views, channels and normalization, without memory.
 Batch format_of(const LoaderOptions& options) {
   Batch batch;
   batch.views = options.train ? 1 : count_of(options.transform.eval_views);
@@ -112,7 +112,7 @@ struct Loader::Impl {
   std::vector<CurrentRead> reads;             // one per thread
   std::mutex mutex;
   std::condition_variable thread_ended;
-  size_t running = 0;                 // threads
+  size_t running = 0;                 // number of threads that have not ended
   std::vector<std::jthread> threads;  // last member: joined first
 
   Impl(const std::shared_ptr<const Source>& source, const LoaderOptions& requested,
@@ -148,13 +148,13 @@ struct Loader::Impl {
 
   ~Impl() { close(); }
 
-  // Asks the workers to end.
+  // Asks the workers to end, without waiting for them.
   void close() {
     ring.close();
     if (stream_epoch) stream_epoch->abandon();
   }
 
-  // Returns whether all workers have ended before kJoinTimeout.
+  // Waits until all workers have ended. Returns false after kJoinTimeout.
   bool wait_for_workers() {
     std::unique_lock lock(mutex);
     return thread_ended.wait_for(lock, kJoinTimeout, [this] { return running == 0; });
@@ -199,7 +199,7 @@ struct Loader::Impl {
 
   void work(int number) {
     if (!clocks.empty()) clocks[static_cast<size_t>(number)].attach();
-    // Created inside the try block, because it may run out of memory.
+    // Constructed inside the try block below, because its constructor may run out of memory.
     std::unique_ptr<Worker> worker;
     for (Ring::Job job; ring.take(job);) {
       lap(Stage::wait);

@@ -4,15 +4,15 @@
 // Contract
 // * One consumer: call start_epoch(), next(), stats(), has_batches() and count_rest() from one
 //   thread.
-// * The order is a pure function of (seed, epoch, size). Batch i of rank r consists of the
-//   positions [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, where B = batch_size and
+// * The global order depends only on the dataset, the options and the epoch. Batch i of rank r
+//   consists of its positions [i*B*W + r*B, i*B*W + (r+1)*B), where B = batch_size and
 //   W = world_size. Thread count and timing change nothing. Every rank gets the same number of
 //   batches: floor(size / (B*W)) in training, ceil(size / (B*W)) in evaluation, and at most
 //   LoaderOptions::batches. In evaluation the last batch of a rank can have fewer than B images,
 //   even 0.
 // * Pixels are a pure function of seed, epoch and sample. If an epoch uses a sample several times,
 //   or draws the image size for each step, they also depend on the position.
-// * A batch is valid until the next call of next() or start_epoch() or the end of the loader.
+// * A batch is valid until next() or start_epoch() is called or the loader is destroyed.
 //   Images are uint8, count×views×H×W×C, where C is 3 (RGB) or 1 (gray). Their memory comes from
 //   the given allocator (pinned for a GPU).
 // * Damaged images: in training, the next readable sample of the global order replaces the image.
@@ -40,8 +40,8 @@
 
 namespace shoal::data {
 
-// Allocates and releases the memory of batches. Default, unless both functions are set: heap
-// memory, aligned to 64 bytes.
+// Allocates and releases the memory of batches. Unless both functions are set, batches use heap
+// memory aligned to 64 bytes.
 struct BufferAllocator {
   std::function<void*(size_t bytes)> allocate;  // null: out of memory
   std::function<void(void*)> release;
@@ -50,7 +50,7 @@ struct BufferAllocator {
 
 struct LoaderStats {
   int64_t images = 0;  // rows returned since start_epoch()
-  int64_t bad = 0;     // damaged images of these rows
+  int64_t bad = 0;     // number of these rows whose image is damaged
   // Hash of order, labels, pixels and mixing of the rows returned since start_epoch(). The sum over
   // all ranks (mod 2^64) is the hash of the epoch. 0 unless LoaderOptions::hash.
   uint64_t hash = 0;
@@ -101,8 +101,8 @@ class Loader {
   // keep names: returns "image N" for the N-th image of this rank. Any thread may call it.
   std::string image_name(int64_t position) const;
 
-  // Returns the name of the image that a worker has been reading longest; empty if none reads. Any
-  // thread may call it.
+  // Returns the name of the image that a worker has been reading longest; empty if no worker is
+  // reading. Any thread may call it.
   std::string slowest_read() const;
 
   // Times of the stages, summed over all threads since construction; zero unless

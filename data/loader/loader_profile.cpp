@@ -15,9 +15,9 @@ namespace {
 // threads use a CPU for less than kComputing of the busy time. (With more CPU time, reading is only
 // copying from the page cache.)
 constexpr double kReadShare = 0.5, kComputing = 0.75;
-// The batches limit the rate if the threads wait for a free row for more than this share of time.
+// The consumer limits the rate if the threads wait for a free row more than this share of time.
 constexpr double kWaitShare = 0.5;
-// The disk is exhausted if doubling the threads multiplies the throughput by less than this factor.
+// The disk is saturated if doubling the threads multiplies the throughput by less than this factor.
 constexpr double kWorthwhile = 1.2;
 constexpr int kMaxThreads = 256;
 
@@ -40,7 +40,7 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   rate.threads = threads;
   loader.next();
   rate.first_batch_seconds = seconds_since(made);
-  // Counts the images that the threads finish, because whole batches arrive in bursts.
+  // The rate counts the images that the threads finish, because whole batches arrive in bursts.
   const StageTimes before = loader.stage_times();
   const auto start = Clock::now();
   do {
@@ -71,13 +71,13 @@ Bound bound_of(const LoaderRate& rate) {
   return reads_most(rate) ? Bound::disk : Bound::processors;
 }
 
-// Returns the end of the sentence: the number of threads that `wanted` images/s need.
+// Returns the end of an advice: the number of threads that `wanted` images/s need.
 std::string needed(double wanted, int threads) {
   return strf(". %.0f images/s need %s here", wanted, counted(threads, "thread").c_str());
 }
 
-// Returns the smallest number of threads whose rate is at least `wanted`, by linear interpolation
-// between the measurements; 0 if no measured rate reaches it.
+// Returns the smallest number of threads whose rate is at least `wanted`, interpolated linearly
+// between the measurements. Returns 0 if no measured rate reaches `wanted`.
 int threads_between(const std::vector<LoaderRate>& rates, double wanted) {
   double threads = 0, rate = 0;
   for (const LoaderRate& r : rates) {
@@ -90,7 +90,7 @@ int threads_between(const std::vector<LoaderRate>& rates, double wanted) {
   return 0;
 }
 
-// Whether the last measurement gained little over the one with fewer threads.
+// Whether the disk is saturated: the last increase in threads gained too little (kWorthwhile).
 bool exhausted(const std::vector<LoaderRate>& rates) {
   if (rates.size() < 2) return false;
   const LoaderRate &last = rates.back(), &before = rates[rates.size() - 2];
@@ -180,8 +180,8 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
                                        const ProfileOptions& options,
                                        const std::function<void(int threads)>& progress,
                                        const std::function<void(const std::string&)>& warning) {
-  // Each measurement uses a different order. Otherwise the images that one measurement has read
-  // would still be in the page cache for the next, even if the dataset does not fit into memory.
+  // Each measurement uses a different order. Otherwise the next measurement would find its first
+  // images in the page cache, even if the dataset does not fit into memory.
   LoaderOptions loader = options.loader;
   const auto run = [&](int threads) {
     ++loader.seed;

@@ -1,5 +1,6 @@
 #pragma once
-// Measures the throughput of a loader, finds out where its threads spend time, and what limits it.
+// Measures a loader's throughput, finds out where its threads spend time, and explains what limits
+// the throughput.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +14,7 @@
 
 namespace shoal::data {
 
-// The result of a measurement with one number of threads.
+// One measurement, with `threads` threads.
 struct LoaderRate {
   int threads = 0;
   double seconds = 0;
@@ -35,7 +36,7 @@ struct ProfileOptions {
   // Numbers of threads to measure. Empty: 1, 2, 4, … up to all processors, and more while the
   // loader is disk-bound and more threads read faster.
   std::vector<int> threads;
-  double seconds = 5;  // per measurement, and for one warm-up before
+  double seconds = 5;  // duration of each measurement, and of the warm-up before the first
   int processors = 1;
   std::function<bool()> stopped;  // polled between batches; empty: never stops
 };

@@ -4,7 +4,7 @@
 // A slot is opened for a new batch when the consumer no longer needs the old one. Workers take rows
 // of open slots in order. The consumer takes batches in order, each as soon as its last row is
 // done. The consumer holds one batch; `batches_ahead` more are finished or in progress. At the end
-// of an epoch these are the first batches of the epoch expected next.
+// of an epoch, these are the first batches of the next epoch (`following` in restart()).
 
 #include <condition_variable>
 #include <cstdint>
@@ -64,8 +64,8 @@ class Ring {
     std::unique_ptr<uint8_t, std::function<void(void*)>> images;
     int64_t left = 0;          // number of rows not yet done
     Worker::Result sum;        // over the finished rows
-    std::exception_ptr error;  // of the failed row with the lowest index
-    int32_t error_index = 0;   // index of this row
+    std::exception_ptr error;  // of the failed row with the lowest index; null if none failed
+    int32_t error_index = 0;   // index of that row
     int64_t rows_made = 0;     // rows that have an image: all, unless a stream ends in the batch
   };
   // The batches of an epoch. Batches are numbered across epochs: batch i of this epoch has the
@@ -89,7 +89,7 @@ class Ring {
   std::condition_variable work_, ready_, idle_;
   Span current_, following_;
   int64_t held_ = -1;                      // number of the batch that the consumer holds
-  int64_t opened_ = 0;                     // all batches with lower numbers have or had a slot
+  int64_t opened_ = 0;                     // number of the next batch that gets a slot
   int64_t take_batch_ = 0, take_row_ = 0;  // next row for a worker
   int64_t in_flight_ = 0;                  // number of rows in progress
   bool closed_ = false;

@@ -17,7 +17,7 @@ Interpolation filter_of(Interpolation asked, uint64_t key) {
   return random.uniform() < 0.5 ? Interpolation::bilinear : Interpolation::bicubic;
 }
 
-// Draws from a key of its own, so that the crop does not depend on `probability`.
+// Uses a separate key, so that `probability` does not affect other draws.
 bool flips_vertically(double probability, uint64_t key) {
   KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::vertical_flip)));
   return random.uniform() < probability;
@@ -48,8 +48,8 @@ void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8
   lap(Stage::augment);
 }
 
-// Returns the buffer for a square RGB image of this side: gray_image_ if the output is gray, else
-// `out`.
+// Returns the buffer for a square RGB image of `side` pixels: gray_image_ if the output is gray,
+// otherwise `out`.
 uint8_t* Transform::rgb(int64_t side, uint8_t* out) {
   if (!gray()) return out;
   gray_image_.resize(static_cast<size_t>(3 * side * side));

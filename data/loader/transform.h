@@ -44,9 +44,9 @@ class Transform {
   // have a seek index.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
-  // Makes an evaluation row: resize and center crop. Writes options.eval_size² × options.channels
-  // bytes for each of options.eval_views; a crop's mirror image follows the crop. Also used by
-  // `shoal predict`.
+  // Makes an evaluation row: resizes the image and takes the crops of options.eval_views. Writes
+  // options.eval_size² × options.channels bytes for each crop or mirror image; a mirror image
+  // follows its crop. Also used by `shoal predict`.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:
@@ -68,7 +68,7 @@ class Transform {
   std::vector<uint8_t> gray_rows_, gray_image_;
 };
 
-// Throws std::invalid_argument with a sentence for invalid settings.
+// Throws std::invalid_argument if an option is invalid.
 void check_transform(const TransformOptions& options);
 
 }  // namespace shoal::data

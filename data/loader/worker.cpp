@@ -115,7 +115,7 @@ std::span<const uint8_t> Worker::read(const Feed& feed, const Ticket& ticket) {
   return feed.read(ticket, buffer_);
 }
 
-// Makes a training row with the image's seek index, or builds the index.
+// Makes a training row. Uses the image's seek index, or builds and stores it if it is missing.
 void Worker::training_row(const Feed& feed, const Ticket& ticket, std::span<const uint8_t> bytes,
                           uint8_t* pixels) {
   if (feed.seek_index(ticket, index_)) {

@@ -26,7 +26,8 @@ class CurrentRead {
   // Returns the image's name and the time at which the read began; nothing between reads.
   std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>> get() const;
 
-  // While a Scope exists, get() of `current` (may be null) returns the image of `ticket`.
+  // While a Scope exists, get() of `current` returns the image of `ticket`. `current` may be null.
+  // `feed` and `ticket` must outlive the Scope.
   class Scope {
    public:
     Scope(CurrentRead* current, const Feed& feed, const Ticket& ticket);
@@ -56,14 +57,14 @@ class Worker {
     // Hash of position, key, label, pixels (of the first view), the partner's key and lambda; 0
     // unless options.hash.
     uint64_t hash = 0;
-    int64_t bad = 0;     // 1 if the image at this position is damaged
+    int64_t bad = 0;     // 1 if the image at this position is damaged, else 0
     bool ended = false;  // the stream ended before this position; nothing was made
   };
 
   // Makes row `index` of a batch from the image at `position`. Writes the image, or all its views,
-  // to `pixels`. Throws DamagedImage with the name of a damaged image if options.bad_images is
-  // error, std::runtime_error if all possible replacements are damaged, and what Feed::ticket() and
-  // Feed::read() throw.
+  // to `pixels`. If the image is damaged: throws DamagedImage with its name if options.bad_images
+  // is error, std::runtime_error if all possible replacements are damaged too. Throws what
+  // Feed::ticket() and Feed::read() throw.
   Result make(const Feed& feed, int64_t position, int32_t index, Row& row, uint8_t* pixels);
 
  private:
@@ -83,7 +84,7 @@ class Worker {
   Transform transform_;
   jpeg::IndexStore* indexes_;
   CurrentRead* current_;
-  std::vector<uint8_t> buffer_;  // for the encoded image
+  std::vector<uint8_t> buffer_;  // holds the encoded image
   jpeg::SeekIndex index_;
   const Progression sides_;
   MixOptions mix_;  // with mixup and cutmix scaled by the strength of the epoch

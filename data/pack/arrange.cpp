@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -72,7 +73,7 @@ std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
   std::memcpy(text + 257, "ustar\00000", 8);
   unsigned sum = 0;
   for (const uint8_t byte : header) sum += byte;
-  field(148, 8, "%06llo", sum & 0777777);  // six digits
+  field(148, 8, "%06llo", sum & 0777777);  // six digits, NUL; the last blank stays
   return header;
 }
 
@@ -114,13 +115,13 @@ class Arranger {
     }
   }
 
-  // Returns false if the image is damaged.
-  bool read(int64_t sample, std::vector<uint8_t>& bytes) {
+  // Returns false if the image is damaged. `report`: whether to warn then.
+  bool read(int64_t sample, std::vector<uint8_t>& bytes, bool report) {
     try {
       source_.read(sample, bytes);
       return true;
     } catch (const DamagedImage& damage) {
-      ++damaged_;
+      if (!report) return false;
       const std::lock_guard lock(mutex_);
       warning_(source_.name(sample) + ": " + damage.what() + "; it is left out");
       return false;
@@ -139,7 +140,9 @@ class Arranger {
     create_folders(folder);
     std::vector<uint8_t> bytes;
     for (const int64_t sample : members_[label]) {
-      if (read(sample, bytes)) {
+      if (!read(sample, bytes, /*report=*/true)) {
+        ++damaged_;
+      } else {
         const fs::path file = folder / name(sample);
         if (holds(file, bytes)) {
           ++kept_;
@@ -153,36 +156,58 @@ class Arranger {
     flush_file_system(folder);  // once per class: a flush per image would take hours
   }
 
-  // Returns the number of images in a tar of an earlier run.
-  int64_t members_in(const fs::path& file, size_t label) const {
+  // Throws if the tar of an earlier run has an image that is not in the source.
+  void check_members(const fs::path& file, size_t label) const {
     std::set<std::string> names;
     for (const int64_t sample : members_[label]) names.insert(name(sample));
-    const auto members = list_tar(File(file.string()), 0, fs::file_size(file));
-    for (const TarMember& member : members)
+    for (const TarMember& member : list_tar(File(file.string()), 0, fs::file_size(file)))
       require_valid(names.contains(member.name),
                     file.string() + " has the image " + member.name +
                         ", which is not in the source; remove the tar");
-    return static_cast<int64_t>(members.size());
+  }
+
+  // Passes the tar of a class to `sink`. Returns its number of images. `first`: whether the images
+  // have not been read before, so that they count as done and damaged ones are reported.
+  int64_t make_tar(size_t label, bool first, const ByteSink& sink) {
+    int64_t images = 0;
+    std::vector<uint8_t> bytes;
+    for (const int64_t sample : members_[label]) {
+      if (read(sample, bytes, first)) {
+        append(sink, name(sample), bytes);
+        ++images;
+      }
+      if (first) count(1);
+    }
+    const std::vector<uint8_t> end(kEnd);
+    sink(end.data(), end.size());
+    return images;
+  }
+
+  // Whether the file is the tar of the class. Sets `images` to the number of images of the tar.
+  bool is_tar_of(const fs::path& file, size_t label, int64_t& images) {
+    std::ifstream there(file, std::ios::binary);
+    bool same = true;
+    std::vector<char> block;
+    images = make_tar(label, /*first=*/true, [&](const void* bytes, size_t size) {
+      if (!same) return;
+      block.resize(size);
+      there.read(block.data(), static_cast<std::streamsize>(size));
+      same = there.good() && std::memcmp(block.data(), bytes, size) == 0;
+    });
+    return same && there.peek() == std::ifstream::traits_type::eof();
   }
 
   void write_tar(size_t label) {
     const fs::path file = dest_ / (class_name(label) + ".tar");
-    if (fs::exists(file)) {
-      const int64_t images = members_in(file, label);
-      const auto all = static_cast<int64_t>(members_[label].size());
+    const bool exists = fs::exists(file);
+    if (exists) check_members(file, label);
+    int64_t images = 0;
+    const bool keep = exists && is_tar_of(file, label, images);
+    if (keep)
       kept_ += images;
-      damaged_ += all - images;
-      return count(all);
-    }
-    write_whole(file, [&](const ByteSink& sink) {
-      std::vector<uint8_t> bytes;
-      for (const int64_t sample : members_[label]) {
-        if (read(sample, bytes)) append(sink, name(sample), bytes);
-        count(1);
-      }
-      const std::vector<uint8_t> end(kEnd);
-      sink(end.data(), end.size());
-    });
+    else
+      write_whole(file, [&](const ByteSink& sink) { images = make_tar(label, !exists, sink); });
+    damaged_ += static_cast<int64_t>(members_[label].size()) - images;
   }
 
   static void append(const ByteSink& sink, const std::string& name, std::vector<uint8_t>& bytes) {

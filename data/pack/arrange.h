@@ -16,13 +16,13 @@ enum class Arrangement {
 
 struct ArrangeSummary {
   int64_t images = 0;   // images now in DEST
-  int64_t kept = 0;     // of these, images that an earlier run had written
+  int64_t kept = 0;     // number of these images that an earlier run had written
   int64_t damaged = 0;  // unreadable images, left out
 };
 
 // Copies `source` to the folder `dest`. NAME is the part of Dataset::name() after the last slash or
 // colon. A file gets its final name only when it is complete, so an interrupted run can be
-// repeated: the new run keeps image files with the right content, and all tars that exist. Calls
+// repeated: the new run keeps image files and tars with the right content. Calls
 // `progress` about every 100 images with the number done, and `warning` with a sentence for each
 // damaged image: from any thread, one call at a time. Throws std::invalid_argument if two images of
 // a class have the same name, if the name of a class or image cannot be a visible file in `dest` or

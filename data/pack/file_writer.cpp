@@ -1,6 +1,6 @@
 // Images are written to PATH.partial. PATH.partial.table contains the hash `request`
-// (file_writer.h) and one entry for each finished image. Every PackOptions::flush_seconds, both
-// files are flushed to disk and a mark is appended to the table.
+// (file_writer.h) and one entry for each finished image. Every PackOptions::flush_seconds, the
+// writer flushes both files to disk and then appends a mark to the table.
 //
 // After an interruption, the images in the table are kept and the rest of both files is truncated.
 // Images after the last mark are read again and checked, because a power loss may have destroyed
@@ -31,8 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Entry in the table of an unfinished set: a finished image, a damaged image that is left out (its
-// `bytes` are 0), or the mark that all images before it are on disk (its `sample` is kOnDisk).
+// Entry in the table of an unfinished set: a finished image, a damaged image that is left out
+// (entry.bytes is 0), or the mark that all images before it are on disk (sample is kOnDisk).
 struct Done {
   int64_t sample = 0;
   PackEntry entry;

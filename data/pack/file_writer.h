@@ -18,7 +18,7 @@ struct PackedFile {
 };
 
 // Packs the samples from `first` on into `path`, until the end of the dataset or, with shard_bytes,
-// until the file has at least this size. `request`: hash of everything that decides the content.
+// until the file has at least this size. `request`: hash of everything that determines the content.
 // Continues the work of an interrupted call with the same `request`. If all samples are damaged,
 // writes no file: throws std::invalid_argument if `first` is 0, else returns a summary without
 // images. Throws std::runtime_error with path and reason for system errors.
@@ -26,7 +26,8 @@ PackedFile write_pack_file(const Dataset& source, uint64_t request, const std::s
                            const PackOptions& options, int64_t first, const PackProgress& progress,
                            const PackWarning& warning);
 
-// Removes `path`.partial.table, which is left if the process is killed after finishing the file.
+// Removes PATH.partial.table, which remains if the process is killed just after it has finished the
+// file `path`. Ignores errors.
 void remove_table(const std::string& path);
 
 }  // namespace shoal::data

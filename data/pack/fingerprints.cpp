@@ -12,7 +12,7 @@
 namespace shoal::data {
 namespace {
 
-// Returns the hash of size and pixels (RGB). Throws DamagedImage.
+// Returns a hash of the image's size and RGB pixels. Throws DamagedImage.
 uint64_t hash_pixels(std::span<const uint8_t> bytes) {
   thread_local ImageReader reader;
   const Size size = reader.open(bytes);

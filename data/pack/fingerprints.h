@@ -34,13 +34,13 @@ class Fingerprints final : public ForwardingDataset {
 
  private:
   Of of_;
-  // One per image. Each is written by the thread that reads the image.
+  // One hash per image, written by the thread that reads the image.
   mutable std::vector<uint64_t> prints_;
 };
 
 // Returns a pair (sample of `first`, sample of `second`) for each image of `second` whose hash
 // occurs in `first`, in the order of `second`. If the hash occurs several times in `first`, the
-// pair has the first of these samples. Both must have the same Fingerprints::Of.
+// pair contains the first of these samples. Both must use the same Fingerprints::Of.
 std::vector<std::pair<int64_t, int64_t>> shared_images(const Fingerprints& first,
                                                        const Fingerprints& second);
 

@@ -9,8 +9,8 @@
 //     whole paths. `request` is a hash of the source's listing and the settings, in hexadecimal: a
 //     later call of the writer recognizes its own work by this hash.
 //
-// Readers keep everything after the images in memory. Numbers are little-endian. The writer uses
-// another file name until the file is complete, and writes the header last. So a file with the
+// Readers keep everything after the images in memory. Numbers are little-endian. The writer uses a
+// temporary file name until the file is complete, and writes the header last. So a file with the
 // final name is complete.
 
 #include <cstdint>

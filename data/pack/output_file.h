@@ -1,5 +1,5 @@
 #pragma once
-// A file that is written by appending. For the writer of packed sets.
+// An output file that can be continued after an interruption. For the writer of packed sets.
 
 #include <cstdint>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace shoal::data {
 
-// Unlike write_whole(), keeps an unfinished file: packing takes hours and must be able to continue
-// after an interruption. publish() gives the file its final name. Every function throws
-// std::runtime_error with the path and the system's reason.
+// Unlike write_whole(), keeps an unfinished file, because packing can take hours. publish() gives
+// the file its final name. Every function throws std::runtime_error with the path and the system's
+// reason if a system call fails.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);  // opens or creates the file; keeps its content
@@ -19,9 +19,9 @@ class OutputFile {
   uint64_t end() const { return end_; }
   void append(const void* bytes, size_t size);
   void write_at(uint64_t offset, const void* bytes, size_t size);
-  std::vector<uint8_t> read(uint64_t offset, size_t size) const;  // returns less at the file's end
+  std::vector<uint8_t> read(uint64_t offset, size_t size) const;  // fewer bytes at the file's end
   void truncate(uint64_t size);
-  void flush();  // to disk
+  void flush();  // writes the content to disk (fsync)
   // Flushes the file, closes it and renames it to `path`. Must be the last call.
   void publish(const std::string& path);
 

@@ -55,7 +55,7 @@ bool Packer::build_index(const Result& out) {
 void Packer::add_index(Result& out) {
   if (!build_index(out)) return;
   const std::string packed = jpeg::pack_index(index_);
-  if (packed.size() * 25 > out.bytes.size()) return;  // an index may take at most 4 %
+  if (packed.size() * 25 > out.bytes.size()) return;  // keeps only indexes up to 4 % of the image
   out.bytes.insert(out.bytes.end(), packed.begin(), packed.end());
   out.entry.index_bytes = static_cast<uint32_t>(packed.size());
 }

@@ -21,10 +21,10 @@ class Packer {
   struct Result {
     std::vector<uint8_t> bytes;  // the image and its index
     PackEntry entry;             // without its offset
-    std::string damage;          // reason why the image is left out; else empty
+    std::string damage;          // "NAME: REASON" if the image is damaged; else empty
   };
-  // Reads and converts one image. Reports a damaged image in out.damage; throws the other
-  // exceptions of Dataset::read().
+  // Reads and converts one image. If the image is damaged, sets out.damage; `bytes` and `entry` are
+  // then unspecified. Throws the other exceptions of Dataset::read().
   void make(const Dataset& source, int64_t sample, Result& out);
 
  private:

@@ -80,7 +80,7 @@ PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(path,
   checked_ = std::make_unique<std::atomic<bool>[]>(header.samples);
 }
 
-// Returns the text at `offset` of the file, which must be in table_.
+// Returns the text at `offset` in the file. The offset must be in the part that table_ holds.
 std::string PackedDataset::text_at(uint64_t offset) const {
   const uint64_t left = header_.end - offset;
   const uint8_t* at = table_.data() + (offset - header_.table);

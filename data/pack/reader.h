@@ -20,8 +20,8 @@ uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
 // Keeps the file's table in memory, and reads each image with pread(). Does not map the file into
 // memory, so a bad disk block damages only one image, and a file that becomes shorter causes an
-// error instead of SIGBUS. Each read checks the image's hash. For raw pixels only the first read
-// does, because the check takes as long as the read.
+// error instead of SIGBUS. Each read checks the image's hash. For raw pixels, later reads skip this
+// check, because it takes as long as the read.
 class PackedDataset : public BasicDataset {
  public:
   // Throws std::invalid_argument with the path if the file is not a packed set, has another
@@ -60,11 +60,11 @@ class PackedDataset : public BasicDataset {
   std::unique_ptr<std::atomic<bool>[]> checked_;  // per sample: whether its hash has been checked
 };
 
-// Whether the file begins like a packed set.
+// Whether `path` is a file that begins with kPackMagic.
 bool is_packed_set(const std::string& path);
 
 // Reads and checks all images with `threads` threads. Calls `damaged` with a sentence for each
-// damaged image, one call at a time. Returns the number of damaged images.
+// damaged image, from any thread, one call at a time. Returns the number of damaged images.
 int64_t verify_pack(const PackedDataset& pack, int threads,
                     const std::function<void(const std::string&)>& damaged);
 

@@ -1,7 +1,7 @@
 #pragma once
 // A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list `shards.txt`.
 // The lines of the list are:
-//   `request`: the hash of the source's listing and the settings;
+//   "shoal packed set, request HASH", with the hash of the source's listing and the settings;
 //   for each finished file, the index of the source's first sample after this file;
 //   "whole", once the set is complete.
 
@@ -19,9 +19,9 @@ namespace shoal::data {
 class ShardList {
  public:
   // Continues the list of an earlier run with the same `request`. Starts a new list if the folder
-  // is empty. With `overwrite`, close() replaces a set that is complete or has another `request`.
-  // Until then the new files are in a hidden folder, and the old set can be read. Throws
-  // std::invalid_argument if the folder contains anything else.
+  // is empty or does not exist. With `overwrite`, close() replaces a set that is complete or has
+  // another `request`. Until then, the new files are in a hidden folder and the old set can be
+  // read. Throws std::invalid_argument if the folder contains anything else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   int64_t finished() const { return static_cast<int64_t>(next_.size()); }
@@ -36,7 +36,7 @@ class ShardList {
   void replace_later();
   void replace();
 
-  std::string folder_;  // where files are written
+  std::string folder_;  // where new files are written
   std::string target_;  // the folder of the set to replace, or empty
   uint64_t request_;
   std::vector<int64_t> next_;

@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the hash of everything that decides the content of a file. Only a call with the same hash
-// may continue interrupted work. `listing`: listing_hash() of the source. `first`: first sample of
-// the file.
+// Returns a hash of everything that determines the content of a file. Only a call with the same
+// hash may continue interrupted work. `listing`: listing_hash() of the source. `first`: first
+// sample of the file.
 uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
   uint64_t hash = combine(combine(listing, static_cast<uint64_t>(o.max_side)),
                           static_cast<uint64_t>(o.quality));
@@ -33,7 +33,7 @@ uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
       path + " already exists; choose another name, or replace it with --overwrite");
 }
 
-// Adds the counts of a finished file.
+// Adds the counts of the finished file `pack` to `sum`.
 void add(PackSummary& sum, const PackedDataset& pack) {
   sum.images += pack.size();
   sum.file_bytes += pack.file_bytes();
@@ -116,7 +116,7 @@ void require_same_pack(const Dataset& source, const std::string& path, const Pac
   if (!fs::exists(path) || (options.shard_bytes > 0 && !is_sharded_set(path))) return;
   const uint64_t asked = request_of(listing_hash(source, ""), options, 0);
   if (options.shard_bytes > 0) {
-    [[maybe_unused]] const ShardList list(path, asked, false);  // throws
+    [[maybe_unused]] const ShardList list(path, asked, false);  // throws if the set is another one
     return;
   }
   if (!is_packed_set(path))

@@ -12,7 +12,7 @@
 namespace shoal::data {
 
 struct PackSummary {
-  // Packed images: all, and those of each kind (Packed).
+  // Number of packed images: in all, and of each kind (Packed).
   int64_t images = 0, original = 0, encoded = 0, pixels = 0;
   int64_t damaged = 0;  // images left out
   int64_t resumed = 0;  // images kept from an earlier run
@@ -25,9 +25,9 @@ struct PackSummary {
 
 // Packs `source` into `path`: a file, or with shard_bytes a folder (shards.h). Each file has the
 // extension .partial until it is complete. After an interruption, the same call continues the work;
-// if the set is complete, the call only returns the counts, unless options.overwrite is set. Calls
-// `progress` now and then with the number of images done, and `warning` for each damaged image,
-// which is left out; both in the calling thread. Throws std::invalid_argument for user errors
+// if the set is complete, the call only returns the counts, unless options.overwrite is set. Leaves
+// out damaged images. Calls `progress` now and then with the number of images done, and `warning`
+// for each damaged image; both in the calling thread. Throws std::invalid_argument for user errors
 // (`path` contains something else, no readable image), std::runtime_error with path and reason for
 // other errors (a full disk; another run that writes to `path`, see FileLock).
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
@@ -38,7 +38,7 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
 std::string pack_path(const std::string& name, const PackOptions& options);
 
 // Throws std::invalid_argument if `path` exists and was not written by write_pack() with these
-// arguments.
+// arguments. With shard_bytes, accepts a folder that is not a packed set.
 void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options);
 
 }  // namespace shoal::data

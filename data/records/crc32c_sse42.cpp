@@ -1,4 +1,4 @@
-// CRC-32C with the instruction of SSE4.2. This file is compiled for SSE4.2, so it must not contain
+// CRC-32C with SSE4.2's CRC32 instruction. This file is compiled for SSE4.2, so it must not contain
 // any other code.
 #include <nmmintrin.h>
 

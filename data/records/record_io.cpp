@@ -53,8 +53,8 @@ class RecordScan {
   }
 
   // Returns the entry of an image that begins `skip` bytes into the payload. For a record in one
-  // part, `offset` and `bytes` locate the image in the file. For a record in several parts,
-  // `offset` locates the head of its first part, `before` is `skip` and `behind` is the number of
+  // part, entry.offset is the image's offset in the file, and entry.behind is 0. For a record in
+  // several parts, entry.offset is the offset of the record, and entry.behind is the number of
   // parts.
   static ScanEntry entry_of(const RecordExtent& record, uint32_t skip) {
     constexpr uint64_t kPartHead = 8;

@@ -1,11 +1,12 @@
 #pragma once
 // RecordIO files: MXNet's image records, and objects that SageMaker has wrapped in records.
 //
-// A record is a magic number, a 32-bit word, the payload, and zeros up to a multiple of 4 bytes.
-// The word consists of 3 bits for the kind of part (whole, first, middle or last) and 29 bits for
-// the length. If a payload contains the magic number at a multiple of 4, the writer splits the
-// record there and leaves the number out; the reader puts it back. Sources: dmlc-core,
-// include/dmlc/recordio.h; MXNet, python/mxnet/recordio.py.
+// A record consists of one or more parts. A part is a magic number, a 32-bit word, a piece of the
+// payload, and zeros up to a multiple of 4 bytes. The word consists of 3 bits for the kind of part
+// (whole, first, middle or last) and 29 bits for the length of the piece. If a payload contains the
+// magic number at an offset that is a multiple of 4, the writer splits the record there and omits
+// the number; the reader puts it back. Sources: dmlc-core, include/dmlc/recordio.h; MXNet,
+// python/mxnet/recordio.py.
 //
 //   MXNet's payload     u32 flag, f32 label, u64 id, u64 id2, the image. If flag is 1, one more f32
 //                       comes before the image and is the label. If NAME.lst exists beside
@@ -30,8 +31,8 @@ namespace shoal::data {
 bool is_record_io(const File& file);
 
 // Opens all images, in the order of files and records. Throws std::invalid_argument naming file,
-// record and position for damage, several labels, a label that is not a whole number >= 0, and an
-// image without a label.
+// record and position if a record is damaged or has several labels, a label is invalid, or an image
+// has no label.
 std::shared_ptr<const Dataset> open_record_io(const std::vector<std::string>& paths,
                                               const OpenOptions& options);
 

@@ -53,7 +53,7 @@ class RecordIoStream : public RecordStream {
     image.damage.clear();
   }
 
-  // Returns true if the image's label came before it, so that the image is complete.
+  // Completes the image and returns true if its label came before it. Otherwise keeps the image.
   bool wrapped_image(StreamImage& image) {
     if (pairing_.image_waits()) reader_.refuse(image_number_, "is an image without a label");
     if (const auto label = pairing_.image()) {
@@ -65,7 +65,7 @@ class RecordIoStream : public RecordStream {
     return false;
   }
 
-  // Returns true if the label completes an image.
+  // Completes the image before the label and returns true. If there is none, keeps the label.
   bool wrapped_label(StreamImage& image) {
     const auto label = parse_wrapped_label({payload_.begin(), payload_.end()});
     if (!label || pairing_.label_waits()) reader_.refuse("is neither an image nor a label");

@@ -1,6 +1,6 @@
 #pragma once
-// NAME.lst beside NAME.rec, as written by MXNet's im2rec: the path of the file from which each
-// record was made.
+// Reads NAME.lst beside NAME.rec, as written by MXNet's im2rec. It lists the image file from which
+// each record was made.
 
 #include <cstdint>
 #include <string>
@@ -10,16 +10,17 @@ namespace shoal::data {
 
 struct RecordList {
   struct Line {
-    std::string path, folder;  // folder: the first part of the path; may be empty
+    std::string path, folder;  // folder: the first folder of the path; may be empty
   };
   std::unordered_map<uint64_t, Line> by_id;
-  bool names_classes = false;  // labels and folders correspond one to one
+  bool names_classes = false;  // each line has a folder; labels and folders correspond one to one
 
   std::string stamp;  // changes when the file changes
 };
 
 // Reads the list beside the file `records`; returns an empty list if there is none. Lines consist
-// of INDEX, LABEL and PATH, separated by tabs. Throws std::invalid_argument for any other line.
+// of INDEX, LABEL and PATH, separated by tabs; empty lines are ignored. Throws
+// std::invalid_argument for any other line.
 RecordList read_record_list(const std::string& records);
 
 }  // namespace shoal::data

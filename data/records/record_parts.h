@@ -1,5 +1,5 @@
 #pragma once
-// Reads the records of RecordIO files and the parts that they consist of (record_io.h).
+// Reads the records of RecordIO files. A record consists of one or more parts (record_io.h).
 
 #include <cstdint>
 #include <optional>
@@ -28,8 +28,8 @@ struct PartHead {
 static_assert(sizeof(PartHead) == 8);
 
 struct RecordExtent {
-  uint64_t begin = 0, end = 0;  // of the record in the file, with heads and padding
-  uint64_t bytes = 0;           // of the payload, with the magic numbers put back
+  uint64_t begin = 0, end = 0;  // offsets in the file; the range includes heads and padding
+  uint64_t bytes = 0;           // size of the payload, with the magic numbers put back
   uint32_t parts = 1;
 };
 
@@ -45,7 +45,7 @@ class RecordIoReader {
   // record's payload. Throws std::invalid_argument naming record and position if the record is
   // damaged, cut short, or (with `payload`) larger than kMaxFileBytes.
   bool next(RecordExtent& record, std::vector<uint8_t>* payload = nullptr);
-  int64_t number() const { return number_; }  // of the last record read, counted from 0
+  int64_t number() const { return number_; }  // number of the last record read, counted from 0
   std::string name() const { return "record " + std::to_string(number_); }
   // Throws std::invalid_argument: "SOURCE:record NUMBER WHAT (before byte POSITION)".
   [[noreturn]] void refuse(const std::string& what) const { refuse(number_, what); }
@@ -60,7 +60,7 @@ class RecordIoReader {
 // record in the file. Returns false if the file has become shorter or has changed.
 bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes);
 
-// Assigns labels to images if labels are separate records. A label belongs to the image before it
+// Assigns labels to images when they are separate records. A label belongs to the image before it
 // if that image has no label yet, else to the image after it.
 class LabelPairing {
  public:

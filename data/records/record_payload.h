@@ -20,9 +20,9 @@ struct RecordPayload {
 constexpr size_t kPayloadHead = 28;  // bytes needed to recognize the payload
 
 // Finds out what a payload contains. `head`: its first kPayloadHead bytes, or all if it is shorter.
-// `bytes`: size of the whole payload. Unless `unlabeled`, throws std::invalid_argument for several
-// labels and for a label that is not a whole number >= 0; the caller puts the record's name before
-// the message.
+// `bytes`: size of the whole payload. Unless `unlabeled` is set, throws std::invalid_argument for
+// several labels and for a label that is not a whole number >= 0. The message begins with a verb,
+// so that the caller can prepend the record's name.
 RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes,
                               bool unlabeled = false);
 

@@ -27,7 +27,7 @@ struct ExampleKeys {
 
   enum class Raw { no, uint8, float32, float64 };
   Raw raw = Raw::no;                            // element type of the tensor; no: an encoded image
-  int64_t height = 0, width = 0, channels = 0;  // of the tensor; 1 or 3 channels
+  int64_t height = 0, width = 0, channels = 0;  // shape of the tensor; 1 or 3 channels
   bool planar = false;                          // true: C×H×W, false: H×W×C
   double scale = 1;                             // factor that converts elements to 0 … 255
 
@@ -44,8 +44,8 @@ struct Example {
 };
 
 // Parses the example in [begin, end) of `file` without reading the image. Throws
-// std::invalid_argument if the bytes are not a tf.Example or it has no image or label. The caller
-// puts the record's name before the message.
+// std::invalid_argument if the bytes are not a tf.Example or it has no image or label. The message
+// begins with a verb, so that the caller can prepend the record's name.
 Example read_example(const Readable& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
 
 }  // namespace shoal::data

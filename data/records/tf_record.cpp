@@ -126,7 +126,7 @@ void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
 class UnpackedFiles {
  public:
   std::shared_ptr<const File> open(uint32_t number, const File& packed) const {
-    const std::lock_guard lock(mutex_);  // also held while decompressing: others wait
+    const std::lock_guard lock(mutex_);  // also held while decompressing, so other threads wait
     for (const auto& [known, file] : kept_)
       if (known == number) return file;
     if (kept_.size() >= kKeptUnpacked) kept_.pop_front();

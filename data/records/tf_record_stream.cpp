@@ -55,8 +55,8 @@ class TfRecordStream : public RecordStream {
     }
   }
 
-  // Unlike files, a stream cannot be searched for a label 0 beforehand. Therefore labels under
-  // ImageNet's key start at 1, unless --tfrecord-keys sets label-offset.
+  // Unlike files, a stream cannot be searched for a label 0 beforehand. Therefore assumes that
+  // labels under ImageNet's key start at 1, unless --tfrecord-keys sets label-offset.
   int32_t label_of(const Example& example) const {
     if (!example.class_name.empty()) {
       try {

@@ -18,7 +18,7 @@ struct Extent {
 struct WireField {
   uint64_t number = 0;
   uint64_t value = 0;       // value, if the field is a varint
-  Extent content;           // place of the content, for all other fields
+  Extent content;           // where the content is, for all other fields
   bool has_length = false;  // length-delimited: strings, bytes, messages, packed numbers
 };
 

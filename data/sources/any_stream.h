@@ -1,5 +1,5 @@
 #pragma once
-// Opens streams of images of any format:
+// Opens streams of images in any of these formats:
 //
 //   tar        WebDataset samples (tar/sample.h); images in class folders, or in class tars
 //              inside a tar; images whose names begin with their class (n01440764_10026.JPEG).
@@ -17,8 +17,9 @@
 
 namespace shoal::data {
 
-// Recognizes the format by the first bytes. A source without bytes is a stream without images. The
-// arguments must outlive the stream.
+// Returns the images of `source`. The first call of next() recognizes the format by the first
+// bytes; it throws std::invalid_argument if the format is unknown. An empty source has no images.
+// The arguments must outlive the stream.
 std::unique_ptr<RecordStream> open_record_stream(ByteSource& source, const StreamLabels& labels,
                                                  const ExampleKeys& keys);
 

@@ -8,8 +8,8 @@
 
 namespace shoal::data {
 
-// Keeps images until `limit_bytes` are used, and never evicts one: the order of an epoch is random,
-// so each image is equally useful. Needs 8 bytes per image in addition to the limit.
+// Keeps each image that still fits into `limit_bytes`, and never evicts one: the order of an epoch
+// is random, so each image is equally useful. Needs 8 bytes per image in addition to the limit.
 class CachedDataset : public ForwardingDataset {
  public:
   CachedDataset(std::shared_ptr<const Dataset> source, int64_t limit_bytes);

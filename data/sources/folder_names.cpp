@@ -60,12 +60,21 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
+  // Whether the first file has labels of WebDataset. Their names then match no image.
+  bool labels_beside() const {
+    return std::ranges::any_of(scans_[0].left_out.examples,
+                               [](const std::string& name) { return name.ends_with(".cls"); });
+  }
+
   [[noreturn]] void refuse_unlabeled() const {
     if (flat_ == static_cast<int64_t>(scans_[0].size()))
       throw std::invalid_argument(
           files_[0].path +
-          " has images without classes; name a file with their classes with --val-labels FILE, "
-          "or put them into class folders");
+          " has images without classes; name a file with their classes with --val-labels FILE, or "
+          "put them into class folders" +
+          (labels_beside() ? ". In WebDataset, an image and its label have the same name before "
+                             "the first dot"
+                           : ""));
     throw std::invalid_argument(files_[0].path + " has " + first_flat(0) +
                                 " outside of any class folder");
   }
@@ -90,8 +99,8 @@ class FolderCatalogue {
     }
   }
 
-  // Whether all names have, after the first skip_ bytes, the same next folder (top_), and another
-  // folder inside it.
+  // Whether all names have the same folder after the first skip_ bytes, and another folder inside
+  // it. Sets top_ to the common folder.
   bool shares_top_folder() {
     bool first = true;
     for (const Scan& scan : scans_) {
@@ -137,8 +146,8 @@ class FolderCatalogue {
     return count;
   }
 
-  // Returns the class list. With a file of labels: the classes of the training set or, if they are
-  // not known, those in the file. Otherwise: the class names that occur.
+  // Returns the class list. With a label file: the classes of the training set or, if they are not
+  // known, those in the file. Otherwise: the class names of the images; parts_ must be sorted.
   std::vector<std::string> classes() const {
     if (!label_names_.empty()) return options_.classes.empty() ? label_names_ : options_.classes;
     std::vector<std::string> names;
@@ -179,7 +188,7 @@ class FolderCatalogue {
   const OpenOptions& options_;
   std::vector<int64_t> flat_of_file_;  // number of images outside of any folder, per file
   int64_t flat_ = 0;                   // their sum
-  size_t skip_ = 0;                    // length of the common folders around all images
+  size_t skip_ = 0;                    // length of the folders that all names begin with
   std::string_view top_;               // the next common folder
   std::vector<std::string> stems_, label_names_;
   std::vector<Part> parts_;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 struct ImageSource {
   std::string file;
   std::shared_ptr<const Dataset> set;
-  int64_t end = 0;  // index of the sample after its last one
+  int64_t end = 0;  // index after its last sample
 };
 
 class Images : public BasicDataset {
@@ -82,7 +82,7 @@ bool is_set(const std::string& path, bool named) {
   }
 }
 
-// Whether this is a link to a folder that contains it.
+// Whether `entry` is a symbolic link to a folder that contains it.
 bool is_loop(const fs::directory_entry& entry) {
   if (!entry.is_symlink()) return false;
   const fs::path target = fs::canonical(entry.path());

@@ -1,4 +1,3 @@
-// The kinds of locations are listed in the table kKinds.
 #include "data/sources/location.h"
 
 #include <algorithm>
@@ -30,8 +29,8 @@ Opened open_folder(const std::string& path, const OpenOptions& options) {
                            {options.cache_dir, options.threads, options.progress, options.warning});
 }
 
-// Returns the packed set that is the only file in the folder `path`, such as a SageMaker channel
-// that contains the output of a packing job. Otherwise returns `path`.
+// If `path` is a folder whose only visible entry is a packed set, returns the path of this set
+// (a SageMaker channel with the output of a packing job). Otherwise returns `path`.
 std::string packed_set_in(const std::string& path) {
   if (!fs::is_directory(path) || is_sharded_set(path)) return path;
   std::string found;
@@ -101,7 +100,7 @@ const KindRow& row_of(std::string_view text) {
                        [&](const KindRow& row) { return text.starts_with(row.prefix); });
 }
 
-// Returns the places in `folder` that may contain a split, in the order in which to try them.
+// Returns the places in `folder` where a split may be, in the order in which to try them.
 std::vector<std::string> candidates(const std::string& folder, const std::string& split) {
   const std::string place = folder + "/" + split;
   std::vector<std::string> all = {place,          place + ".pack",

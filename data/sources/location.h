@@ -1,5 +1,6 @@
 #pragma once
-// Parses and opens the sources of images that the user names: a path, a pattern, or KIND:….
+// Parses and opens the sources of images that the user names: a path, a pattern, or a text that
+// begins with "folder:", "synthetic:" or "pipe:".
 
 #include <memory>
 #include <optional>
@@ -13,7 +14,7 @@ namespace shoal::data {
 struct Location {
   enum class Kind { path, folder, synthetic, pipe };
   Kind kind = Kind::path;
-  std::string text;    // as named by the user, including KIND:
+  std::string text;    // as named by the user, including a prefix such as "folder:"
   bool exists = true;  // false if a path does not exist; other kinds are checked when opened
   bool is_pipe() const { return kind == Kind::pipe; }
 };
@@ -21,8 +22,8 @@ struct Location {
 // Determines the kind of `text` and whether a path exists. Opens no file.
 Location resolve(const std::string& text);
 
-// Returns the first place in `folder` that contains the split "train" or "val": a folder or file of
-// this name, ImageNet's original tar, or files such as val-*. Returns nothing if there is none.
+// Searches `folder` for the split "train" or "val": a folder or file of this name, ImageNet's
+// original tar, or files such as val-*. Returns the first match; nothing if there is none.
 std::optional<Location> find_split(const std::string& folder, const std::string& split);
 // Returns the places where find_split() looks, for messages: "val/, val.pack, … or val-*".
 std::string split_places(const std::string& split);
@@ -31,11 +32,11 @@ std::string split_places(const std::string& split);
 std::shared_ptr<const Dataset> open_dataset(const Location& location,
                                             const OpenOptions& options = {});
 
-// Opens the pipes "pipe:PATH" (sources/pipes.h). Throws std::invalid_argument for any other kind,
-// and if options.classes is empty.
+// Opens the pipes that the text "pipe:PATH" names (sources/pipes.h). Throws std::invalid_argument
+// for any other text, and if options.classes is empty.
 std::shared_ptr<const Stream> open_stream(const std::string& text, const OpenOptions& options);
 
-// Whether any file of the location contains TFRecords. Reads the beginning of each file.
+// Whether any file of the location begins with a TFRecord. Reads the beginning of each file.
 bool holds_tf_records(const Location& location);
 
 }  // namespace shoal::data

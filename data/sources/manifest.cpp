@@ -22,7 +22,7 @@ using nlohmann::json;
 constexpr int64_t kMaxManifest = int64_t{1} << 30;
 constexpr std::string_view kMetadata = "-metadata";
 
-// Finds the files of a manifest on this machine.
+// Converts the places that a manifest names to paths on this machine.
 class LocalPlaces {
  public:
   explicit LocalPlaces(const std::string& manifest)
@@ -45,7 +45,7 @@ class LocalPlaces {
  private:
   // Returns how many leading folders of `rest` must be dropped to find the file below the root.
   size_t fitting(std::string_view rest, const std::string& place) const {
-    std::error_code error;  // ignored: a path that is too long, for example, is not found
+    std::error_code error;  // ignored: if a path cannot be examined, it counts as not found
     for (size_t count = 0;; ++count) {
       if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest), error))
         return count;

@@ -1,6 +1,6 @@
 #pragma once
-// SageMaker manifests. The images must be in the folder of the manifest. Source: Amazon SageMaker's
-// documentation, "S3DataSource" and "Augmented Manifest".
+// SageMaker manifests. Images on S3 must have been copied to the folder of the manifest. Source:
+// Amazon SageMaker's documentation, "S3DataSource" and "Augmented Manifest".
 //
 //   manifest             [{"prefix": "s3://bucket/path/"}, "cat/1.jpg", …]: the class is the first
 //                        folder after the prefix
@@ -8,8 +8,9 @@
 //                        each image: the class is NAME's number or text, or the metadata's
 //                        class-name
 //
-// To find an S3 path in the folder of the manifest, drops as few leading folders as needed for the
-// rest of the path to exist there. The first image decides how many folders are dropped.
+// Absolute paths, and those that begin with file://, are used as they are. Any other path is
+// searched for in the folder of the manifest: drops as few leading folders as needed for the rest
+// of the path to exist there. The first image determines how many folders are dropped.
 
 #include <memory>
 #include <string>
@@ -20,11 +21,12 @@
 
 namespace shoal::data {
 
-// Whether the file begins like JSON.
+// Whether the file begins like JSON: the first character that is not a blank is [ or {.
 bool is_manifest(const File& file);
 
-// Opens all images, in the order of the manifest. Throws std::invalid_argument naming file and line
-// or entry.
+// Opens all images, in the order of the manifests. Leaves out files that are not images, and calls
+// options.warning. Throws std::invalid_argument, naming file and line or entry, if a manifest is
+// invalid or its images cannot be found.
 std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& paths,
                                              const OpenOptions& options);
 

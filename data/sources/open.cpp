@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using Paths = std::vector<std::string>;
 
-// Recognized only if the user names the file itself, because folders of records may contain other
-// JSON files.
+// A manifest is recognized only if the user names the file itself, because folders of records may
+// contain other JSON files.
 constexpr RecordFormat kManifest = {"a manifest", is_manifest, open_manifest, nullptr, nullptr};
 
 const RecordFormat* format_of(const std::string& path, bool named = false) {

@@ -35,7 +35,7 @@ class Relabeled : public ForwardingDataset {
 
  private:
   std::vector<std::string> classes_;
-  std::vector<int32_t> labels_;  // by label in the inner dataset
+  std::vector<int32_t> labels_;  // the new label for each label of the inner dataset
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Relabels a dataset with another list of classes: the classes of all hosts, of the training images
+// Relabels a dataset for another list of classes: the classes of all hosts, of the training images
 // or of a model.
 
 #include <memory>
@@ -22,12 +22,13 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
                                             std::vector<std::string> classes,
                                             const std::string& whose);
 
-// Returns the labels of classes whose names are different numbers below `limit`, with or without
-// leading zeros, in any order: ImageNet-V2's folders "0", "1", "10", …. Empty for other names.
+// Converts class names that are numbers to labels, such as ImageNet-V2's folders "0", "1", "10", ….
+// Leading zeros are allowed. Returns an empty list unless all names are distinct numbers below
+// `limit`.
 std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64_t limit);
 
-// Returns `source` with other labels: images of class i get the label labels[i], an index into
-// `classes`.
+// Returns `source` with other labels: images with the label i get the label labels[i], an index
+// into `classes`.
 std::shared_ptr<const Dataset> relabeled(std::shared_ptr<const Dataset> source,
                                          std::vector<std::string> classes,
                                          std::vector<int32_t> labels);

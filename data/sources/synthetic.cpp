@@ -13,8 +13,8 @@
 namespace shoal::data {
 namespace {
 
-// Draws a disc on a gradient with noise. The class decides its color and its angle around the
-// center.
+// Draws a disc on a gradient with noise. The class determines the disc's color and its angle around
+// the center of the image.
 std::vector<uint8_t> draw(const SyntheticOptions& o, int64_t index) {
   KeyedRandom random(make_key(Purpose::image, o.seed, 0, static_cast<uint64_t>(index)));
   const double turn = static_cast<double>(index % o.classes) / static_cast<double>(o.classes);

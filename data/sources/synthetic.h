@@ -19,7 +19,8 @@ struct SyntheticOptions {
 };
 
 // Deterministic. The label of sample i is i % classes. A model can learn the labels: the label
-// determines the color and the position of the disc.
+// determines the color and the position of the disc. Throws std::invalid_argument for invalid
+// options.
 std::shared_ptr<const Dataset> make_synthetic(const SyntheticOptions& options);
 
 }  // namespace shoal::data

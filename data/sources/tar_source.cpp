@@ -86,7 +86,7 @@ Scan scan_tar(const File& file, int threads, Reads reads, bool unlabeled) {
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
     throw std::invalid_argument(file.path() + " has both tars and other files; separate them");
-  if (tars > 0 && reads == Reads::forward)  // opens the file again, to read it from the start
+  if (tars > 0 && reads == Reads::forward)  // opens the file again, to read from its start
     members = members_inside(File(file.path(), reads), members, 1, scan.left_out);
   else if (tars > 0)
     members = members_inside(file, members, threads, scan.left_out);

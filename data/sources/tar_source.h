@@ -3,7 +3,7 @@
 //
 //   several tars without folders in them       class tars: the name of a tar is the class
 //   one tar that contains tars                 class tars, too (ILSVRC2012_img_train.tar)
-//   folders                                    class folders; a folder around all others is ignored
+//   folders                                    class folders; folders around all others are ignored
 //   images beside .cls, .json or .txt files    WebDataset shards (tar/webdataset.h)
 //   one tar without folders                    images whose labels come from OpenOptions::labels
 //                                              (ILSVRC2012_img_val.tar)
@@ -19,8 +19,8 @@
 
 namespace shoal::data {
 
-// Opens the tars as one dataset. Throws std::invalid_argument naming the file and the offset or
-// image.
+// Opens the tars as one dataset. Throws std::invalid_argument, naming the file and the offset or
+// image, if a tar is damaged or an image has no valid label.
 std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
                                          const OpenOptions& options);
 

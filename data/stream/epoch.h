@@ -50,7 +50,8 @@ class StreamEpoch {
   };
 
   // `open` opens the stream; the reader thread calls it. `interrupt` must make the current and all
-  // later reads throw Interrupted. `ready`: number of images to read ahead.
+  // later reads of the stream throw Interrupted; any thread may call it. `ready`: number of images
+  // to read ahead.
   StreamEpoch(std::function<std::unique_ptr<RecordStream>()> open, std::function<void()> interrupt,
               const EpochRequest& request, int64_t ready);
   ~StreamEpoch();
@@ -88,15 +89,15 @@ class StreamEpoch {
 
   // Used by the reader thread only.
   std::deque<std::shared_ptr<const StreamImage>> coming_;  // images not yet published
-  std::deque<std::shared_ptr<const StreamImage>> gone_;    // last published ones, newest first
+  std::deque<std::shared_ptr<const StreamImage>> gone_;    // last published images, newest first
   int64_t next_ = 0;                                       // number of coming_.front()
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::optional<Drawn>> slots_;  // images from begin_ on; empty: already drawn
-  int64_t begin_ = 0;
-  int64_t wanted_ = 0;  // largest `count` of has()
-  int64_t passed_ = 0;  // images that pass_rest() has dropped
+  std::deque<std::optional<Drawn>> slots_;  // published images; nullopt if already drawn
+  int64_t begin_ = 0;                       // number of the image of slots_.front()
+  int64_t wanted_ = 0;                      // largest `count` of has()
+  int64_t passed_ = 0;                      // images that pass_rest() has dropped
   bool ended_ = false, complete_ = false, abandoned_ = false, passing_ = false;
   std::exception_ptr error_;
   std::jthread reader_;  // last member, so that it is joined before the others are destroyed

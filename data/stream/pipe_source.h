@@ -29,7 +29,7 @@ class Interrupt {
   int descriptor_;
 };
 
-// Thrown by reads after an Interrupt.
+// Thrown by reads after Interrupt::raise().
 class Interrupted : public std::runtime_error {
  public:
   Interrupted() : std::runtime_error("interrupted") {}

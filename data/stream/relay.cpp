@@ -17,10 +17,11 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint32_t kEnd = UINT32_MAX;  // Frame::bytes after the last image
+constexpr uint32_t kEnd = UINT32_MAX;  // value of Frame::bytes that marks the end of the stream
 constexpr int kRelayBuffer = 1 << 20;  // bytes, if the system allows this size
 
-// Header of an image in a pipe: the sizes in bytes of the three parts that follow, and the label.
+// Header of an image in a pipe. `bytes`, `name` and `damage` are the sizes in bytes of these fields
+// of StreamImage, which follow the header in this order.
 struct Frame {
   uint32_t bytes = 0, name = 0, damage = 0;
   int32_t label = 0;
@@ -177,7 +178,8 @@ std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
                                            std::shared_ptr<Interrupt> interrupt,
                                            const PipePatience& patience) {
-  // Waits longer than the first process, which itself waits for the pipe and its first image.
+  // This process must wait longer than the first one, which waits for the host's pipe to appear, to
+  // be opened, and to send its first image.
   const PipePatience longer{2 * patience.appear_seconds + patience.stall_seconds,
                             patience.stall_seconds};
   return std::make_unique<RelayedStream>(relay_path(relay, epoch, relay.place),

@@ -11,7 +11,7 @@
 namespace shoal::data {
 
 // Keeps `size` images in a buffer. Each call of next() returns a random image of the buffer and
-// replaces it by the next image of the stream. The order is a pure function of seed, epoch, size
+// refills the buffer from the stream. The order is a pure function of seed, epoch, size
 // and the order of the stream. No image is returned more than size - 1 positions early. With size 0
 // or 1 the order does not change. Needs memory for `size` encoded images, about 110 KB each for
 // ImageNet.

@@ -15,15 +15,14 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kFilesAtATime = 16;  // read at once in training
+constexpr size_t kFilesAtATime = 16;  // number of files that training reads in turn
 
 // A range [begin, end) of positions in the list of all samples, sorted by file and offset.
 struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
-// Returns the images of several stretches. Reads `at_a_time` stretches at once, one image of each
-// in turn.
+// Returns the images of several stretches. Reads `at_a_time` stretches in turn, one image of each.
 class TurnsStream : public RecordStream {
  public:
   // `samples`: all samples, sorted by file and offset. When `*stop` is true, the next read throws
@@ -117,7 +116,7 @@ class WholeFiles : public Stream {
     const int64_t end = size() * (share_.index + 1) / share_.count;
     const EpochOrder order(static_cast<int64_t>(files_.size()), request.seed, request.epoch);
     std::vector<Stretch> own;
-    int64_t place = 0;  // of `file` in the sequence of this epoch
+    int64_t place = 0;  // position of the file's first image in the sequence of this epoch
     for (int64_t i = 0; i < order.size(); ++i) {
       const Stretch& file = files_[static_cast<size_t>(request.shuffled ? order(i) : i)];
       const int64_t from = std::max(begin - place, int64_t{0});

@@ -21,7 +21,8 @@ struct WholeFilesShare {
 // listed), and the images of each file in file order. The sequence is divided into share.count
 // parts, whose lengths differ by at most one image. Each process reads one part, so each image is
 // read exactly once, and a process seeks only to the beginning of its part. Training reads 16 files
-// at once, one image of each in turn, to mix files that contain one class each.
+// in turn, one image of each, to mix files that contain one class each.
+//
 // Returns null if `set` has no image or no file_place() (class folders, packed sets).
 std::shared_ptr<const Stream> read_whole_files(std::shared_ptr<const Dataset> set,
                                                const WholeFilesShare& share);

@@ -10,10 +10,11 @@
 namespace shoal::data {
 namespace {
 
-// In order of preference: the first one that a sample has is its label.
+// In order of preference: if a sample has several of these files, the first one is its label.
 constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};
 
-// Returns the offset of the extension's dot, or the size of the name if it has no extension.
+// Returns the offset of the first dot in the last path component, or the size of the name if there
+// is none.
 size_t key_length(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
@@ -24,8 +25,8 @@ std::string extension(std::string_view name) {
   return lower(std::string(name.substr(std::min(key_length(name) + 1, name.size()))));
 }
 
-// Returns the index of the name's extension in kLabelExtensions, or their number if `name` is not a
-// label.
+// Returns the index of the name's extension in kLabelExtensions, or the size of kLabelExtensions if
+// `name` is not a label.
 size_t label_rank(std::string_view name) {
   const auto found =
       std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions), extension(name));
@@ -81,6 +82,14 @@ std::optional<LabelText> Sample::label() const {
 void Sample::check_label_without_image() const {
   if (!label_name_.empty() && label_rank(label_name_) == 0)
     refuse(label_name_, "is a label without an image beside it");
+}
+
+void Sample::check_left_out(std::string_view name) const {
+  const size_t dot = name.rfind('.');
+  if (dot == name.npos || !is_sample_extension(lower(std::string(name.substr(dot + 1))))) return;
+  refuse(name, "is not read as an image: in WebDataset, '" + key_ +
+                   "' is its key, the part of the name before the first dot, and '" +
+                   extension(name) + "' its extension; rename it and its label to have one dot");
 }
 
 void Sample::refuse(std::string_view name, const std::string& what) const {

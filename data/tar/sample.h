@@ -22,8 +22,8 @@ bool is_image_name(std::string_view name);               // whether it can be th
 bool is_label_name(std::string_view name);               // whether it can be the label of a sample
 constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
 
-// Puts together one sample after the other. Not thread-safe. Errors are std::invalid_argument with
-// the names of the source and the file.
+// Assembles one sample after the other from its files. Not thread-safe. Functions throw
+// std::invalid_argument with the names of the source and the file.
 class Sample {
  public:
   // `source`: name of the file or stream, for messages; must outlive the sample.
@@ -32,13 +32,13 @@ class Sample {
   bool includes(std::string_view name) const { return sample_key(name) == key_; }
   // Forgets the previous sample and begins the one that includes the file `name`.
   void begin(std::string_view name);
-  // Afterwards includes() is false for every file.
+  // Ends the sample: includes() then returns false for every file.
   void end() { key_.clear(); }
 
   // Adds an image; is_image_name(name) must be true. Throws if the sample already has an image.
   void add_image(std::string_view name);
-  // Adds a label file of `bytes` bytes. Calls `read` for its content if it is the best label so
-  // far and not too large. Throws if `read` returns fewer bytes.
+  // Adds a label file of `bytes` bytes. Calls `read` for its content if its extension is preferred
+  // to those of earlier label files and it is not too large. Throws if `read` returns fewer bytes.
   void add_label(std::string_view name, uint64_t bytes, const std::function<std::string()>& read);
 
   bool has_image() const { return !image_.empty(); }
@@ -49,6 +49,9 @@ class Sample {
   // Call for a sample without an image. Throws if it has a .cls, because then the image is missing.
   // A .txt or .json is allowed: it may describe the dataset.
   void check_label_without_image() const;
+  // Call for each file of a sample without an image. Throws for names such as photo.1.jpg, whose
+  // extension is 1.jpg: the file looks like an image but is none.
+  void check_left_out(std::string_view name) const;
 
  private:
   [[noreturn]] void refuse(std::string_view name, const std::string& what) const;

@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-// Number of bytes after the end mark that are searched for another tar.
+// Maximum number of bytes after the end mark that are searched for another tar.
 constexpr uint64_t kMaxBehind = 64 * 1024;
 
 class TarLister {

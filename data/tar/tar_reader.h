@@ -14,7 +14,7 @@ namespace shoal::data {
 
 struct TarMember {
   std::string name;     // as stored, without a leading ./
-  uint64_t offset = 0;  // of its content in the file
+  uint64_t offset = 0;  // offset of its content in the file
   uint64_t bytes = 0;   // size of its content
   std::string content;  // its first bytes, as many as KeepContent returned
 };

@@ -17,15 +17,15 @@
 namespace shoal::data {
 namespace {
 
-// Maximum number of images of one sample that are held until its label is read.
+// Maximum number of images of one sample that are held until its label and its image are read.
 constexpr size_t kMaxHeld = 16;
 
-// A sample is complete when a file with another key follows (sample.h). Without a label, its images
-// are not a sample of a shard but files of a class folder, such as photo.1.jpg and photo.2.jpg.
+// A sample is complete when a file with another key follows (sample.h). If it has no label, its
+// images are not one sample but files of a class folder, such as photo.1.jpg and photo.2.jpg.
 class TarStream : public RecordStream {
  public:
-  // `folder`: prefix for the names of members when looking for their classes; used for tars inside
-  // a tar.
+  // `folder`: prefix for the names of members when their classes are looked up. For a tar inside a
+  // tar, the name of the inner tar and a slash; otherwise empty.
   TarStream(ByteSource& source, const StreamLabels& labels, std::string folder)
       : source_(source),
         labels_(labels),
@@ -152,8 +152,9 @@ class TarStream : public RecordStream {
       return;
     }
     if (released_)
-      refuse(sample_.label_name(), "is behind more than " + std::to_string(kMaxHeld) +
-                                       " images whose names begin like its own");
+      refuse(sample_.label_name(),
+             "belongs to a sample with more than " + std::to_string(kMaxHeld) +
+                 " images up to its label and image; put these two before the others");
     StreamImage* main = nullptr;
     for (StreamImage& image : held_) {
       if (!is_image_name(image.name)) continue;
@@ -190,7 +191,7 @@ class TarStream : public RecordStream {
   // The current sample, as far as it has been read.
   Sample sample_;
   std::deque<StreamImage> held_;   // its images, each with the member's name
-  bool released_ = false;          // whether an image was released before its sample was complete
+  bool released_ = false;          // whether the current sample has passed on an image already
   std::deque<StreamImage> ready_;  // images that next() returns
 };
 

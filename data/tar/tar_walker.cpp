@@ -1,6 +1,6 @@
 // A tar is a sequence of blocks of 512 bytes: for each member a header and its content padded with
-// zeros, and two blocks of zeros at the end. The content of headers of type L and x is data that
-// does not fit into the next header: a long name, a large size.
+// zeros, and two blocks of zeros at the end. The content of headers of types L, K, x and X is data
+// that does not fit into the next header, such as a long name or a large size.
 #include "data/tar/tar_walker.h"
 
 #include <algorithm>
@@ -206,7 +206,7 @@ bool TarWalker::header(TarEntry& entry) {
   extended_ = {};
   if (type == '2')
     refuse("has the symbolic link " + entry.name + "; make the tar with --dereference");
-  if (type >= '3' && type <= '6') return false;  // no content, whatever the size field says
+  if (type >= '3' && type <= '6') return false;  // has no content, even if its size is not 0
   entry.is_link = type == '1';
   if (entry.is_link) {
     entry.bytes = 0;

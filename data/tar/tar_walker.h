@@ -25,8 +25,8 @@ struct TarEntry {
   uint64_t header_place = 0;  // offset of its header; for messages
 };
 
-// Whether a name, or one of its folders, starts with a dot. list_folder() leaves out such files,
-// too.
+// Whether a name, or one of its folders, starts with a dot. Such files are left out, as they are by
+// list_folder().
 inline bool is_hidden(std::string_view name) {
   return name.starts_with('.') || name.find("/.") != std::string_view::npos;
 }
@@ -72,7 +72,7 @@ class TarWalker {
 
   ByteSource& source_;
   TarBlock block_{};
-  bool held_ = false;         // block_ is a header that next() has not read yet
+  bool held_ = false;         // block_ is a header that next() has not processed yet
   uint64_t header_ = 0;       // offset of block_
   uint64_t content_end_ = 0;  // end of the last entry's content, without padding
   uint64_t padding_ = 0;      // number of bytes between content_end_ and the next header

@@ -38,7 +38,10 @@ class ShardScan {
     const auto files = std::exchange(files_, {});
     if (!sample_.has_image()) {
       sample_.check_label_without_image();
-      for (const TarMember* file : files) scan_.left_out.add(file->name);  // such as a README.txt
+      for (const TarMember* file : files) {
+        sample_.check_left_out(file->name);
+        scan_.left_out.add(file->name);  // such as a README.txt
+      }
       return;
     }
     ScanEntry entry;
@@ -50,7 +53,7 @@ class ShardScan {
 
   Sample sample_;
   const TarMember* image_ = nullptr;
-  std::vector<const TarMember*> files_;  // of the sample
+  std::vector<const TarMember*> files_;  // all files of the current sample
   Scan scan_;
 };
 

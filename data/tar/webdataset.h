@@ -14,8 +14,8 @@ bool is_webdataset(const std::vector<TarMember>& members);
 
 // Returns the samples of the shard `path` in order, each with the name of its image. `members` must
 // include the content of labels up to kMaxSampleLabel bytes. Files that have no image with the same
-// key go to Scan::left_out. Throws std::invalid_argument naming a sample with several images, a
-// .cls without an image, or a label that is neither a number nor a name.
+// key are added to Scan::left_out. Throws std::invalid_argument, naming the file, for a sample with
+// several images, a .cls without an image, or a label that is neither a number nor a name.
 Scan scan_webdataset(const std::string& path, const std::vector<TarMember>& members);
 
 }  // namespace shoal::data

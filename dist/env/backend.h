@@ -11,7 +11,7 @@ namespace shoal::dist {
 
 enum class Backend { automatic, gloo, nccl };
 
-const char* name_of(Backend backend);  // as in --backend
+const char* name_of(Backend backend);  // the value of --backend: auto, gloo or nccl
 
 // Chooses the backend. gpus[n] is the name, unique across all hosts, of the GPU that rank n
 // computes on, or empty for the CPU. `automatic` selects NCCL if every rank has its own GPU,

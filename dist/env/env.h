@@ -2,8 +2,8 @@
 // Env: the rank of this process, the world size and the address of rank 0. It is parsed once from
 // environment variables and then passed along.
 //
-// All functions are pure (map in, value out) except environment(). An incomplete or contradictory
-// set of variables throws std::invalid_argument with one sentence that names the variable. A
+// All functions are pure (map in, value out) except environment(). They throw std::invalid_argument
+// with one sentence that names the variable if a set of variables is incomplete or contradictory. A
 // distributed run that cannot be set up is an error; it never falls back to one process. Does not
 // use LibTorch, because the launcher links this code too.
 //
@@ -32,7 +32,7 @@ namespace shoal::dist {
 
 using Variables = std::map<std::string, std::string>;
 
-// The port of a SageMaker job's store, and of other jobs whose launcher gives no identifier.
+// The default port of rank 0's store in SageMaker jobs, and if a launcher provides no job ID.
 inline constexpr uint16_t kDefaultPort = 7777;
 
 struct Env {
@@ -77,17 +77,17 @@ std::optional<Env> from_torchrun(const Variables&);
 // SM_MASTER_PORT, else 7777.
 std::optional<Hosts> from_sagemaker(const Variables&);
 
-// Returns the Env of worker `local_rank` on the current host. With one worker, returns
-// single_process(). The master is the first host, or loopback if it is the only host.
+// Returns the Env of worker `local_rank` on the current host. If the job has only one worker,
+// returns single_process(). The master is the first host, or loopback if it is the only host.
 Env for_worker(const Hosts&, int local_rank);
 
 // For `--nproc`: returns the Env of worker `local_rank` of a run with `workers` workers, all on
 // this host. With one worker, returns single_process().
 Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 
-// For a launcher that starts one process per host, each of which then starts N = `workers` workers:
-// returns the Env of worker `local_rank` on this host. `host` is the Env of the launcher's process
-// on this host. If its rank is r, its workers have ranks r * N to r * N + N - 1.
+// For a launcher that starts one process per host: returns the Env of worker `local_rank` of the
+// N = `workers` workers that this process then starts. `host` is the Env of this process. If its
+// rank is r, its workers have ranks r * N to r * N + N - 1.
 Env for_worker_of(const Env& host, int workers, int local_rank);
 
 // Returns the torchrun variables to set for a worker. from_torchrun(to_variables(e)) equals e
@@ -97,7 +97,7 @@ Env for_worker_of(const Env& host, int workers, int local_rank);
 Variables to_variables(const Env&);
 
 // Returns the Env of this worker: from a launcher's variables (launcher.h); otherwise from
-// SageMaker's, with one worker per host; otherwise for a single process. Throws
+// SageMaker's variables, with one worker per host; otherwise for a single process. Throws
 // std::invalid_argument if no launcher is found but SageMaker's variables require several workers
 // per host.
 Env this_worker(const Variables&);

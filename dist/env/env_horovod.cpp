@@ -10,8 +10,8 @@ Launched read_horovod(const Variables& variables) {
                                 "HOROVOD_LOCAL_SIZE"};
   Launched found;
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
-  // Horovod's driver occupies the rendezvous port. The master's port is derived from the number of
-  // that port, which differs between jobs.
+  // Horovod's driver uses the rendezvous port itself, so another port is derived from its number,
+  // which differs between jobs.
   found.derived_master =
       reader.master(found.env, value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),
                     port_from(value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT")),

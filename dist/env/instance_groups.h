@@ -10,10 +10,12 @@
 
 namespace shoal::dist {
 
-// Map from group name to its sorted hosts. Read from SM_INSTANCE_GROUPS_DICT, else from
-// SM_RESOURCE_CONFIG (the contents of resourceconfig.json). Empty if neither has groups. Throws
-// std::invalid_argument naming the variable.
+// Map from the name of each group to its sorted hosts.
 using InstanceGroups = std::map<std::string, std::vector<std::string>>;
+
+// Reads the groups from SM_INSTANCE_GROUPS_DICT, else from SM_RESOURCE_CONFIG (the contents of
+// resourceconfig.json). Returns an empty map if neither has groups. All functions of this header
+// that read a variable throw std::invalid_argument naming the variable if it is malformed.
 InstanceGroups instance_groups(const Variables&);
 
 // Returns all hosts in SM_RESOURCE_CONFIG, sorted; empty if there are none.

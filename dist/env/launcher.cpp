@@ -47,8 +47,8 @@ bool is_slurm(const Variables& variables) {
   return step && !special && find(variables, "SLURM_PROCID");
 }
 
-// `srun --mpi` sets the variables of PMI or PMIx in addition to Slurm's. Slurm's are used, because
-// they contain more.
+// `srun --mpi` sets the variables of PMI or PMIx in addition to Slurm's. Then Slurm's are used,
+// because they also describe the hosts.
 bool is_pmi(const Variables& variables) {
   if (any_of(variables, {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"})) return true;
   return any_of(variables, {"PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) && !is_slurm(variables);
@@ -61,7 +61,8 @@ bool is_pet(const Variables& variables) {
   return nodes && (!one || find(variables, "PET_NODE_RANK"));
 }
 
-bool is_alone(const Variables& variables) {  // set by shoal's launcher for a single worker
+// Recognizes the variables that shoal's launcher sets for a single worker.
+bool is_alone(const Variables& variables) {
   const std::string* world = find(variables, "WORLD_SIZE");
   return world && *world == "1" && all_of(variables, {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
 }

@@ -1,10 +1,11 @@
 #pragma once
-// Detects the launcher that started this process as one of several: torchrun, mpirun, srun,
-// horovodrun, Kubeflow. Pure functions over variables that do not use LibTorch.
+// Detects the launcher that started this process as part of a distributed run: torchrun, mpirun,
+// srun, horovodrun or Kubeflow. Pure functions of the variables. Does not use LibTorch.
 //
 // Launchers are checked in this order. The first one whose variables are set is used:
 //
 //   torchrun    TORCHELASTIC_RUN_ID, or RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR
+//               (no MASTER_ADDR if WORLD_SIZE is 1)
 //   OpenMPI     OMPI_COMM_WORLD_SIZE, _RANK, _LOCAL_SIZE, _LOCAL_RANK
 //   Horovod     HOROVOD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE (horovodrun over Gloo)
 //   MPI (PMI)   PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS (Intel MPI, MPICH)
@@ -13,7 +14,7 @@
 //               PET_NNODES, PET_NODE_RANK, PET_NPROC_PER_NODE (Kubeflow's trainer)
 //   pods        RANK and WORLD_SIZE, without LOCAL_RANK (Kubeflow's PyTorchJob, PAI)
 //   simple-sagemaker
-//               SSM_NUM_NODES, SSM_HOST_RANK, if SM_HOSTS is not set
+//               SSM_NUM_NODES, SSM_HOST_RANK, if SM_HOSTS and SM_CURRENT_HOST are not set
 //
 // The last three launchers count hosts, not processes. If no launcher is found, the hosts of a
 // SageMaker job are used (env.h).
@@ -40,7 +41,7 @@ struct Launched {
   // If the launcher started one process per host: number of workers that shoal starts per host if
   // --nproc is not given. A number, "auto" (one per GPU), or empty (one).
   std::string workers;
-  // master_addr was derived, not given. Rank 0 may run on another host.
+  // True if master_addr was derived from other variables, so rank 0 may run on another host.
   bool derived_master = false;
 };
 
@@ -48,8 +49,8 @@ struct Launched {
 // variable if a set is incomplete or contradictory.
 std::optional<Launched> find_launcher(const Variables&);
 
-// Returns one sentence if SageMaker's variables imply a different number of processes from
-// the launcher's; otherwise an empty string. The launcher's number is used.
+// Returns one sentence if SageMaker's variables imply another number of processes than the launcher
+// has started; otherwise an empty string. shoal uses the launcher's number.
 std::string contradiction(const Launched&, const Variables&);
 
 // Expands Slurm's host notation in order: "node[01-03,7],gpu1" is node01, node02, node03, node7,

@@ -31,7 +31,7 @@ std::string address_towards(const std::string& host, uint16_t port);
 // Whether the name or numeric address resolves now.
 bool has_address(const std::string& host);
 
-// Returns false only if `host` resolves, and only to addresses of other hosts.
+// Whether `host` does not resolve, or resolves to an address of this host (127.x included).
 bool may_be_this_host(const std::string& host);
 
 // Returns a numeric address at which other hosts may reach this one: the first address that is not
@@ -39,7 +39,7 @@ bool may_be_this_host(const std::string& host);
 // there is none.
 std::string outside_address();
 
-// Receives progress messages of a long wait.
+// Receives messages, such as those about a long wait.
 using Notify = std::function<void(const std::string& sentence)>;
 
 // Waits until `host` resolves, because other hosts may get their names minutes after this process
@@ -69,12 +69,12 @@ std::string loopback_address();
 // std::runtime_error if there is no route to the master or no loopback.
 std::string own_address(const Env& env);
 
-// Returns the name or address at which this process connects to the store. On rank 0's host, if
-// rank 0 serves the store, this is own_address(), the only address at which it listens. Otherwise
-// it is env.master_addr.
+// Returns the name or address at which this process connects to the store: own_address() on rank
+// 0's host if rank 0 serves the store, because rank 0 listens only at that address; otherwise
+// env.master_addr.
 std::string store_host(const Env& env);
 
-// Returns a TCP socket that is bound to this numeric address of this host only. The caller owns the
+// Returns a TCP socket that is bound to `port` at this numeric address only. The caller owns the
 // socket. Throws std::system_error.
 int bound_socket(const std::string& address, uint16_t port);
 

@@ -30,7 +30,7 @@ std::vector<std::string> name_list(const std::string& variable, const std::strin
 // the same port without communication; two jobs on one host rarely collide.
 uint16_t port_from(const std::string& text);
 
-// A launcher's names of the four rank variables. All of them are required.
+// A launcher's names for the four rank variables. The launcher must set all of them.
 struct RankNames {
   const char *rank, *world_size, *local_rank, *local_world_size;
 };
@@ -49,7 +49,7 @@ class Reader {
          Launched& found);
 
   const std::string* find(const std::string& name);      // null if absent or empty
-  const std::string& required(const std::string& name);  // bad_variable if absent or empty
+  const std::string& required(const std::string& name);  // bad_variable() if absent or empty
   // Returns the first of `names` that is set. If none is set, fails like required(names[0]).
   std::string one_of(const std::vector<std::string>& names);
   int whole(const std::string& name, int lowest, int highest);  // number() of a required variable
@@ -58,10 +58,10 @@ class Reader {
   // Checks that ranks are below their counts. Otherwise calls bad_variable() with the names of two
   // variables.
   static void check_ranks(const RankNames& names, const Env& env);
-  // Sets the address and port of rank 0. The address is MASTER_ADDR if set; otherwise loopback if
-  // all processes run on this host; otherwise `derived`. The port is MASTER_PORT if set, otherwise
-  // `port`. Returns whether `derived` is used. Fails with bad_variable and `advice` if `derived` is
-  // needed but empty.
+  // Sets the address and port of rank 0, unless the world size is 1. The address is MASTER_ADDR if
+  // set; otherwise loopback if all processes run on this host; otherwise `derived`. The port is
+  // MASTER_PORT if set, otherwise `port`. Returns whether `derived` is used. Calls bad_variable()
+  // with `advice` if `derived` is needed but empty.
   bool master(Env& env, const std::string& derived, uint16_t port, const std::string& advice);
   // Sets env.interface from GLOO_SOCKET_IFNAME, else from the first name in NCCL_SOCKET_IFNAME.
   void interface(Env& env);
@@ -75,13 +75,13 @@ class Reader {
   std::vector<std::string> used_;
 };
 
-// Each reads the variables of one launcher (env_*.cpp). Call only if they are set.
+// Each reads the variables of one launcher (env_*.cpp). Call only if that launcher was recognized.
 Launched read_torchrun(const Variables&);
 Launched read_open_mpi(const Variables&);
 Launched read_pmi(const Variables&);
 Launched read_horovod(const Variables&);
 Launched read_slurm(const Variables&);
-Launched read_pods(const Variables&);    // RANK and WORLD_SIZE, which count hosts, from Kubeflow
+Launched read_pods(const Variables&);    // Kubeflow's RANK and WORLD_SIZE, which count hosts
 Launched read_pet(const Variables&);     // PET_*: torchrun's settings
 Launched read_simple(const Variables&);  // SSM_* of simple-sagemaker
 

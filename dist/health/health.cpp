@@ -18,8 +18,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
-// Every link is measured kTries times. If links look slow, all are measured up to kMoreTries more
-// times, because hosts may have been busy, unless the slowest link takes kLongTry per measurement.
+// Every link is measured kTries times. If only slow links are found, all links are measured up to
+// kMoreTries more times, because hosts may have been busy for a moment. There are no more tries if
+// the slowest link needs kLongTry or more for each.
 constexpr int kTries = 3, kMoreTries = 5;
 constexpr double kLongTry = 0.5;  // seconds
 
@@ -31,8 +32,8 @@ at::Tensor pattern(int64_t count, uint64_t seed) {
   return tensor;
 }
 
-// Runs a calculation that exercises memory and integer multiplication. The result is the same on
-// every intact processor.
+// Runs a calculation that exercises memory and integer multiplication. Every intact processor gets
+// the same result.
 uint64_t calculate(int64_t count) {
   std::vector<uint64_t> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = mix_bits(i);

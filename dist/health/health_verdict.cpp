@@ -10,10 +10,11 @@
 namespace shoal::dist {
 namespace {
 
-// A link slower than this fraction of the other links' median slows down all ranks.
+// A link counts as slow below this fraction of the median rate of all links, because it then slows
+// down all ranks.
 constexpr double kShareOfMedian = 0.25;
-// Bytes per second. A link slower than this counts as slow whatever the other links do: a gradient
-// of 20 MB would take more than two seconds.
+// Bytes per second. Below this rate, a link counts as slow even if all others are slow too: a
+// gradient of 20 MB would take more than two seconds.
 constexpr double kLeast = 10e6;
 
 class HostLinks {

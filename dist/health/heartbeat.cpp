@@ -18,7 +18,7 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
 constexpr int kShares = 8;  // heartbeats per shortest limit (patience or lost_after)
 constexpr int kMissed = 3;  // a rank is silent after this many missed heartbeats
-constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // the destructor waits this long
+constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // maximum wait of the destructor
 // After a lost connection, the main thread gets this time to end the process with its own error.
 constexpr Milliseconds kMainThreadTime = std::chrono::seconds(3);
 
@@ -36,8 +36,8 @@ double seconds_since(Clock::time_point time) {
 
 }  // namespace
 
-// Shared by the Heartbeat and its threads, because these outlive the Heartbeat if they are stuck in
-// a network call.
+// Shared by the Heartbeat and its threads. A thread that is stuck in a network call outlives the
+// Heartbeat.
 struct Heartbeat::Shared {
   Env env;
   HeartbeatOptions options;
@@ -93,7 +93,7 @@ void Heartbeat::Shared::run() {
     }
   } catch (const std::exception&) {
     // The connection to the store failed, usually because the store's process has ended. The main
-    // thread then fails too, with a clearer error. Gives it time to end the process with that.
+    // thread then fails too, with a clearer error. Waits, so that it can end the process with it.
     std::unique_lock lock(mutex);
     changed.wait_for(lock, kMainThreadTime, [this] { return stop; });
     lock.unlock();
@@ -112,8 +112,8 @@ void Heartbeat::Shared::exchange(c10d::Store& store, int64_t beat) {
   ++answers;
 }
 
-// Waits until the store has not answered for too long, then reports that. Counts intervals instead
-// of comparing times, so that the time during which this process itself is suspended does not
+// Waits until the store has not answered for lost_after, then reports the loss. Counts intervals
+// instead of comparing times, so that time during which this process itself is suspended does not
 // count.
 void Heartbeat::Shared::watch_store() {
   int64_t seen = -1;
@@ -164,9 +164,9 @@ std::vector<Pulse> Heartbeat::Shared::read_pulses(c10d::Store* store, const Prog
 }
 
 // Runs on rank 0. Calls notify() when a report is due, and lost() for a silent rank. Reads the
-// heartbeats only while rank 0 makes no progress, and measures a rank's silence from the first
-// reading on. A silence of half of `lost_after` counts as a loss, so that lost() is called within
-// `lost_after`.
+// heartbeats only while rank 0 makes no progress, so a rank's silence is measured from the first
+// reading on. Therefore a silence of half of `lost_after` already counts as a loss: lost() is then
+// called within `lost_after`.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
   const Progress::State own = progress->state();

@@ -1,8 +1,8 @@
 #pragma once
-// Heartbeats of all ranks. A separate thread sends them over its own connection to the store, so a
-// rank that hangs in a collective still sends them. When rank 0 makes no progress, it reports which
-// ranks are late. A rank or host that has disappeared is reported as lost. In a world of one, only
-// missing progress is reported.
+// Heartbeats of all ranks. Each rank sends them from a separate thread over its own connection to
+// the store, so a rank that hangs in a collective still sends them. When rank 0 makes no progress,
+// it reports which ranks are late. A rank or host that has disappeared is reported as lost. In a
+// world of one, only missing progress is reported.
 
 #include <chrono>
 #include <memory>
@@ -31,8 +31,8 @@ class Heartbeat {
   // Construct after the rendezvous (store.h).
   Heartbeat(const Env& env, const HeartbeatOptions& options,
             std::shared_ptr<const Progress> progress);
-  ~Heartbeat();  // waits for its thread, but at most 1 s
-  // From now on other ranks may exit and close the store, so nothing is reported to `lost` anymore.
+  ~Heartbeat();  // waits at most 1 s for the thread that sends heartbeats
+  // Stops calls of `lost`. Call before other ranks may exit and close the store.
   void expect_end();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;

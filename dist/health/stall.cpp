@@ -39,9 +39,9 @@ std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::strin
   return std::pair(beat, state);
 }
 
-// Blames ranks that are silent or have long been busy with something other than a step. Within a
-// step, ranks compute but also wait for each other's gradients. So ranks that compute a step are
-// named only if there is no other explanation.
+// Names ranks that are silent or have long been busy with something other than a step. A step
+// includes waiting for other ranks' gradients, so ranks that compute a step are named only if there
+// is no other explanation.
 std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience) {
   std::vector<std::string> late, stepping;
   for (size_t rank = 0; rank < pulses.size(); ++rank) {

@@ -1,5 +1,5 @@
 #pragma once
-// Finds the ranks that the others wait for, from their heartbeats. Used on rank 0. Does not use
+// Determines from the heartbeats which ranks the others wait for. Used on rank 0. Does not use
 // LibTorch.
 
 #include <optional>
@@ -24,10 +24,10 @@ std::string encode_pulse(int64_t beat, const Progress::State& state);
 std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::string& text);
 
 // Returns one sentence that names the ranks (and hosts, if known) that the others wait for, and
-// what they are doing. Names silent ranks, and ranks that have been busy for longer than half of
-// `patience` (seconds) with something other than a step. If there are none, names ranks that have
-// been computing a step for that long. `pulses` are in rank order, starting with rank 0. With one
-// rank, returns what this process is doing.
+// what these ranks are doing. Names silent ranks, and ranks that have been busy for longer than
+// half of `patience` (seconds) with something other than a step. If there are none, names ranks
+// that have been computing a step for that long. `pulses` are in rank order, starting with rank 0.
+// With one rank, returns what this process is doing.
 std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience);
 
 // Returns one sentence that names the ranks (and hosts) that have sent no heartbeat for `limit`

@@ -97,7 +97,7 @@ std::string key_of(int rank) {
   return "rank/" + std::to_string(rank);
 }
 
-// Returns rank_with_host(), and also whether the host has no address yet.
+// Returns rank_with_host(), with a remark if the host has no address yet.
 std::string named(int rank, const Env& env) {
   std::string text = rank_with_host(rank, env);
   if (!env.hosts.empty() &&
@@ -111,7 +111,8 @@ std::string missing_ranks(c10d::Store& store, const Env& env) {
   std::vector<std::string> missing;
   for (int rank = 0; rank < env.world_size; ++rank) {
     if (store.check({key_of(rank)})) continue;
-    missing.push_back(missing.size() < kNamed ? named(rank, env) : "");  // named() looks up hosts
+    // Ranks after the first kNamed are only counted, which saves the look-up of their hosts.
+    missing.push_back(missing.size() < kNamed ? named(rank, env) : "");
   }
   return joined(missing, ", ", kNamed);
 }
@@ -172,7 +173,7 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
       missing = missing_ranks(store, env);
       take_leave(store, env);
     } catch (const std::exception&) {
-      // The store is gone, or a rank did not leave in time. The error below names the first reason.
+      // The store is gone, or another rank did not leave in time. The original error is thrown.
     }
     throw std::runtime_error(
         who + " waited " + seconds(waited) + " at " + where + " for " +

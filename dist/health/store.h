@@ -13,8 +13,9 @@ namespace shoal::dist {
 
 // Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) has its own
 // keys. Unless env.agent_store is set, rank 0 serves the store, and its process must not end while
-// others use it. `notify` receives messages during a long wait. After `timeout`, throws
-// std::runtime_error that names host:port, the missing ranks (and hosts), and what to check.
+// others use it. `notify` receives messages during a long wait. If ranks do not join within
+// `timeout`, throws std::runtime_error that names host:port, the missing ranks (and hosts), and
+// what to check.
 c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, std::chrono::milliseconds timeout,
                                            const Notify& notify);
 

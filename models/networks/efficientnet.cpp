@@ -17,8 +17,8 @@ constexpr double kLiteMean = 127.0 / 255, kLiteStd = 128.0 / 255;
 constexpr Normalization kLiteNormalization = {{kLiteMean, kLiteMean, kLiteMean},
                                               {kLiteStd, kLiteStd, kLiteStd}};
 
-// Returns the stages of a model. The Lite models scale neither the stem's channels (the first
-// stage's `in`) nor the number of blocks in the first and last stages.
+// Returns the stages of B0, scaled by the row's factors. The Lite models scale neither the stem's
+// channels (the first stage's `in`) nor the numbers of blocks in the first and last stage.
 std::vector<Stage> scaled(const EfficientNetRow& row) {
   std::vector<Stage> stages(std::begin(kB0), std::end(kB0));
   for (size_t i = 0; i < stages.size(); ++i) {

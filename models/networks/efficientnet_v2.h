@@ -12,7 +12,7 @@ struct EfficientNetV2Row {
   std::vector<Stage> stages;
   double dropout;
   int64_t train_size, eval_size;  // pixels
-  bool large;                     // bicubic, and images scaled to [-1, 1]
+  bool large;                     // L: bicubic interpolation, pixels normalized to [-1, 1]
 };
 
 const std::vector<EfficientNetV2Row>& efficientnets_v2();

@@ -1,30 +1,49 @@
 #pragma once
-// Networks of inverted residual blocks under torchvision's names: the EfficientNets.
+// Inverted residual blocks, and networks of them (the EfficientNets), with torchvision's module
+// names.
 
 #include <string>
 #include <vector>
 
-#include "models/network.h"
+#include "models/network_builder.h"
 
 namespace shoal::models {
 
-// One stage of blocks. `expand`: factor of the channels inside a block. Only the first block
-// applies the stride and changes the channel count from `in` to `out`.
+struct InvertedResidual {
+  int64_t in, wide, out;  // channels of the input, inside the block, and of the output
+  int64_t kernel, stride;
+  ops::Activation activation;
+  int64_t squeezed = 0;  // channels inside squeeze-excite; 0: no squeeze-excite
+  bool hard = false;     // whether squeeze-excite uses the hard sigmoid
+  Padding padding = Padding::symmetric;
+  bool fused = false;
+};
+
+// Adds an inverted residual block: 1×1 expansion (unless wide == in), depthwise convolution,
+// squeeze-excite and 1×1 projection. A fused block is a k×k expansion and a 1×1 projection or, if
+// wide == in, one k×k convolution with an activation. The block's input is added if the shapes
+// match; `drop` is the probability of dropping the rest. Every block takes a mask index, even if it
+// does not add its input, so the index is the block's number.
+int inverted_residual(NetworkBuilder& builder, const std::string& name, int input,
+                      const InvertedResidual& block, double drop);
+
+// One stage of `repeats` blocks. A block has `expand` times as many channels inside as at its
+// input. Only the first block applies the stride and changes the number of channels from `in` to
+// `out`.
 struct Stage {
   int64_t expand, kernel, stride, in, out, repeats;
-  // Whether one k×k convolution replaces expansion and depthwise convolution, and there is no
-  // squeeze-excite.
+  // Whether one k×k convolution replaces expansion, depthwise convolution and squeeze-excite.
   bool fused = false;
 };
 
 struct InvertedResiduals {
   std::vector<Stage> stages;  // the first stage's `in` is the stem's channel count
   int64_t head = 0;           // channels before the classifier
-  bool lite = false;          // ReLU6, no squeeze-excite, TensorFlow's padding; otherwise SiLU
+  bool lite = false;          // ReLU6 instead of SiLU, no squeeze-excite, TensorFlow's padding
   double batch_norm_eps = 1e-5;
 };
 
-// `info`: all fields except those that NetworkBuilder::finish() sets.
+// `info`: with all fields set except those that NetworkBuilder::finish() sets.
 Network inverted_residuals(const InvertedResiduals& layout, const ModelInfo& info,
                            const ModelOptions& options);
 

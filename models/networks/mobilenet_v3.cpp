@@ -2,41 +2,28 @@
 
 #include <string>
 
-#include "models/network_builder.h"
+#include "models/networks/inverted_residuals.h"
 
 namespace shoal::models {
 namespace {
 
 using ops::Activation;
 
-constexpr int64_t kSide = 224, kResize = 256;  // pixels: input; short side before the crop
+constexpr int64_t kSide = 224, kResize = 256;  // ModelInfo's eval_size and eval_resize
 constexpr int64_t kStem = 16;                  // channels
-constexpr int64_t kHeadFactor = 6;             // channels of the head per channel of the last block
+constexpr int64_t kHeadFactor = 6;             // head's channels / last block's channels
 constexpr double kDropout = 0.2;
 
-// Inverted residual block: 1×1 expansion, depthwise convolution, squeeze-excite, 1×1 projection.
-// Adds the input if the shapes match.
-int inverted_residual(NetworkBuilder& b, const std::string& name, int input,
-                      const MobileNetV3Row::Block& s, double drop) {
-  const uint64_t mask_layer = b.next_mask_layer();
-  const Activation activation = s.swish ? Activation::hard_swish : Activation::relu;
-  int part = 0, x = input;
-  const auto next = [&] { return name + ".block." + std::to_string(part++); };
-  if (s.wide != s.in) x = b.conv_norm(next(), x, {.out = s.wide}, activation);
-  x = b.conv_norm(next(), x,
-                  {.out = s.wide, .kernel = s.kernel, .stride = s.stride, .groups = s.wide},
-                  activation);
-  if (s.squeezes) {
-    const int64_t quarter = s.wide / 4;
-    x = b.squeeze_excite(next(), x, multiple_of_8(static_cast<double>(quarter)), /*hard=*/true);
-  }
-  const std::string project = next();
-  x = b.convolution(project + ".0", x, {.out = s.out});
-  Norm norm = b.norm_state(project + ".1", s.out);
-  if (s.stride != 1 || s.in != s.out) return b.norm(project + ".1", x, norm);
-  norm.drop = drop;
-  norm.mask_layer = mask_layer;
-  return b.norm(project + ".1", x, norm, input);
+InvertedResidual block_of(const MobileNetV3Row::Block& s) {
+  const int64_t quarter = s.wide / 4;
+  return {.in = s.in,
+          .wide = s.wide,
+          .out = s.out,
+          .kernel = s.kernel,
+          .stride = s.stride,
+          .activation = s.swish ? Activation::hard_swish : Activation::relu,
+          .squeezed = s.squeezes ? multiple_of_8(static_cast<double>(quarter)) : 0,
+          .hard = true};
 }
 
 }  // namespace
@@ -60,7 +47,7 @@ Network mobilenet_v3(const MobileNetV3Row& row, const ModelOptions& options) {
     const std::string name = "features." + std::to_string(done);
     b.begin_stage(name);
     b.begin_block();
-    x = inverted_residual(b, name, x, block, drop);
+    x = inverted_residual(b, name, x, block_of(block), drop);
   }
   const std::string head = "features." + std::to_string(done + 1);
   b.begin_stage(head);

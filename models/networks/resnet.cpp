@@ -7,10 +7,10 @@
 namespace shoal::models {
 namespace {
 
-constexpr int64_t kSize = 224, kEvalResize = 256;  // pixels: input; short side before the crop
+constexpr int64_t kSize = 224, kEvalResize = 256;  // ModelInfo's eval_size and eval_resize
 
-// A residual block: two 3×3 convolutions, or a bottleneck of 1×1, 3×3 and 1×1 convolutions whose
-// output has 4 times as many channels. The last batch norm adds the shortcut and applies the ReLU.
+// Adds a residual block: two 3×3 convolutions, or a bottleneck of 1×1, 3×3 and 1×1 convolutions
+// with 4 * width output channels. The last batch norm adds the shortcut and applies the ReLU.
 int block(NetworkBuilder& b, const std::string& name, int input, bool bottleneck, int64_t width,
           int64_t stride, double drop) {
   const uint64_t mask_layer = b.next_mask_layer();

@@ -14,7 +14,7 @@ std::vector<std::vector<int>> readers_of(const Network& network) {
   return readers;
 }
 
-// Checks whether the kernels support a node.
+// Checks which nodes the fused kernels support.
 class Check {
  public:
   explicit Check(const Network& network) : n_(network), readers_(readers_of(network)) {}
@@ -23,7 +23,7 @@ class Check {
     const Node& node = n_.nodes[static_cast<size_t>(i)];
     const int input = node.inputs[0];
     if (const auto* c = operation_at<Convolution>(n_, i)) {
-      return step_of(n_, i) != Step::none &&
+      return kernel_of(n_, i) != KernelKind::none &&
              readable(input, /*by_pointwise=*/c->kernel == 1 && c->stride == 1) &&
              only_reader<Norm>(i);
     }
@@ -38,7 +38,7 @@ class Check {
     if (operation_at<MaxPool>(n_, i)) return deferred(input);
     if (operation_at<SqueezeExcite>(n_, i)) {
       const bool read =
-          only_reader<Convolution>(i) && step_of(n_, readers(i)[0]) == Step::pointwise;
+          only_reader<Convolution>(i) && kernel_of(n_, readers(i)[0]) == KernelKind::pointwise;
       return deferred(input) && read;
     }
     if (operation_at<PooledFeatures>(n_, i))
@@ -65,10 +65,10 @@ class Check {
     return i == kImages || operation_at<Norm>(n_, i) || operation_at<MaxPool>(n_, i) ||
            (by_pointwise && operation_at<SqueezeExcite>(n_, i));
   }
-  // Whether `node`, the second input of `join` (is_join() in plan.h), can share the buffer that
-  // holds the join's gradient. The output of `node` must be kept in memory. No other reader of
-  // `node` may come later than the convolution that is the join's first input: backward runs in
-  // reverse order, so a later reader would add to the buffer before that convolution has read it.
+  // Whether `node`, the second input of `join` (is_join() in plan.h), can share the buffer for the
+  // join's gradient. The output of `node` must be stored. No other reader of `node` may come after
+  // the convolution that is the join's first input: backward runs in reverse order, so such a
+  // reader would add to the buffer before that convolution has read it.
   bool shares(int node, int join) const {
     const bool stored =
         operation_at<MaxPool>(n_, node) || (operation_at<Norm>(n_, node) && is_join(n_, node));
@@ -95,16 +95,16 @@ bool is_join(const Network& network, int i) {
   return std::count_if(network.nodes.begin(), network.nodes.end(), reads) != 1;
 }
 
-Step step_of(const Network& network, int i) {
+KernelKind kernel_of(const Network& network, int i) {
   const Node& node = network.nodes[static_cast<size_t>(i)];
   const auto& c = std::get<Convolution>(node.operation);
   const auto& shape = network.parameters[static_cast<size_t>(c.weight)].shape;
-  if (node.inputs[0] == kImages) return c.groups == 1 ? Step::stem : Step::none;
-  if (c.kernel == 1 && c.stride == 1 && c.groups == 1) return Step::pointwise;
-  if (c.stride > 2) return Step::none;
-  if (c.groups == 1) return c.kernel <= 7 ? Step::dense : Step::none;
+  if (node.inputs[0] == kImages) return c.groups == 1 ? KernelKind::stem : KernelKind::none;
+  if (c.kernel == 1 && c.stride == 1 && c.groups == 1) return KernelKind::pointwise;
+  if (c.stride > 2) return KernelKind::none;
+  if (c.groups == 1) return c.kernel <= 7 ? KernelKind::dense : KernelKind::none;
   const bool depthwise = c.groups == shape[0] && shape[1] == 1;
-  return depthwise && (c.kernel == 3 || c.kernel == 5) ? Step::depthwise : Step::none;
+  return depthwise && (c.kernel == 3 || c.kernel == 5) ? KernelKind::depthwise : KernelKind::none;
 }
 
 std::string fused_obstacle(const Network& network) {

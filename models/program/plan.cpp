@@ -7,8 +7,8 @@
 namespace shoal::models {
 namespace {
 
-// A buffer that is in use from time `begin` to time `end`. Forward of node i happens at time i, its
-// backward at backward_time(i). `users`: where to write the buffer's place.
+// A buffer that is in use from time `begin` to time `end`, inclusive. Node i runs forward at time i
+// and backward at backward_time(i). `users`: where to write the buffer's place.
 struct Buffer {
   int64_t floats;
   int begin, end;
@@ -59,13 +59,13 @@ class Planner {
   int input(int i) const { return n_.nodes[static_cast<size_t>(i)].inputs[0]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
   int backward_time(int i) const { return 2 * count_ - 1 - i; }
-  // Number of floats of a node's output. Average pooling and linear layers have float32 outputs,
-  // also with bfloat16 activations.
+  // Returns the size of a node's output in floats. The outputs of average pooling and linear layers
+  // are float32 even if activations are bfloat16.
   int64_t floats(int i) {
     const PlannedNode& p = at(i);
     const int64_t numbers = shape_.images * p.height * p.width * ops::fused::padded(p.channels);
-    if (p.step == Step::pool) return numbers;
-    if (p.step == Step::linear) return 2 * numbers;  // with the activation's slopes
+    if (p.kernel == KernelKind::pool) return numbers;
+    if (p.kernel == KernelKind::linear) return 2 * numbers;  // with the activation's slopes
     return ops::fused::padded(numbers * size_of(shape_.storage) / int64_t{sizeof(float)});
   }
 
@@ -79,7 +79,7 @@ class Planner {
     p.width = from == kImages ? shape_.width : at(from).width;
     p.differentiates = from != kImages && at(from).differentiates;
     if (const auto* c = operation_at<Convolution>(n_, i)) {
-      p.step = step_of(n_, i);
+      p.kernel = kernel_of(n_, i);
       p.height = ops::fused::chunks(p.height, c->stride);
       p.width = ops::fused::chunks(p.width, c->stride);
       p.differentiates |= trained(c->weight);
@@ -87,7 +87,7 @@ class Planner {
     } else if (const auto* norm = operation_at<Norm>(n_, i)) {
       at(from).next_norm = i;
       p.stored = is_join(n_, i);
-      p.step = p.stored ? Step::join : Step::none;
+      p.kernel = p.stored ? KernelKind::join : KernelKind::none;
       p.source = from;
       p.differentiates |= trained(norm->weight) || trained(norm->weight + 1);
       if (node.inputs.size() > 1) p.skip = node.inputs[1];
@@ -95,28 +95,27 @@ class Planner {
     } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
       at(input(from)).next_squeeze = i;
       for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
-      at(from).differentiates |= p.differentiates;  // squeeze-excite's backward needs the norm's
+      at(from).differentiates |= p.differentiates;  // one kernel computes both gradients
     } else if (const auto* pool = operation_at<MaxPool>(n_, i)) {
-      p.step = Step::max_pool;
+      p.kernel = KernelKind::max_pool;
       p.stored = true;
       p.height = pooled_size(*pool, p.height);
       p.width = pooled_size(*pool, p.width);
       read(i, from);
     } else if (operation_at<PooledFeatures>(n_, i)) {
-      p.step = Step::pool;
+      p.kernel = KernelKind::pool;
       p.height = p.width = 1;
       if (!at(from).stored) at(input(from)).next_pool = i;
       read(i, from);
     } else if (const auto* l = operation_at<Linear>(n_, i)) {
-      p.step = Step::linear;
+      p.kernel = KernelKind::linear;
       p.height = p.width = 1;
       p.differentiates |= trained(l->weight) || trained(l->weight + 1);
       p.source = from;
     }
   }
 
-  // Sets the node that node i reads from memory (source) and the nodes that it applies while
-  // reading (norm, squeeze). `from`: the input of node i.
+  // Sets `source`, `norm` and `squeeze` of node i, whose input is node `from`.
   void read(int i, int from) {
     PlannedNode& p = at(i);
     if (operation_at<SqueezeExcite>(n_, from)) {
@@ -130,11 +129,11 @@ class Planner {
     p.source = from;
   }
 
-  // The output of node i is in use until the last node that reads it has run. If that node, or node
-  // i itself, has a backward, the output is in use until that backward has run.
+  // Adds the buffer for the output of node i. It is in use until all nodes that read it have run
+  // forward and, if they have backward, backward. If node i has backward, it is in use until then.
   void add_output(int i) {
     PlannedNode& p = at(i);
-    if (p.step == Step::none) return;
+    if (p.kernel == KernelKind::none) return;
     int end = p.differentiates ? backward_time(i) : i;
     for (int reader = i + 1; reader < count_; ++reader) {
       const PlannedNode& r = at(reader);
@@ -144,17 +143,19 @@ class Planner {
     buffers_.push_back({floats(i), i, end, {&p.output}});
   }
 
-  // The gradient of a norm's output is in use from the backward of its last reader to the backward
-  // of the convolution that feeds the norm. A join passes the same gradient to its second input
-  // (`skip`), which may be a join too. All of them share one buffer, which is in use until the last
-  // of their convolutions has run backward.
+  // Adds the buffer for the gradient of node i. For a batch norm, it is in use from the backward of
+  // the last node that reads the norm's output to the backward of the convolution before the norm.
+  // A join passes the same gradient to its second input (`skip`), which may also be a join. All of
+  // them share one buffer, which is in use until the convolutions before all of them have run
+  // backward.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;
-    const bool pools = p.step == Step::pool;
+    const bool pools = p.kernel == KernelKind::pool;
     const bool norm = operation_at<Norm>(n_, i) != nullptr;
-    if (!pools && p.step != Step::linear && p.step != Step::max_pool && !norm) return;
-    if (norm && at(input(i)).next_pool >= 0) return;  // Upstream::u is 0
+    if (!pools && p.kernel != KernelKind::linear && p.kernel != KernelKind::max_pool && !norm)
+      return;
+    if (norm && at(input(i)).next_pool >= 0) return;  // needs no buffer: Upstream::u is nullptr
     int begin = backward_time(i), end = backward_time(pools ? p.source : input(i));
     for (int reader = i + 1; reader < count_; ++reader)
       if (at(reader).source == i || at(reader).skip == i || at(reader).norm == i)
@@ -168,7 +169,7 @@ class Planner {
     buffers_.push_back(std::move(buffer));
   }
 
-  static constexpr Place kShared = -2;
+  static constexpr Place kShared = -2;  // until place(): the gradient is in a join's buffer
 
   const Network& n_;
   const StepShape& shape_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kNormVectors = sizeof(fused::Norm) / sizeof(float*);
 
-// Sets the pointers of a squeeze-excite into its memory, which begins at `memory`.
+// Sets the buffers of a squeeze-excite, which begin at `memory`; squeeze_size() returns their size.
 void place_squeeze(float* memory, int64_t images, int64_t channels, fused::Squeeze& s) {
   const int64_t wide = images * padded(channels), narrow = images * padded(s.squeezed);
   s.pooled = memory;
@@ -50,7 +50,7 @@ Place Program::take(int64_t floats) {
   return std::exchange(floats_, floats_ + padded(floats));
 }
 
-// Reserves memory for everything besides the outputs and gradients.
+// Reserves places for everything except the outputs and gradients, for which the plan has places.
 void Program::reserve() {
   fused::Needs needs;
   int64_t packed = 0;
@@ -71,34 +71,34 @@ void Program::reserve() {
       needs.include(forward_needs(op));
       if (p.differentiates) needs.include(backward_needs(op));
     };
-    if (p.step == Step::pointwise) {
+    if (p.kernel == KernelKind::pointwise) {
       const fused::Pointwise op = pointwise(i);
       include(op);
       const int64_t squeezed =
           p.squeeze < 0 ? 0 : squeezes_[static_cast<size_t>(p.squeeze)].squeezed;
       packed =
           std::max(packed, fused::squeeze_floats(op.in, squeezed) + padded(op.in) * padded(op.out));
-    } else if (p.step == Step::depthwise) {
+    } else if (p.kernel == KernelKind::depthwise) {
       fused::Depthwise op = depthwise(i);
       needs.include(forward_needs(op));
       op.block = backward_block(op);
       if (p.differentiates) needs.include(backward_needs(op));
       packed = std::max(packed, op.kernel * op.kernel * padded(op.channels));
-    } else if (p.step == Step::dense) {
+    } else if (p.kernel == KernelKind::dense) {
       const fused::Dense op = dense(i);
       include(op);
       packed = std::max(packed, op.kernel * op.kernel * padded(op.in) * padded(op.out));
-    } else if (p.step == Step::max_pool) {
+    } else if (p.kernel == KernelKind::max_pool) {
       include(max_pool(i));
-    } else if (p.step == Step::stem) {
+    } else if (p.kernel == KernelKind::stem) {
       const fused::Stem op = stem(i);
       include(op);
       packed = std::max(packed, op.kernel * op.kernel * op.in * padded(op.out));
-    } else if (p.step == Step::join) {
+    } else if (p.kernel == KernelKind::join) {
       if (p.differentiates) needs.include(backward_needs(join(i)));
-    } else if (p.step == Step::pool) {
+    } else if (p.kernel == KernelKind::pool) {
       if (p.differentiates) needs.include(backward_needs(pool(i)));
-    } else if (p.step == Step::linear) {
+    } else if (p.kernel == KernelKind::linear) {
       packed = std::max(packed, fused::linear_floats(linear(i)));
     }
   }

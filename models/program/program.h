@@ -1,14 +1,15 @@
 #pragma once
-// The fused step of a network on the CPU: forward, and backward without autograd. Both work in
-// memory that the caller provides (use()). executor.h defines what the step computes. Activations
-// are float32 or bfloat16, everything else is float32.
+// The fused step of a network on the CPU: forward and backward, without LibTorch and autograd. Both
+// work in memory that the caller provides (use()). executor.h defines what they compute; results
+// differ in rounding. Activations are float32 or bfloat16, everything else is float32.
 //
 // The operation that reads a convolution's output applies batch norm, activation and the
-// squeeze-excite gate while it loads the values. So the only activations in memory are outputs of
-// convolutions, blocks and pooling. Results repeat bit for bit for a fixed number of threads
-// (ops/fused/fused.h). Torch-free. Not thread-safe.
+// squeeze-excite gate while it loads the values. So the only activations in memory are the outputs
+// of convolutions, joins (is_join() in plan.h), pooling and linear layers. Results repeat bit for
+// bit for a fixed number of threads (ops/fused/fused.h). Not thread-safe.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "models/network.h"
@@ -17,7 +18,7 @@
 
 namespace shoal::models {
 
-// The buffers of one batch norm layer, as in BatchNormSlot.
+// The buffers of one batch norm layer, as in BatchNormSlot (models/model.h).
 struct ProgramStatistics {
   const float *running_mean = nullptr, *running_var = nullptr;
   float* pending = nullptr;
@@ -27,9 +28,9 @@ struct ProgramStatistics {
 // What a step reads. Pointers must stay valid until backward is done.
 struct ProgramInputs {
   const void* images = nullptr;               // N×H×W×C, in the type of StepShape::storage
-  std::vector<const float*> weights;          // of Network::parameters; 4-D ones are channels-last
-  std::vector<ProgramStatistics> statistics;  // of Network::statistics
-  // By node. Norms: one value per image. Pooled features and linear layers: N×channels. nullptr:
+  std::vector<const float*> weights;          // Network::parameters; 4-D ones are channels-last
+  std::vector<ProgramStatistics> statistics;  // one per entry of Network::statistics
+  // One mask per node. Norms: one value per image. PooledFeatures and Linear: N×channels. nullptr:
   // nothing is dropped.
   std::vector<const float*> masks;
 };
@@ -43,16 +44,18 @@ class Program {
 
   const StepShape& shape() const { return shape_; }
   int threads() const { return workspace_.threads(); }
-  // Number of floats that the memory passed to use() must have.
+  // Sets the memory to work in: floats() floats, 64-byte aligned. The caller owns it.
   int64_t floats() const { return floats_; }
-  void use(float* memory);  // 64-byte aligned; the caller owns it
+  void use(float* memory);
 
   // Computes logits (N×classes) and updates the pending statistics.
   void forward(const ProgramInputs& inputs, float* logits);
-  // Computes the gradients of the trained parameters and writes them to `gradients`, in the layout
-  // of the weights; the pointers of other parameters are nullptr. Call at most once after each
-  // forward.
-  void backward(const float* d_logits, const std::vector<float*>& gradients);
+  // Writes the gradients of the trained parameters to `gradients`, in the layout of the weights.
+  // The pointers of other parameters must be nullptr. Calls `complete` exactly once with each
+  // trained parameter, as soon as its gradient is written. d_logits: N×classes. Call at most once
+  // after each forward().
+  void backward(const float* d_logits, const std::vector<float*>& gradients,
+                const std::function<void(size_t)>& complete);
 
  private:
   PlannedNode& node(int i) { return plan_.nodes[static_cast<size_t>(i)]; }
@@ -71,7 +74,9 @@ class Program {
   }
   const float* mask(int i) const { return inputs_.masks[static_cast<size_t>(i)]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
-  float* gradient(int parameter) const { return (*gradients_)[static_cast<size_t>(parameter)]; }
+  // Where to write the gradient of a parameter; nullptr: it is not trained. Call it only in order
+  // to write, because backward() then reports the gradient as complete after the current node.
+  float* gradient(int parameter);
 
   void reserve();
   Place take(int64_t floats);
@@ -81,8 +86,8 @@ class Program {
   ops::fused::Upstream upstream(int convolution) const;
   ops::fused::Downstream downstream(int i) const;
   void set_window(int i, int64_t height, int64_t width, ops::fused::Window& op) const;
-  // These functions return a node's operation, without packed weights and the fields that backward
-  // sets.
+  // These functions return the operation of node i, without packed weights and without the fields
+  // that only backward uses.
   ops::fused::Pointwise pointwise(int i);
   ops::fused::Depthwise depthwise(int i) const;
   ops::fused::Dense dense(int i) const;
@@ -110,12 +115,13 @@ class Program {
   ops::fused::Workspace workspace_;
   int64_t floats_ = 0;
   float* memory_ = nullptr;
-  std::vector<ops::fused::Norm> norms_;        // by node
-  std::vector<ops::fused::Squeeze> squeezes_;  // by node
+  std::vector<ops::fused::Norm> norms_;        // one per node; used for batch norms
+  std::vector<ops::fused::Squeeze> squeezes_;  // one per node; used for squeeze-excite
   std::vector<Place> norm_places_, squeeze_places_;
   Place workspace_place_ = 0, packed_ = 0;
   ProgramInputs inputs_;
   const std::vector<float*>* gradients_ = nullptr;
+  std::vector<size_t> written_;  // parameters whose gradients the current node writes
 };
 
 }  // namespace shoal::models

@@ -1,7 +1,8 @@
-// Backward of the fused step, node by node.
+// Runs backward of the fused step, node by node.
 
 #include <algorithm>
 
+#include "base/trace.h"
 #include "models/program/program.h"
 
 namespace shoal::models {
@@ -9,27 +10,40 @@ namespace shoal::models {
 namespace fused = ops::fused;
 using fused::padded;
 
-void Program::backward(const float* d_logits, const std::vector<float*>& gradients) {
+void Program::backward(const float* d_logits, const std::vector<float*>& gradients,
+                       const std::function<void(size_t)>& complete) {
   gradients_ = &gradients;
-  for (int i = static_cast<int>(network_.nodes.size()); i-- > 0;)
-    if (node(i).differentiates) backward_node(i, d_logits);
+  for (int i = static_cast<int>(network_.nodes.size()); i-- > 0;) {
+    if (!node(i).differentiates) continue;
+    written_.clear();
+    backward_node(i, d_logits);
+    for (size_t parameter : written_) complete(parameter);
+  }
+}
+
+float* Program::gradient(int parameter) {
+  const auto index = static_cast<size_t>(parameter);
+  if ((*gradients_)[index] && std::ranges::find(written_, index) == written_.end())
+    written_.push_back(index);
+  return (*gradients_)[index];
 }
 
 void Program::backward_node(int i, const float* d_logits) {
-  switch (node(i).step) {
-    case Step::none:
+  const trace::Scope scope("backward", network_.nodes[static_cast<size_t>(i)].name);
+  switch (node(i).kernel) {
+    case KernelKind::none:
       return;
-    case Step::join:
+    case KernelKind::join:
       run_backward(join(i), workspace_);
       return backward_norm(i);
-    case Step::max_pool: {
+    case KernelKind::max_pool: {
       fused::MaxPool op = max_pool(i);
       op.dx = downstream(i);
       if (!op.dx.u) return;
       run_backward(op, workspace_);
       return backward_norm(node(i).norm);
     }
-    case Step::pool: {
+    case KernelKind::pool: {
       const int norm = node(i).norm;
       fused::Pool op = pool(i);
       if (norm < 0) op.dx = downstream(i);
@@ -38,7 +52,7 @@ void Program::backward_node(int i, const float* d_logits) {
       if (norm >= 0) backward_norm(norm);
       return;
     }
-    case Step::linear:
+    case KernelKind::linear:
       return backward_linear(i, d_logits);
     default:
       return backward_convolution(i);
@@ -68,8 +82,8 @@ void Program::backward_linear(int i, const float* d_logits) {
   }
   float* const d_features = node(before).differentiates ? at(node(before).gradient) : nullptr;
   run_backward(op, dy, at(packed_), d_features, gradient(parameter), gradient(parameter + 1));
-  if (!d_features || node(before).step != Step::pool) return;
-  // Converts d_features to the gradient of each pixel that was pooled.
+  if (!d_features || node(before).kernel != KernelKind::pool) return;
+  // Converts the gradient of the pooled mean to the gradient of each pixel.
   const PlannedNode& from = node(node(before).source);
   const float share = 1.0f / static_cast<float>(from.height * from.width);
   const float* const kept = mask(before);
@@ -102,9 +116,9 @@ fused::Downstream Program::downstream(int i) const {
   const PlannedNode& p = node(i);
   const int into = p.norm >= 0 ? p.norm : p.source;
   if (!node(into).differentiates) return {};
-  // In backward, the first reader of `into` writes its gradient, and the others add to it. If
-  // `into` is the second input of a join, both share one buffer, which then contains the join's
-  // gradient.
+  // Several nodes may read `into`. The last of them is the first to run backward and writes the
+  // gradient; the others add to it. If `into` is the second input of a join, its buffer already
+  // contains the join's gradient, so all add.
   bool add = false;
   for (int later = 0; later < static_cast<int>(plan_.nodes.size()); ++later)
     add |= p.norm < 0 && (node(later).skip == into || (later > i && node(later).source == into));
@@ -116,15 +130,15 @@ void Program::backward_convolution(int i) {
   const int parameter = operation<Convolution>(i).weight;
   const bool wants_weight = trained(parameter);
   float* const to = gradient(parameter);
-  if (p.step == Step::stem) {
+  if (p.kernel == KernelKind::stem) {
     fused::Stem op = stem(i);
     op.dy = upstream(i);
     run_backward(op, workspace_);
     return fused::collect_gradient(true, op.out, op.kernel * op.kernel * op.in, to, workspace_);
   }
-  if (p.step == Step::dense) return backward_dense(i);
+  if (p.kernel == KernelKind::dense) return backward_dense(i);
   fused::Downstream dx = downstream(i);
-  if (p.step == Step::depthwise) {
+  if (p.kernel == KernelKind::depthwise) {
     fused::Depthwise op = depthwise(i);
     op.block = backward_block(op);
     op.streams = streams(p.norm >= 0 ? p.norm : p.source);

@@ -1,7 +1,8 @@
-// Forward of the fused step, node by node.
+// Runs forward of the fused step, node by node.
 
 #include <algorithm>
 
+#include "base/trace.h"
 #include "models/program/program.h"
 
 namespace shoal::models {
@@ -31,14 +32,15 @@ void Program::forward(const ProgramInputs& inputs, float* logits) {
 }
 
 void Program::forward_node(int i, float* logits) {
-  switch (node(i).step) {
-    case Step::none:
+  const trace::Scope scope("forward", network_.nodes[static_cast<size_t>(i)].name);
+  switch (node(i).kernel) {
+    case KernelKind::none:
       return;
-    case Step::join:
+    case KernelKind::join:
       return run(join(i), workspace_);
-    case Step::max_pool:
+    case KernelKind::max_pool:
       return run(max_pool(i), workspace_);
-    case Step::pool: {
+    case KernelKind::pool: {
       const fused::Pool op = pool(i);
       run(op, workspace_);
       if (const float* kept = mask(i)) {
@@ -49,15 +51,15 @@ void Program::forward_node(int i, float* logits) {
       }
       return;
     }
-    case Step::linear:
+    case KernelKind::linear:
       return forward_linear(i, logits);
     default:
       return forward_convolution(i);
   }
 }
 
-// Packs the squeeze-excite weights of `op`, if it has any, at packed_. Returns the free memory
-// after them.
+// Packs the squeeze-excite weights of `op` at packed_, if it has a squeeze-excite. Returns the free
+// memory after them.
 float* Program::pack_squeeze(const fused::Pointwise& op, int squeeze) const {
   float* const packed = at(packed_);
   if (!op.squeeze) return packed;
@@ -80,16 +82,16 @@ void Program::pack_depthwise(fused::Depthwise& op, int parameter) const {
 void Program::forward_convolution(int i) {
   const PlannedNode& p = node(i);
   const int parameter = operation<Convolution>(i).weight;
-  if (p.step == Step::stem) {
+  if (p.kernel == KernelKind::stem) {
     fused::Stem op = stem(i);
     const int64_t depth = op.kernel * op.kernel * op.in;
     op.weights = fused::pack(weight(parameter), 1, depth, depth, op.out, at(packed_));
     run(op, workspace_);
-  } else if (p.step == Step::depthwise) {
+  } else if (p.kernel == KernelKind::depthwise) {
     fused::Depthwise op = depthwise(i);
     pack_depthwise(op, parameter);
     run(op, workspace_);
-  } else if (p.step == Step::dense) {
+  } else if (p.kernel == KernelKind::dense) {
     fused::Dense op = dense(i);
     op.weights =
         pack_dense(op, weight(parameter), /*backward=*/false, workspace_.loops(), at(packed_));
@@ -104,7 +106,8 @@ void Program::forward_convolution(int i) {
   finish_norm(norm_state(p.next_norm), *norm_vectors(p.next_norm), workspace_);
 }
 
-// Hidden layers keep the output and the slope of their activation, both after dropout.
+// For a hidden layer, stores the activation's value and slope for backward, both multiplied by the
+// dropout mask.
 void Program::forward_linear(int i, float* logits) {
   const fused::Linear op = linear(i);
   const Linear& layer = operation<Linear>(i);

@@ -7,14 +7,14 @@ namespace shoal::models {
 namespace fused = ops::fused;
 using fused::padded;
 
-// Whether a kernel writes activations or gradients as large as the output of node i past the
-// caches. Never in bfloat16, because the kernels write at most 16 channels at a time, which is only
-// half a cache line.
+// Whether kernels use non-temporal stores for the output of node i and for gradients of its size.
+// Never in bfloat16: the kernels store at most 16 channels at a time, which is only half a cache
+// line.
 bool Program::streams(int i) const {
   const PlannedNode& p = node(i);
   return shape_.storage == fused::Storage::f32 &&
-         shape_.images * p.height * p.width * padded(p.channels) * size_of(shape_.storage) >
-             ops::kStreamBytes;
+         ops::exceeds_caches(shape_.images * p.height * p.width * padded(p.channels) *
+                             size_of(shape_.storage));
 }
 
 fused::Squeeze* Program::squeeze_of(int i) {
@@ -47,7 +47,7 @@ fused::Pointwise Program::pointwise(int i) {
   return op;
 }
 
-// Sets the fields of Window for convolution i. `height`, `width`: of its input, in pixels.
+// Sets the Window fields of convolution i. `height`, `width`: size of its input in pixels.
 void Program::set_window(int i, int64_t height, int64_t width, fused::Window& op) const {
   const PlannedNode& p = node(i);
   const Convolution& c = operation<Convolution>(i);
@@ -82,8 +82,8 @@ fused::Dense Program::dense(int i) const {
   op.out = p.channels;
   choose_rows(op);
   // If the input is also the second input of the following join, its gradient is added to the
-  // buffer that contains dy. So process whole images: all rows of dy are then loaded before any is
-  // overwritten.
+  // buffer that contains dy. So process whole images at a time: all rows of dy are then loaded
+  // before any is overwritten.
   if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_rows = op.height;
   op.input = operand(i);
   op.y = at(p.output);

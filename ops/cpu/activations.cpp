@@ -20,7 +20,7 @@ int64_t bytes_per_element(Type type) {
 bool worth_streaming(Type type, int64_t elements, const void* a, const void* b) {
   const int64_t bytes = elements * bytes_per_element(type);
   const auto aligned = [](const void* p) { return reinterpret_cast<uintptr_t>(p) % 32 == 0; };
-  return bytes >= kStreamBytes && aligned(a) && aligned(b);
+  return exceeds_caches(bytes) && aligned(a) && aligned(b);
 }
 
 Share share_of(int64_t rows, int thread, int threads) {

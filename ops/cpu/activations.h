@@ -1,7 +1,7 @@
 #pragma once
-// The loops over activations, compiled once per instruction set. batch_norm.cpp and gate.cpp choose
-// a loop and split the work over threads. A loop processes consecutive rows of `channels` elements;
-// `channels` is a multiple of 8. Loops that compute sums add them to double accumulators.
+// Interface between batch_norm.cpp and gate.cpp, which split the work over threads, and the loops
+// over activations, which are compiled once per instruction set. A loop processes consecutive rows
+// of `channels` elements; `channels` is a multiple of 8. Sums are added to the caller's doubles.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace shoal::ops::cpu_kernels {
 
-// Larger channel counts use the reference implementation, because the loops keep per-channel arrays
-// on the stack.
+// With more channels, the reference implementation is used: the loops keep per-channel arrays on
+// the stack.
 constexpr int64_t kMaxChannels = 4096;
 
 // Consecutive rows of a batch norm: z = x * scale + shift [+ residual], y = activation(z), dz = dy
@@ -26,7 +26,7 @@ struct NormRows {
   bool stream;                    // write all outputs with non-temporal stores
 };
 
-// One image, or a part of one: y = x * gate.
+// Consecutive pixels of one image, a row each: y = x * gate.
 struct GateRows {
   int64_t rows, channels;
   const void *x, *dy;
@@ -52,8 +52,9 @@ struct ActivationLoops {
 };
 
 // Index 0 is f32, 1 is bf16. The AVX2 loops use fused multiply-add and an approximate reciprocal;
-// the portable loops round twice and divide. So their outputs differ, by at most 4 float epsilons
-// times the sum of the terms' magnitudes (for y: |x * scale| + |shift|), plus the rounding to bf16.
+// the portable loops round after each operation and divide. Their outputs differ by at most 4 float
+// epsilons times the sum of the terms' magnitudes (for y: |x * scale| + |shift|), plus the rounding
+// to bf16.
 namespace portable {
 extern const ActivationLoops kActivationLoops[2];
 }
@@ -61,20 +62,20 @@ namespace avx2 {
 extern const ActivationLoops kActivationLoops[2];
 }
 
-// Returns the loops for this processor, or nullptr if there are none for this element type and
-// number of channels.
+// Returns the loops for this processor. Returns nullptr for f64, and if `channels` is not a
+// multiple of 8 or is above kMaxChannels.
 const ActivationLoops* activation_loops(Type type, int64_t channels);
 
-// Bytes of one element of the types that have loops: f32 and bf16.
+// Returns the size of an element in bytes. `type` must be f32 or bf16.
 int64_t bytes_per_element(Type type);
 
-// Whether to write outputs with non-temporal stores: if they are large and 32-byte aligned.
-// `elements`: size of one output. `a` and `b`: the outputs; if there is only one, `b` is `a` or
-// nullptr.
+// Whether to write outputs with non-temporal stores: they must be 32-byte aligned, and each must
+// exceed the caches (exceeds_caches() in ops.h). `elements`: size of each output. `a`, `b`: the
+// outputs; if there is only one, pass `a` or nullptr as `b`.
 bool worth_streaming(Type type, int64_t elements, const void* a, const void* b);
 
-// The rows [begin, end) that one thread processes. `begin` is a multiple of 8 or the end of all
-// rows.
+// The rows [begin, end) that one thread processes. `begin` is a multiple of 8, or `rows` if the
+// share is empty.
 struct Share {
   int64_t begin, end;
 };

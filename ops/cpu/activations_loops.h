@@ -1,8 +1,9 @@
-// Loops over activations, written with GCC's vector types. Each instruction set includes this file
-// once, in its own namespace (SHOAL_LOOPS), so everything here has internal linkage.
+// Loops over activations, written with GCC's vector types. Compiled once per instruction set, in a
+// namespace of its own (SHOAL_LOOPS) and with internal linkage, so the linker keeps the copies
+// apart.
 //
-// All loops are memory-bound. Each reads its rows once, in order. Column sums add 64 rows in float
-// and then add the result to a double, so precision does not suffer from a large number of rows.
+// All loops are memory-bound and read their rows once, in order. Column sums are computed in float
+// over 64 rows and then added to a double, so they stay precise for any number of rows.
 
 #include <cstdint>
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr int64_t kBlock = 64;  // rows summed in float
 
-// Calls f(element offset, channel) for each vector, in memory order.
+// Calls f(element offset, channel) for each vector of kLanes elements, in memory order.
 template <class F>
 inline void for_each_vector(int64_t rows, int64_t channels, F f) {
   for (int64_t r = 0, i = 0; r < rows; ++r) {
@@ -30,10 +31,10 @@ inline void flush(int64_t channels, float* part, double* sums) {
   }
 }
 
-// For each vector of each row, f(offset, channel, values) computes `kinds` values. Adds the column
+// For each vector of each row, f(offset, channel, values) computes `kinds` vectors. Adds the column
 // sums of values[k] to sums[k * channels + c]. Works strictly in memory order: summing several rows
-// in registers first takes fewer instructions, but reads from several places at once and is half as
-// fast.
+// in registers first would take fewer instructions, but would read several rows in turn, which is
+// half as fast.
 template <int kinds, class F>
 inline void column_sums(int64_t rows, int64_t channels, double* sums, F f) {
   alignas(64) float part[kinds * kMaxChannels];
@@ -68,7 +69,7 @@ inline Vec activation_input(const NormRows& op, int64_t i, int64_t c, Vec x) {
   return residual ? z + load(static_cast<const S*>(op.residual) + i) : z;
 }
 
-// The row loops of one operation, for one activation with or without residual.
+// The batch norm loops for one activation, with or without residual.
 template <class S, Activation activation, bool residual>
 struct Norm {
   template <bool streaming>
@@ -110,7 +111,7 @@ struct Norm {
   }
 };
 
-// Calls f with the Norm specialization of the operation.
+// Calls f with the Norm specialization for op's activation and residual.
 template <class S, class F>
 inline void choose(const NormRows& op, F f) {
   switch (op.activation) {

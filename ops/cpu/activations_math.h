@@ -1,7 +1,7 @@
 #pragma once
 // Vector arithmetic for the loops over activations: bf16, non-temporal stores, the exponential and
-// the activations. Each instruction set includes this file in its own namespace (SHOAL_LOOPS), so
-// everything here has internal linkage.
+// the activations. Compiled once per instruction set, in a namespace of its own (SHOAL_LOOPS) and
+// with internal linkage, so the linker keeps the copies apart.
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "ops/cpu/vectors.h"
+#include "ops/cpu/eight_floats.h"
 #include "ops/ops.h"
 
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
@@ -33,7 +33,7 @@ inline void store(uint16_t* p, Vec v) {  // bf16, rounded to nearest, ties to ev
   __builtin_memcpy(p, &h, sizeof h);
 }
 
-// Non-temporal store. `p` is aligned to the vector size.
+// Non-temporal stores. `p` is aligned to 8 elements. Call finish_streaming() after the last one.
 inline void store_streaming(float* p, Vec v) {
 #if defined(__AVX__)
   _mm256_stream_ps(p, (__m256)v);
@@ -59,6 +59,7 @@ inline void store_streaming(uint16_t* p, Vec v) {
 #endif
 }
 
+// Makes the non-temporal stores visible to other threads before any later store.
 inline void finish_streaming() {
 #if defined(__SSE2__)
   _mm_sfence();
@@ -78,7 +79,8 @@ inline Vec fill(float x) {
   return Vec{x, x, x, x, x, x, x, x};
 }
 
-// Functions that differ between the instruction sets: clamping, which keeps NaN, and 1 / x.
+// Functions that differ between instruction sets. at_most() and at_least() return NaN for NaN:
+// _mm256_min_ps and _mm256_max_ps return their second operand if one of the two is NaN.
 #if defined(__AVX2__) && defined(__FMA__)
 inline Vec at_most(Vec v, float limit) {
   return (Vec)_mm256_min_ps(_mm256_set1_ps(limit), (__m256)v);
@@ -102,15 +104,14 @@ inline Vec reciprocal(Vec v) {
 }
 #endif
 
-// exp(-z) for |z| <= 87 with a relative error of 8e-8. Splits z = -n ln 2 + r with |r| <= ln 2 / 2.
-// exp(-r) is the polynomial 1 - r + r² q(r), where q is the minimax fit found with Lawson's
-// iteration.
+// Returns exp(-z) = 2^n exp(-r) for |z| <= 87 with a relative error of 8e-8, where z = -n ln 2 + r
+// and |r| <= ln 2 / 2. Approximates exp(-r) by 1 - r + r² q(r) with a minimax polynomial q.
 inline Vec exponential_of_minus(Vec z) {
-  const float magic = 12582912;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+  const float magic = 12582912;  // 1.5 * 2^23: adding it moves the nearest integer to the low bits
   const Vec shifted = multiply_add(z, fill(-1.44269504088896341f), fill(magic));
   const Vec n = shifted - magic;
   const Vec r = multiply_add(n, fill(-2.12194440e-4f), multiply_add(n, fill(0.693359375f), z));
-  // Estrin's scheme: shorter dependency chains than Horner's.
+  // Estrin's scheme has shorter dependency chains than Horner's.
   const Vec r2 = r * r;
   const Vec low = multiply_add(r, fill(-0.1666651964187622f), fill(0.4999999403953552f));
   const Vec middle = multiply_add(r, fill(-0.00836885068565607f), fill(0.041668400168418884f));

@@ -1,5 +1,5 @@
-// Runs the batch norm loops on all threads. Each thread processes one block of consecutive rows.
-// The threads' column sums are added in thread order.
+// Runs the batch norm loops on all threads. Each thread processes one block of consecutive rows and
+// computes its own column sums, which are then added in thread order.
 
 #include <omp.h>
 
@@ -22,7 +22,7 @@ P* at(P* base, int64_t bytes) {
 }
 
 // On each thread, calls work(first row, row count, own), which adds the column sums of these rows
-// to the thread's array `own`. Writes the total over the threads to `sums`.
+// to the thread's array `own`. Writes the totals over all threads to `sums` (2×channels).
 template <class Work>
 void sum_columns(int64_t rows, int64_t channels, double* sums, Work work) {
   const double* partial[kMaxThreads];
@@ -43,7 +43,7 @@ void sum_columns(int64_t rows, int64_t channels, double* sums, Work work) {
       for (int t = 0; t < threads; ++t) total += partial[t][c];
       sums[c] = total;
     }
-#pragma omp barrier  // the other threads read `own` until here
+#pragma omp barrier  // keeps `own` alive until all threads have read it
   }
 }
 
@@ -73,7 +73,7 @@ NormRows prepare(const BatchNorm& op, Vectors& v) {
   return rows;
 }
 
-// Returns the part of an operation that consists of `rows` rows from row `first` on.
+// Returns `whole`, restricted to `rows` rows from row `first` on.
 NormRows part(const NormRows& whole, const BatchNorm& op, const void* dy, int64_t first,
               int64_t rows) {
   const int64_t bytes = first * op.channels * bytes_per_element(op.type);
@@ -103,8 +103,8 @@ void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, d
                      void* stream) {
   const ActivationLoops* loops = activation_loops(type, channels);
   if (!loops) return reference_kernels::batch_norm_sums(type, x, rows, channels, sums, stream);
-  // Sums the differences from the first row, because Σx² - (Σx)² / n cancels if the mean is large.
-  // The loop at the end converts the sums back to Σx and Σx².
+  // The loops sum in float, where Σx² would lose the variance if the mean is large. So they sum
+  // differences from the first row. The loop at the end computes Σx and Σx² from them in double.
   double first[2 * kMaxChannels];
   alignas(64) float origin[kMaxChannels];
   reference_kernels::batch_norm_sums(type, x, std::min<int64_t>(rows, 1), channels, first, stream);

@@ -33,9 +33,7 @@ const Table& cpu() {
     t.gate_backward_apply = k::gate_backward_apply;
     t.depthwise_backward_weights = k::depthwise_backward_weights;
     t.gradient_norm = k::gradient_norm;
-    t.sgd = k::sgd;
-    t.rmsprop_tf = k::rmsprop_tf;
-    t.adamw = k::adamw;
+    t.optimize = k::optimize;
     t.ema = k::ema;
     return t;
   }();

@@ -1,6 +1,6 @@
 // Runs the loops for the weight gradient of depthwise convolutions on all threads. Each thread
-// processes consecutive images, and sums in float within an image and in double over its images.
-// The threads' sums are added in thread order.
+// processes consecutive images. It sums in float within an image and in double over its images. The
+// threads' sums are added in thread order.
 
 #include "ops/cpu/depthwise.h"
 
@@ -17,7 +17,7 @@ namespace shoal::ops::cpu_kernels {
 namespace {
 
 constexpr int kMaxParts = 256;
-// Upper limit of channels * kernel². Each thread keeps its sums on the stack.
+// Maximum of channels * kernel²: each thread keeps its sums on the stack.
 constexpr int64_t kMaxWeights = 1 << 16;
 
 }  // namespace

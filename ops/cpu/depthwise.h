@@ -6,15 +6,15 @@
 
 namespace shoal::ops::cpu_kernels {
 
-// Returns the number of output rows (or columns) for `size` input rows (or columns). `static`
-// gives each instruction set its own copy.
+// Returns the number of output rows (or columns) for `size` input rows (or columns). `static`, so
+// the linker cannot choose the copy of another instruction set.
 static inline int64_t out_size(int64_t size, const Depthwise& op) {
   return (size + 2 * op.padding - op.kernel) / op.stride + 1;
 }
 
 struct DepthwiseLoops {
-  // Adds one image's weight gradient to sums[(row * kernel + column) * channels + c]. `channels` is
-  // a multiple of 8.
+  // Add the weight gradient of one image to sums[(row * kernel + column) * channels + c]. `x` and
+  // `dy` belong to this image. op.channels is a multiple of 8.
   void (*kernel3)(const Depthwise&, const float* x, const float* dy, float* sums);
   void (*kernel5)(const Depthwise&, const float* x, const float* dy, float* sums);
 };

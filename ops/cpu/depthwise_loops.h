@@ -1,18 +1,18 @@
-// Weight gradient of a depthwise convolution for one image, written with GCC's vector types. Each
-// instruction set includes this file once, in its own namespace (SHOAL_LOOPS), so everything here
-// has internal linkage.
+// Weight gradient of a depthwise convolution for one image, written with GCC's vector types.
+// Compiled once per instruction set, in a namespace of its own (SHOAL_LOOPS) and with internal
+// linkage, so the linker keeps the copies apart.
 
 #include <cstdint>
 
 #include "ops/cpu/depthwise.h"
-#include "ops/cpu/vectors.h"
+#include "ops/cpu/eight_floats.h"
 
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// Combines one output row with one input row. For each kernel column t: sums[t * channels + …] += Σ
-// over w of dy[w] * x[w * stride + t - padding], for `vectors` * 8 channels. The sums of all kernel
-// columns stay in registers along the row.
+// Adds the products of an output row and an input row to the gradient of one kernel row, for
+// vectors * 8 channels: for each kernel column t, sums[t * channels + c] += Σ over w of dy[w, c] *
+// x[w * stride + t - padding, c]. The sums stay in registers along the row.
 template <int kernel, int vectors>
 inline void row(const Depthwise& op, const float* x, const float* dy, float* sums) {
   const int64_t width = op.width, channels = op.channels, step = op.stride * channels;
@@ -21,7 +21,7 @@ inline void row(const Depthwise& op, const float* x, const float* dy, float* sum
   for (int t = 0; t < kernel; ++t) {
     for (int v = 0; v < vectors; ++v) total[t][v] = load(sums + t * channels + v * kLanes);
   }
-  // For the outputs [first, last), the whole kernel lies inside the input row.
+  // For outputs [first, last), all kernel columns are inside the input row.
   const int64_t first = (op.padding + op.stride - 1) / op.stride;
   const int64_t fits = width - kernel + op.padding;
   const int64_t last = fits < 0 ? first : (fits / op.stride + 1 < out ? fits / op.stride + 1 : out);

@@ -10,7 +10,7 @@
 namespace shoal::ops::cpu_kernels {
 namespace {
 
-// Returns the arguments for image n. `out` is the whole output, y or dx, or nullptr.
+// Returns the loop arguments for image n. `out`: the output (y or dx) of all images; nullptr: none.
 GateRows image(const Gate& op, const void* dy, const void* out, int64_t n) {
   const int64_t elements = op.pixels * op.channels;
   const int64_t bytes = n * elements * bytes_per_element(op.type);
@@ -34,7 +34,7 @@ void for_each_image(const Gate& op, Work work) {
   for (int64_t n = 0; n < op.images; ++n) work(n);
 }
 
-// out[n, c] = factor * (column sums of image n, computed by `sum`).
+// Sets out[n, c] = factor * (the sum that `sum` computes for channel c of image n).
 void column_sums(const Gate& op, const void* dy, void (*sum)(const GateRows&, double*),
                  double factor, void* out) {
   for_each_image(op, [&](int64_t n) {

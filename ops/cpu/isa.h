@@ -1,6 +1,6 @@
 #pragma once
-// Selects one instruction set for all vector loops of this folder. CMake compiles either
-// isa_x86.cpp or isa_portable.cpp.
+// Selects one instruction set for all vector loops in this folder. On x86-64, CMake compiles
+// isa_x86.cpp, otherwise isa_portable.cpp.
 
 #include "ops/cpu/activations.h"
 #include "ops/cpu/depthwise.h"

@@ -1,9 +1,7 @@
 #pragma once
-// The vector loops behind ops::cpu(), one function per table entry; see ops.h for what each
-// computes. Each OpenMP thread processes a fixed share of the rows, so results repeat exactly for
-// the same thread count. Types and shapes without a vector loop use the reference implementation.
-// So do the table entries that cpu() in cpu.cpp does not set: this file declares functions for them
-// that are not defined.
+// The functions behind ops::cpu(), one per table entry, on OpenMP threads; ops.h documents them.
+// Types and shapes without a vector loop use the reference implementation. So do batch_norm_finish
+// and cross_entropy (cpu.cpp); their declarations here have no definition.
 
 #include "ops/ops.h"
 

@@ -1,8 +1,8 @@
-// Runs the optimizer passes on all threads. The flat buffers are split into equal consecutive
-// shares, one per thread, at multiples of 16 elements. A thread processes its share segment by
-// segment, in blocks small enough that the low-precision copy reads the new parameters from the
-// cache. Results are bit-identical for any thread count: the passes are element-wise, and the norm
-// always uses the same number of partial sums.
+// Runs the optimizers on all threads. Each thread processes one consecutive share of the flat
+// buffers, segment by segment, in blocks. A block is so small that its new parameters are still in
+// the cache when they are copied to bf16. Optimizers with a trust ratio process one segment after
+// another, each on all threads. Results are bit-identical for any thread count: updates are
+// element-wise, and the number of partial sums is fixed.
 
 #include <omp.h>
 
@@ -17,10 +17,10 @@
 namespace shoal::ops::cpu_kernels {
 namespace {
 
-constexpr int64_t kAlign = 16;       // elements; 64 bytes of float
+constexpr int64_t kAlign = 16;       // elements; shares begin at multiples of it
 constexpr int64_t kBlock = 4096;     // elements; five float buffers of this size fit in L2
-constexpr int kPartialSums = 256;    // number of partial sums of the norm
-constexpr int64_t kSmall = 1 << 15;  // elements; up to this many are processed by one thread
+constexpr int kPartialSums = 256;    // maximum number of partial sums of a norm
+constexpr int64_t kSmall = 1 << 15;  // elements; buffers up to this size use one thread
 
 const OptimizerLoops& loops_of(Type type) {
   return best_isa().optimizer[type == Type::f64 ? 1 : 0];
@@ -39,7 +39,8 @@ void share(int64_t total, Work work) {
   }
 }
 
-// Calls work(segment, begin, end) for each segment's part of [begin, end), in blocks.
+// Calls work(segment, begin, end) for each segment's part of [begin, end), in blocks of at most
+// kBlock elements.
 template <typename Work>
 void for_each_block(const OptimizerStep& step, int64_t begin, int64_t end, Work work) {
   const Segment* last = step.segments + step.segment_count;
@@ -53,22 +54,35 @@ void for_each_block(const OptimizerStep& step, int64_t begin, int64_t end, Work 
   }
 }
 
-using Loop = void (*)(const OptimizerRange&);
+void write_copy(const OptimizerStep& step, int64_t begin, int64_t end) {
+  if (step.copy == nullptr) return;
+  loops_of(step.type).copy_bf16(step.parameters, step.copy, begin, end);
+}
 
-void run(const OptimizerStep& step, Loop OptimizerLoops::*which) {
-  if (step.non_finite != nullptr && *step.non_finite != 0) return;
-  const OptimizerLoops& loops = loops_of(step.type);
-  const double factor =
-      step.gradient_norm == nullptr ? 1 : std::fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));
-  const auto write_copy = step.copy_type == Type::bf16 ? loops.copy_bf16 : loops.copy_f16;
-  share(step.total, [&](int64_t begin, int64_t end) {
-    for_each_block(step, begin, end, [&](const Segment& segment, int64_t from, int64_t to) {
-      const auto steps = static_cast<double>(step.step - segment.first_step);
-      (loops.*which)({&step, &segment, from, to, factor, 1 - std::pow(step.beta1, steps),
-                      std::sqrt(1 - std::pow(step.beta2, steps))});
-      if (step.copy != nullptr) write_copy(step.parameters, step.copy, from, to);
-    });
-  });
+// Runs both passes of a rule with a trust ratio. A thread processes the same chunks in both passes,
+// so the second pass finds small segments in the thread's cache.
+void update_in_two_passes(const OptimizerStep& step, const Segment& segment,
+                          const OptimizerLoops::Passes& passes) {
+  const int64_t chunk =
+      std::max(kBlock, round_up(ceil_divide<int64_t>(segment.length, kPartialSums), kAlign));
+  const int64_t chunks = ceil_divide(segment.length, chunk);
+  const auto range = [&](int64_t k, const SquaredNorms& norms) {
+    const int64_t begin = k * chunk, end = std::min(begin + chunk, segment.length);
+    return OptimizerRange{&step, &segment, segment.offset + begin, segment.offset + end, norms};
+  };
+  SquaredNorms partial[kPartialSums], norms;
+#pragma omp parallel for schedule(static) if (segment.length > kSmall)
+  for (int64_t k = 0; k < chunks; ++k) partial[k] = passes.track(range(k, {}));
+  for (int64_t k = 0; k < chunks; ++k) {
+    norms.parameters += partial[k].parameters;
+    norms.changes += partial[k].changes;
+  }
+#pragma omp parallel for schedule(static) if (segment.length > kSmall)
+  for (int64_t k = 0; k < chunks; ++k) {
+    const OptimizerRange part = range(k, norms);
+    passes.update(part);
+    write_copy(step, part.begin, part.end);
+  }
 }
 
 }  // namespace
@@ -89,14 +103,20 @@ void gradient_norm(Type type, const void* gradients, int64_t total, double* norm
   if (!std::isfinite(*norm)) *non_finite = 1;
 }
 
-void sgd(const OptimizerStep& step, void*) {
-  run(step, &OptimizerLoops::sgd);
-}
-void rmsprop_tf(const OptimizerStep& step, void*) {
-  run(step, &OptimizerLoops::rmsprop_tf);
-}
-void adamw(const OptimizerStep& step, void*) {
-  run(step, &OptimizerLoops::adamw);
+void optimize(const OptimizerStep& step, void*) {
+  if (step.non_finite != nullptr && *step.non_finite != 0) return;
+  const OptimizerLoops::Passes& passes = loops_of(step.type).passes[static_cast<int>(step.kind)];
+  if (passes.track != nullptr) {
+    for (int64_t i = 0; i < step.segment_count; ++i)
+      update_in_two_passes(step, step.segments[i], passes);
+    return;
+  }
+  share(step.total, [&](int64_t begin, int64_t end) {
+    for_each_block(step, begin, end, [&](const Segment& segment, int64_t from, int64_t to) {
+      passes.update({&step, &segment, from, to, {}});
+      write_copy(step, from, to);
+    });
+  });
 }
 
 void ema(Type type, void* average, const void* parameters, int64_t total, double decay,

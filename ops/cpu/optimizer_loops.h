@@ -1,101 +1,74 @@
-// The optimizer passes over one range of one segment, written for auto-vectorization. Each
-// instruction set includes this file once, in its own namespace (SHOAL_LOOPS), so everything here
-// has internal linkage. All loops except sum_squares perform the same operations in the same order
-// as ops/reference/optimizer.cpp, and the compiler must not fuse them (-ffp-contract=off). So their
-// results are bit-identical to the reference.
+// The optimizers for one range of one segment, written for auto-vectorization. Compiled once per
+// instruction set, in a namespace of its own (SHOAL_LOOPS) and with internal linkage, so the linker
+// keeps the copies apart.
+//
+// All loops except sum_squares perform the same operations in the same order as
+// ops/reference/optimizer.cpp, and -ffp-contract=off keeps the compiler from fusing them. So their
+// results are bit-identical to the reference, except for LAMB's, which depend on sums.
+
+#include <math.h>
 
 #include <cstdint>
 #include <cstring>
 
+#include "base/both.h"
 #include "ops/cpu/optimizer_range.h"
 
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// Avoids std::sqrt, which is an inline function: the linker keeps one copy of it for the whole
-// program. That copy could be the one compiled here, with instructions that the processor lacks.
-float root(float x) {
-  return __builtin_sqrtf(x);
-}
-double root(double x) {
-  return __builtin_sqrt(x);
-}
+#include "ops/optimizer_rules.h"
 
+// One name per state buffer, because the compiler ignores __restrict in arrays.
 template <typename T>
 struct Pointers {
   T* __restrict p;
   const T* __restrict g;
+  T* __restrict s0;
   T* __restrict s1;
-  T* __restrict s2;
-  explicit Pointers(const OptimizerRange& r)
-      : p(static_cast<T*>(r.step->parameters)),
-        g(static_cast<const T*>(r.step->gradients)),
-        s1(static_cast<T*>(r.step->state1)),
-        s2(static_cast<T*>(r.step->state2)) {}
+  explicit Pointers(const OptimizerStep& step)
+      : p(static_cast<T*>(step.parameters)),
+        g(static_cast<const T*>(step.gradients)),
+        s0(static_cast<T*>(step.state[0])),
+        s1(static_cast<T*>(step.state[1])) {
+    static_assert(kMaxOptimizerStates == 2);
+  }
 };
 
-template <typename T>
-void sgd(const OptimizerRange& r) {
-  const Pointers<T> v(r);
-  const OptimizerStep& step = *r.step;
-  const T factor = static_cast<T>(r.factor), decay = static_cast<T>(r.segment->weight_decay);
-  const T lr = static_cast<T>(step.lr * r.segment->lr_scale), mu = static_cast<T>(step.momentum);
-  if (step.momentum == 0) {
-    for (int64_t i = r.begin; i < r.end; ++i) v.p[i] -= lr * (v.g[i] * factor + decay * v.p[i]);
-  } else if (step.nesterov) {
+// Applies a rule of one pass. kStates: number of its buffers that exist.
+template <typename Rule, typename T, int kStates>
+void apply(const OptimizerRange& r) {
+  const Pointers<T> v(*r.step);
+  const Rule rule(*r.step, *r.segment);
+  const T factor = static_cast<T>(clip_factor(*r.step));
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    T p = v.p[i], s[kMaxOptimizerStates] = {};
+    if constexpr (kStates > 0) s[0] = v.s0[i];
+    if constexpr (kStates > 1) s[1] = v.s1[i];
+    rule(p, v.g[i] * factor, s);
+    if constexpr (kStates > 0) v.s0[i] = s[0];
+    if constexpr (kStates > 1) v.s1[i] = s[1];
+    v.p[i] = p;
+  }
+}
+
+template <typename Rule, typename T>
+void update(const OptimizerRange& r) {
+  if constexpr (Rule::kTrustRatio) {
+    const Pointers<T> v(*r.step);
+    const Rule rule(*r.step, *r.segment);
+    const double ratio = trust_ratio(*r.segment, r.norms.parameters, r.norms.changes);
+    const T lr = trusted_rate<T>(*r.step, *r.segment, ratio);
     for (int64_t i = r.begin; i < r.end; ++i) {
-      const T g = v.g[i] * factor + decay * v.p[i];
-      const T m = mu * v.s1[i] + g;
-      v.s1[i] = m;
-      v.p[i] -= lr * (g + mu * m);
+      const T s[] = {v.s0[i], v.s1[i]};
+      v.p[i] -= lr * rule.change(v.p[i], s);
     }
+  } else if (r.step->state[0] == nullptr) {
+    apply<Rule, T, 0>(r);
+  } else if (r.step->state[1] == nullptr) {
+    apply<Rule, T, 1>(r);
   } else {
-    for (int64_t i = r.begin; i < r.end; ++i) {
-      const T m = mu * v.s1[i] + (v.g[i] * factor + decay * v.p[i]);
-      v.s1[i] = m;
-      v.p[i] -= lr * m;
-    }
-  }
-}
-
-template <typename T>
-void rmsprop_tf(const OptimizerRange& r) {
-  const Pointers<T> v(r);
-  const OptimizerStep& step = *r.step;
-  const T factor = static_cast<T>(r.factor), decay = static_cast<T>(r.segment->weight_decay);
-  const T lr = static_cast<T>(step.lr * r.segment->lr_scale), mu = static_cast<T>(step.momentum);
-  const T forget = static_cast<T>(1 - step.alpha), eps = static_cast<T>(step.eps);
-  const bool has_momentum = step.momentum != 0;
-  for (int64_t i = r.begin; i < r.end; ++i) {
-    const T g = v.g[i] * factor + decay * v.p[i];
-    const T square = v.s1[i] + forget * (g * g - v.s1[i]);
-    v.s1[i] = square;
-    T change = lr * (g / root(square + eps));
-    if (has_momentum) {
-      change = mu * v.s2[i] + change;
-      v.s2[i] = change;
-    }
-    v.p[i] -= change;
-  }
-}
-
-template <typename T>
-void adamw(const OptimizerRange& r) {
-  const Pointers<T> v(r);
-  const OptimizerStep& step = *r.step;
-  const double lr = step.lr * r.segment->lr_scale;
-  const T factor = static_cast<T>(r.factor), eps = static_cast<T>(step.eps);
-  const T shrink = static_cast<T>(1 - lr * r.segment->weight_decay);
-  const T forget1 = static_cast<T>(1 - step.beta1);
-  const T keep2 = static_cast<T>(step.beta2), forget2 = static_cast<T>(1 - step.beta2);
-  const T root2 = static_cast<T>(r.root_correction2), size = static_cast<T>(lr / r.correction1);
-  for (int64_t i = r.begin; i < r.end; ++i) {
-    const T g = v.g[i] * factor;
-    const T mean = v.s1[i] + forget1 * (g - v.s1[i]);
-    const T square = keep2 * v.s2[i] + forget2 * (g * g);
-    v.s1[i] = mean;
-    v.s2[i] = square;
-    v.p[i] = v.p[i] * shrink - size * (mean / (root(square) / root2 + eps));
+    apply<Rule, T, 2>(r);
   }
 }
 
@@ -107,24 +80,49 @@ void ema(void* average, const void* parameters, int64_t begin, int64_t end, doub
   for (int64_t i = begin; i < end; ++i) a[i] += forget * (p[i] - a[i]);
 }
 
-// Keeps 16 running sums, to break the dependency chain of the additions, and adds them up in a
-// fixed order.
+// Returns the sum of squares of elements [begin, end). Computes 16 sums in parallel, because one
+// sum would be a single chain of dependent additions.
 template <typename T>
-double sum_squares(const void* gradients, int64_t begin, int64_t end) {
-  const T* g = static_cast<const T*>(gradients);
+double sum_squares(const void* values, int64_t begin, int64_t end) {
+  const T* v = static_cast<const T*>(values);
   constexpr int kLanes = 16;
   double lanes[kLanes] = {};
   int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const double value = static_cast<double>(g[i + lane]);
+      const double value = static_cast<double>(v[i + lane]);
       lanes[lane] += value * value;
     }
   }
   double sum = 0;
-  for (; i < end; ++i) sum += static_cast<double>(g[i]) * static_cast<double>(g[i]);
+  for (; i < end; ++i) sum += static_cast<double>(v[i]) * static_cast<double>(v[i]);
   for (double lane : lanes) sum += lane;
   return sum;
+}
+
+// The changes pass through a small buffer, because loops that also sum are not vectorized.
+template <typename Rule, typename T>
+SquaredNorms track(const OptimizerRange& r) {
+  constexpr int64_t kPart = 256;
+  T changes[kPart];
+  const Pointers<T> v(*r.step);
+  const Rule rule(*r.step, *r.segment);
+  const T factor = static_cast<T>(clip_factor(*r.step));
+  SquaredNorms norms;
+  for (int64_t from = r.begin; from < r.end; from += kPart) {
+    const int64_t count = r.end - from < kPart ? r.end - from : kPart;
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t i = from + k;
+      T s[] = {v.s0[i], v.s1[i]};
+      rule.track(v.g[i] * factor, s);
+      v.s0[i] = s[0];
+      v.s1[i] = s[1];
+      changes[k] = rule.change(v.p[i], s);
+    }
+    norms.parameters += sum_squares<T>(v.p, from, from + count);
+    norms.changes += sum_squares<T>(changes, 0, count);
+  }
+  return norms;
 }
 
 template <typename T>
@@ -140,18 +138,24 @@ void copy_bf16(const void* parameters, void* copy, int64_t begin, int64_t end) {
   }
 }
 
-template <typename T>
-void copy_f16(const void* parameters, void* copy, int64_t begin, int64_t end) {
-  const T* p = static_cast<const T*>(parameters);
-  for (int64_t i = begin; i < end; ++i) {
-    const _Float16 half = static_cast<_Float16>(static_cast<float>(p[i]));
-    std::memcpy(static_cast<uint16_t*>(copy) + i, &half, sizeof(half));
+template <typename Rule, typename T>
+constexpr OptimizerLoops::Passes passes_of() {
+  if constexpr (Rule::kTrustRatio) {
+    return {update<Rule, T>, track<Rule, T>};
+  } else {
+    return {update<Rule, T>, nullptr};
   }
 }
 
 template <typename T>
 constexpr OptimizerLoops loops_for() {
-  return {sgd<T>, rmsprop_tf<T>, adamw<T>, ema<T>, sum_squares<T>, copy_bf16<T>, copy_f16<T>};
+  return {{
+#define OPTIMIZER(name, Rule, ...) passes_of<Rule<T>, T>(),
+#include "ops/optimizers.def"
+          },
+          ema<T>,
+          sum_squares<T>,
+          copy_bf16<T>};
 }
 
 }  // namespace

@@ -6,28 +6,33 @@
 
 namespace shoal::ops::cpu_kernels {
 
-// A part of one segment, with the values that are the same for the whole segment.
+// Sums of squares: of parameters, and of their changes before the trust ratio.
+struct SquaredNorms {
+  double parameters = 0, changes = 0;
+};
+
+// A range of elements of one segment.
 struct OptimizerRange {
   const OptimizerStep* step;
   const Segment* segment;
-  int64_t begin, end;       // elements of the flat buffers, inside the segment
-  double factor;            // multiplies the gradients (clipping)
-  double correction1;       // AdamW: 1 - beta1^n, where n = step - first_step
-  double root_correction2;  // AdamW: sqrt(1 - beta2^n)
+  int64_t begin, end;  // elements of the flat buffers, inside the segment
+  SquaredNorms norms;  // of the whole segment; for the second pass of rules with a trust ratio
 };
 
 struct OptimizerLoops {
-  void (*sgd)(const OptimizerRange&);
-  void (*rmsprop_tf)(const OptimizerRange&);
-  void (*adamw)(const OptimizerRange&);
+  struct Passes {
+    void (*update)(const OptimizerRange&);  // the only pass, or the second one
+    // Rules with a trust ratio: the first pass; returns the sums of the range. Otherwise nullptr.
+    SquaredNorms (*track)(const OptimizerRange&);
+  };
+  Passes passes[kOptimizerCount];  // index: OptimizerKind
   void (*ema)(void* average, const void* parameters, int64_t begin, int64_t end, double decay);
-  double (*sum_squares)(const void* gradients, int64_t begin, int64_t end);
+  double (*sum_squares)(const void* values, int64_t begin, int64_t end);
   void (*copy_bf16)(const void* parameters, void* copy, int64_t begin, int64_t end);
-  void (*copy_f16)(const void* parameters, void* copy, int64_t begin, int64_t end);
 };
 
-// Index 0 is float, 1 is double. Registers wider than AVX2's would not help, because the passes are
-// memory-bound.
+// Index 0 is float, 1 is double. There are no AVX-512 loops: the optimizers are memory-bound, so
+// wider registers would not help.
 namespace portable {
 extern const OptimizerLoops kLoops[2];
 }

@@ -1,6 +1,6 @@
 // Normalizes uint8 images with a lookup table of 256 values per channel. Mixing is linear, so a
-// mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. The rows of pixels are split
-// over the threads.
+// mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. The threads share the pixel
+// rows of all images.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ struct Tables {
   }
 };
 
-// Writes pixels [begin, end) of a pixel row, mixed with `lambda`.
+// Writes pixels [begin, end) of a pixel row. `lambda`: weight of the row's own image.
 template <int C, class S, class V>
 void fill(const Tables<C, V>& tables, const uint8_t* own, const uint8_t* partner, V lambda,
           int64_t begin, int64_t end, S* out) {
@@ -42,7 +42,7 @@ void fill(const Tables<C, V>& tables, const uint8_t* own, const uint8_t* partner
   }
 }
 
-// Erases the part of rectangle number `rectangle` that lies in pixel row y.
+// Erases pixel row y of mix.erase[rectangle], if the rectangle includes that row.
 template <int C, class S, class V>
 void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
   const int32_t* const box = mix.erase[rectangle];
@@ -59,7 +59,7 @@ void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
           static_cast<V>(erased_value(mix, rectangle, 3 * (y * width + x) + channel)));
 }
 
-// Writes pixel row y, counted from the top, of batch row n.
+// Writes pixel row y (0 is the top) of image n of the batch.
 template <int C, class S, class V>
 void row(const PrepareBatch& op, const Tables<C, V>& tables, int64_t n, int64_t y) {
   MixRow mix;

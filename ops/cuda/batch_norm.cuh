@@ -1,7 +1,7 @@
 #pragma once
-// Batch norm with the residual addition and the activation that follow it. Each thread handles one
-// group of adjacent channels and keeps their parameters in registers. If `lanes` threads share a
-// group, each processes every lanes-th row.
+// Batch norm, followed by residual addition and activation. Each thread handles one group of
+// adjacent channels and keeps their parameters in registers. Several threads ("lanes") may share a
+// group: with n lanes, each processes every nth row.
 
 #include <cmath>
 
@@ -19,7 +19,7 @@ SHOAL_BOTH V activate(Activation activation, V z) {
   return z;
 }
 
-// The derivative of the activation at z.
+// Returns the derivative of the activation at z.
 template <class V>
 SHOAL_BOTH V slope(Activation activation, V z) {
   if (activation == Activation::relu) return z <= 0 ? V(0) : V(1);
@@ -50,7 +50,7 @@ struct NormGroup {
 
   SHOAL_BOTH int64_t at(int64_t row) const { return row * groups + group; }
 
-  // Reads a row and computes its normalized values and the activation's input.
+  // Reads a row of x and residual, and computes the normalized values and the activation's input.
   SHOAL_BOTH void load(int64_t row) {
     V x[kWidth], residual[kWidth] = {};
     load_group<S, kWidth>(op.x, at(row), x);
@@ -61,7 +61,7 @@ struct NormGroup {
     }
   }
 
-  // Computes the gradient of the activation's input, from the values read by load().
+  // Writes the gradient of the activation's input to dz[kWidth]. Call load(row) first.
   SHOAL_BOTH void d_input(const void* dy, int64_t row, V* dz) const {
     load_group<S, kWidth>(dy, at(row), dz);
     for (int j = 0; j < kWidth; ++j) dz[j] *= slope(op.activation, input[j]);
@@ -73,7 +73,7 @@ struct NormGroup {
   V normalized[kWidth], input[kWidth];
 };
 
-// Terms x and x² for column_sums().
+// The terms that column_sums() adds up for batch_norm_sums: x and x².
 template <class S, int kWidth>
 struct Squares {
   struct Lane {
@@ -94,7 +94,7 @@ struct Squares {
   int64_t groups;
 };
 
-// Terms dz and dz * normalized for column_sums().
+// The terms that column_sums() adds up for batch_norm_backward_sums: dz and dz * normalized.
 template <class S, int kWidth>
 struct NormGradients {
   struct Lane {

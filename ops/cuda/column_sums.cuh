@@ -7,19 +7,20 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// Returns the number of threads ("lanes") that share the rows of one group of channels.
+// Returns how many threads ("lanes") share the rows of each group of channels, given about
+// `threads` threads for all `groups`: at least 1, at most `rows`.
 inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
   return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
 }
 
-// Sums each of `outer` matrices of rows×channels over its rows, for kSums kinds of terms.
+// Computes kSums kinds of sums over the rows of each of `outer` matrices of rows×channels.
 // terms.lane(group).add(row, sums) adds a row's terms for a group of kWidth channels to
-// sums[kSums][kWidth], where `row` is counted over all matrices. Each result is passed to
+// sums[kSums][kWidth]; `row` is numbered across all matrices. Passes each result to
 // store(matrix, kind * channels + channel, total).
 template <int kSums, int kWidth, class Terms, class Store>
 void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, const Terms& terms,
                  const Store& store) {
-  constexpr int64_t kFold = 128;  // maximum number of partial sums that one thread adds
+  constexpr int64_t kFold = 128;  // maximum number of partial sums that one thread adds up
   const int64_t groups = channels / kWidth, columns = kSums * channels;
   const int64_t split = lanes_for(outer * groups, rows, kPartialSums / (kSums * kWidth));
   double* const sums_of_lanes = scratch();

@@ -1,8 +1,10 @@
 #pragma once
 // Softmax cross-entropy. kLanesPerRow threads process each row. For its share of the classes, each
-// thread writes the largest logit, Σ exp, Σ class weight, Σ class weight * logit and the number of
-// classes ranked before the label to scratch memory (RowSums). Then one thread per row combines
-// them into log Σ exp, the loss, Σ class weight * target and the label's rank (RowResult).
+// thread first writes the largest logit, Σ class weight, Σ class weight * logit and the number of
+// classes ranked before the label to scratch memory (RowSums), and then
+// Σ exp(logit - largest logit of the row). Then one thread per row combines them into log Σ exp,
+// the loss, Σ class weight * target and the label's rank (RowResult). Finally, one thread per logit
+// writes the gradient.
 
 #include <cmath>
 
@@ -27,7 +29,7 @@ SHOAL_BOTH inline double class_weight(const CrossEntropy& op, int64_t c) {
   return op.class_weights ? op.class_weights[c] : 1.0;
 }
 
-// Number of rows processed at a time, limited by the scratch memory.
+// Maximum number of rows that fit into the scratch memory at a time.
 constexpr int64_t kRowsAtATime =
     kPartialSums * sizeof(double) / (kLanesPerRow * sizeof(RowSums) + sizeof(RowResult));
 
@@ -85,7 +87,7 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     const double log_b = Element<S>::load(logits[b]) - log_sum;
     const double share_a = (1 - smoothing) * lambda * class_weight(op, a);
     const double share_b = (1 - smoothing) * (1 - lambda) * class_weight(op, b);
-    const double share = smoothing / static_cast<double>(classes);  // of each class
+    const double share = smoothing / static_cast<double>(classes);  // the smoothing per class
     double loss = -(share_a * log_a + share_b * log_b);
     if (smoothing > 0) loss -= share * (weighted_logits - weights * log_sum);
     results[row] = {log_sum, loss, share_a + share_b + share * weights, before};

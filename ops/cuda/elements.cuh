@@ -7,16 +7,9 @@
 #include "base/both.h"
 #include "ops/ops.h"
 
-#ifdef __CUDACC__
-#include <cuda_fp16.h>
-#endif
-
 namespace shoal::ops::cuda_kernels {
 
 struct Bf16 {
-  uint16_t bits;
-};
-struct F16 {
   uint16_t bits;
 };
 
@@ -46,36 +39,6 @@ struct Element<Bf16> {
   }
 };
 
-template <>
-struct Element<F16> {
-  using Value = float;
-#ifdef __CUDACC__
-  SHOAL_BOTH static float load(F16 v) {
-    __half h;
-    memcpy(&h, &v, sizeof h);
-    return __half2float(h);
-  }
-  SHOAL_BOTH static F16 store(float v) {
-    const __half h = __float2half_rn(v);
-    F16 f;
-    memcpy(&f, &h, sizeof f);
-    return f;
-  }
-#else
-  static float load(F16 v) {
-    _Float16 h;
-    memcpy(&h, &v, sizeof h);
-    return static_cast<float>(h);
-  }
-  static F16 store(float v) {
-    const auto h = static_cast<_Float16>(v);
-    F16 f;
-    memcpy(&f, &h, sizeof f);
-    return f;
-  }
-#endif
-};
-
 template <class S>
 using Value = typename Element<S>::Value;
 
@@ -99,13 +62,11 @@ void with_type(Type type, F&& f) {
       return f(double{});
     case Type::bf16:
       return f(Bf16{});
-    case Type::f16:
-      return f(F16{});
   }
 }
 
-// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once. If `channels` is a
-// multiple of 16 / sizeof(S), n is this number (16 bytes), otherwise 1.
+// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once: as many as fit into
+// 16 bytes if `channels` is a multiple of that, otherwise 1.
 template <class F>
 void with_group_type(Type type, int64_t channels, F&& f) {
   with_type(type, [&](auto s) {
@@ -118,7 +79,7 @@ void with_group_type(Type type, int64_t channels, F&& f) {
   });
 }
 
-// Loads group `index` of an array of channel groups.
+// Loads and converts group `index` of an array of groups of kWidth adjacent channels.
 template <class S, int kWidth>
 SHOAL_BOTH void load_group(const void* from, int64_t index, Value<S>* to) {
   const auto pack = static_cast<const Pack<S, kWidth>*>(from)[index];

@@ -1,5 +1,5 @@
 #pragma once
-// The gate of squeeze-excite. Channels and pixels of each image are assigned to threads like
+// The gate of squeeze-excite. Threads divide the channels and pixels of each image like the
 // channels and rows in batch_norm.cuh.
 
 #include "ops/cuda/column_sums.cuh"
@@ -7,7 +7,7 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// Terms for column_sums(): x or, if dy is not nullptr, x * dy.
+// The terms that column_sums() adds up: x, or x * dy if dy is not nullptr.
 template <class S, int kWidth>
 struct Products {
   struct Lane {
@@ -26,7 +26,8 @@ struct Products {
   int64_t groups;
 };
 
-// out = factor * (sums over each image's pixels).
+// Sets out[image, channel] = factor * Σ over the image's pixels of x, or of x * dy if dy is not
+// nullptr.
 template <class S, int kWidth>
 void image_sums(const Gate& op, const void* dy, double factor, void* out, void* stream) {
   const int64_t channels = op.channels;
@@ -38,8 +39,8 @@ void image_sums(const Gate& op, const void* dy, double factor, void* out, void* 
                          });
 }
 
-// out = in * op.gate + shift / pixels. op.gate and `shift` are images×channels; `shift` may be
-// nullptr (0).
+// Sets out = in * op.gate + shift / pixels. op.gate and `shift` are images×channels; nullptr as
+// `shift` means 0.
 template <class S, int kWidth>
 void scale_images(const Gate& op, const void* in, const void* shift, void* out, void* stream) {
   using V = Value<S>;

@@ -1,10 +1,10 @@
 #pragma once
-// for_each_index() calls a function for each index, in no particular order. All CUDA operations
-// run through it. nvcc compiles it to a kernel, other compilers to a plain loop. So the same
-// sources can be tested on machines without a GPU (the table "cuda twin").
+// for_each_index() calls a function for each index, in no particular order. All CUDA operations use
+// it. nvcc compiles it to a kernel, other compilers to a plain loop. So tests can run the same
+// sources on machines without a GPU (cuda_twin() in table.h).
 //
 // Launches do not wait, throw or return an error. If one fails, LibTorch reports the error at its
-// own next launch.
+// next launch.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,11 +23,11 @@ namespace shoal::ops::cuda_kernels {
 
 // Enough threads to fill a large GPU several times over.
 constexpr int64_t kManyThreads = 1 << 19;
-// Maximum number of partial sums of a reduction. Each thread has at least 1 byte of loads in flight
-// per sum that it writes. So this many sums keep at least 4 MB in flight, which a large GPU needs
-// to reach its memory bandwidth.
+// Maximum number of partial sums of a reduction. A thread has at least 1 byte of loads in flight
+// for each partial sum that it computes. So this many sums keep at least 4 MB of loads in flight,
+// as much as a large GPU needs to reach its memory bandwidth.
 constexpr int64_t kPartialSums = 1 << 22;
-// Bytes of device memory for the partial sums and for the intermediate results of adding them.
+// Bytes of device memory for the partial sums and the intermediate results of adding them up.
 constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
 
 #ifdef __CUDACC__
@@ -46,9 +46,10 @@ void for_each_index(int64_t n, void* stream, const F& f) {
   call_for_index<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(n, f);
 }
 
-// Returns kScratchBytes of memory on the current device, allocated on first use. The first call
-// must not happen during graph capture. All operations on a device share this memory, so they must
-// not run concurrently on two streams. Throws std::runtime_error if the allocation fails.
+// Returns kScratchBytes of memory on the current device. The first call on each device allocates it
+// and must not happen during graph capture. All operations on a device share this memory, so they
+// must not run concurrently on two streams. Not thread-safe. Throws std::runtime_error if the
+// allocation fails.
 inline double* scratch() {
   constexpr int kMaxDevices = 64;
   static double* memory[kMaxDevices] = {};

@@ -1,13 +1,18 @@
 #pragma once
-// The optimizer passes over the flat buffers, with PyTorch's order of operations. One thread per
-// element, except for the gradient norm, which column_sums() computes.
+// The optimizers: one thread per element of the flat buffers applies the rules of
+// optimizer_rules.h. column_sums() computes the gradient norm.
+
+#include <math.h>
 
 #include <cmath>
 
+#include "base/both.h"
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"
 
 namespace shoal::ops::cuda_kernels {
+
+#include "ops/optimizer_rules.h"
 
 // Returns the segment that contains element i, or nullptr if i is padding.
 SHOAL_BOTH inline const Segment* segment_of(const OptimizerStep& step, int64_t i) {
@@ -22,89 +27,133 @@ SHOAL_BOTH inline const Segment* segment_of(const OptimizerStep& step, int64_t i
 
 SHOAL_BOTH inline void write_copy(const OptimizerStep& step, int64_t i, double value) {
   if (!step.copy) return;
-  const auto narrow = static_cast<float>(value);
-  if (step.copy_type == Type::bf16) {
-    static_cast<Bf16*>(step.copy)[i] = Element<Bf16>::store(narrow);
-  } else {
-    static_cast<F16*>(step.copy)[i] = Element<F16>::store(narrow);
-  }
+  static_cast<Bf16*>(step.copy)[i] = Element<Bf16>::store(static_cast<float>(value));
 }
 
-// The element-wise update rules. `i` is the element's index, `g` its clipped gradient.
-template <class T>
-struct Sgd {
-  SHOAL_BOTH static void update(const OptimizerStep& step, const Segment& segment, int64_t i, T g) {
-    T* p = static_cast<T*>(step.parameters);
-    T* m = static_cast<T*>(step.state1);
-    const T momentum = static_cast<T>(step.momentum);
-    g += static_cast<T>(segment.weight_decay) * p[i];
-    if (step.momentum != 0) {
-      m[i] = momentum * m[i] + g;
-      g = step.nesterov ? g + momentum * m[i] : m[i];
-    }
-    p[i] -= static_cast<T>(step.lr * segment.lr_scale) * g;
-  }
-};
+// Calls change(parameter, clipped gradient, state) for element i, and stores the changed parameter
+// and state. Does nothing if the gradients are not finite.
+template <class T, class Change>
+SHOAL_BOTH void change_element(const OptimizerStep& step, int64_t i, const Change& change) {
+  if (step.non_finite && *step.non_finite != 0) return;
+  T state[kMaxOptimizerStates];
+  load_state(step, i, state);
+  T& parameter = static_cast<T*>(step.parameters)[i];
+  const T factor = static_cast<T>(clip_factor(step));
+  change(parameter, static_cast<const T*>(step.gradients)[i] * factor, state);
+  store_state(step, i, state);
+  write_copy(step, i, static_cast<double>(parameter));
+}
 
-template <class T>
-struct RmspropTf {
-  SHOAL_BOTH static void update(const OptimizerStep& step, const Segment& segment, int64_t i, T g) {
-    T* p = static_cast<T*>(step.parameters);
-    T* mean_square = static_cast<T*>(step.state1);
-    T* m = static_cast<T*>(step.state2);
-    g += static_cast<T>(segment.weight_decay) * p[i];
-    mean_square[i] += static_cast<T>(1 - step.alpha) * (g * g - mean_square[i]);
-    const T change = static_cast<T>(step.lr * segment.lr_scale) *
-                     (g / std::sqrt(mean_square[i] + static_cast<T>(step.eps)));
-    if (step.momentum != 0) {
-      m[i] = static_cast<T>(step.momentum) * m[i] + change;
-      p[i] -= m[i];
-    } else {
-      p[i] -= change;
-    }
-  }
-};
-
-template <class T>
-struct AdamW {
-  SHOAL_BOTH static void update(const OptimizerStep& step, const Segment& segment, int64_t i, T g) {
-    T* p = static_cast<T*>(step.parameters);
-    T* mean = static_cast<T*>(step.state1);
-    T* mean_square = static_cast<T*>(step.state2);
-    const auto steps = static_cast<double>(step.step - segment.first_step);
-    const double correction1 = 1 - std::pow(step.beta1, steps);
-    const double correction2 = 1 - std::pow(step.beta2, steps);
-    const double lr = step.lr * segment.lr_scale;
-    p[i] *= static_cast<T>(1 - lr * segment.weight_decay);
-    mean[i] += static_cast<T>(1 - step.beta1) * (g - mean[i]);
-    mean_square[i] =
-        static_cast<T>(step.beta2) * mean_square[i] + static_cast<T>(1 - step.beta2) * (g * g);
-    const T denominator = std::sqrt(mean_square[i]) / static_cast<T>(std::sqrt(correction2)) +
-                          static_cast<T>(step.eps);
-    p[i] -= static_cast<T>(lr / correction1) * (mean[i] / denominator);
-  }
-};
-
-template <template <class> class Rule, class T>
-void update_all(const OptimizerStep& step, void* stream) {
+template <class Rule, class T>
+void update_in_one_pass(const OptimizerStep& step, void* stream) {
   for_each_index(step.total, stream, [=] SHOAL_BOTH(int64_t i) {
-    if (step.non_finite && *step.non_finite != 0) return;
-    const Segment* segment = segment_of(step, i);
-    if (!segment) return;
-    double factor = 1;
-    if (step.gradient_norm) factor = std::fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));
-    const T g = static_cast<const T*>(step.gradients)[i] * static_cast<T>(factor);
-    Rule<T>::update(step, *segment, i, g);
-    write_copy(step, i, static_cast<double>(static_cast<const T*>(step.parameters)[i]));
+    if (const Segment* segment = segment_of(step, i))
+      change_element<T>(step, i, Rule(step, *segment));
   });
 }
 
-template <template <class> class Rule>
+// The sums of a segment, and the pieces that they are summed in. A piece is the part of a segment
+// in one block of the flat buffers; piece s + b is the part of segment s in block b. Numbers
+// without such a part are empty pieces.
+struct Pieces {
+  static constexpr int64_t kLanes = 32;  // threads per piece
+  struct Sums {
+    double parameters, changes;
+  };
+  const Segment* segments;
+  int64_t segment_count, total;
+  int64_t block;   // elements
+  Sums* lanes;     // count() * kLanes; lane 0 of a piece also receives the piece's sums
+  double* ratios;  // per segment
+
+  // Uses larger blocks if the sums of small ones would not fit into the scratch memory.
+  explicit Pieces(const OptimizerStep& step)
+      : segments(step.segments), segment_count(step.segment_count), total(step.total), block(4096) {
+    const auto bytes = [this] { return count() * kLanes * sizeof(Sums); };
+    while (bytes() + segment_count * sizeof(double) > kScratchBytes && block < total) block *= 2;
+    lanes = reinterpret_cast<Sums*>(scratch());
+    ratios = reinterpret_cast<double*>(lanes + count() * kLanes);
+  }
+
+  int64_t count() const { return segment_count + (total + block - 1) / block; }
+  SHOAL_BOTH int64_t first(int64_t segment) const {
+    return segment + segments[segment].offset / block;
+  }
+  SHOAL_BOTH int64_t last(int64_t segment) const {
+    return segment + (segments[segment].offset + segments[segment].length - 1) / block;
+  }
+  // Returns the segment of a piece.
+  SHOAL_BOTH int64_t segment_of_piece(int64_t piece) const {
+    int64_t low = 0, high = segment_count;
+    while (high - low > 1) {
+      const int64_t middle = (low + high) / 2;
+      (first(middle) <= piece ? low : high) = middle;
+    }
+    return low;
+  }
+};
+
+template <class Rule, class T>
+void update_in_two_passes(const OptimizerStep& step, void* stream) {
+  const Pieces pieces(step);
+  for_each_index(pieces.count() * Pieces::kLanes, stream, [=] SHOAL_BOTH(int64_t i) {
+    const int64_t piece = i / Pieces::kLanes, s = pieces.segment_of_piece(piece);
+    const Segment& segment = step.segments[s];
+    const int64_t from = (piece - s) * pieces.block, to = from + pieces.block;
+    const int64_t begin = segment.offset > from ? segment.offset : from;
+    const int64_t after = segment.offset + segment.length, end = after < to ? after : to;
+    const Rule rule(step, segment);
+    Pieces::Sums sums = {0, 0};
+    for (int64_t k = begin + i % Pieces::kLanes; k < end; k += Pieces::kLanes) {
+      change_element<T>(step, k, [&](T& p, T g, T* state) {
+        rule.track(g, state);
+        const double parameter = p, change = rule.change(p, state);
+        sums.parameters += parameter * parameter;
+        sums.changes += change * change;
+      });
+    }
+    pieces.lanes[i] = sums;
+  });
+  for_each_index(pieces.count(), stream, [=] SHOAL_BOTH(int64_t piece) {
+    Pieces::Sums* lanes = pieces.lanes + piece * Pieces::kLanes;
+    for (int64_t k = 1; k < Pieces::kLanes; ++k) {
+      lanes[0].parameters += lanes[k].parameters;
+      lanes[0].changes += lanes[k].changes;
+    }
+  });
+  for_each_index(step.segment_count, stream, [=] SHOAL_BOTH(int64_t s) {
+    Pieces::Sums sums = {0, 0};
+    for (int64_t piece = pieces.first(s); piece <= pieces.last(s); ++piece) {
+      sums.parameters += pieces.lanes[piece * Pieces::kLanes].parameters;
+      sums.changes += pieces.lanes[piece * Pieces::kLanes].changes;
+    }
+    pieces.ratios[s] = trust_ratio(step.segments[s], sums.parameters, sums.changes);
+  });
+  for_each_index(step.total, stream, [=] SHOAL_BOTH(int64_t i) {
+    const Segment* segment = segment_of(step, i);
+    if (!segment) return;
+    const Rule rule(step, *segment);
+    const T lr = trusted_rate<T>(step, *segment, pieces.ratios[segment - step.segments]);
+    change_element<T>(step, i, [&](T& p, T, T* state) { p -= lr * rule.change(p, state); });
+  });
+}
+
+template <template <class> class Rule, class T>
 void update(const OptimizerStep& step, void* stream) {
-  if (step.type == Type::f64) {
-    update_all<Rule, double>(step, stream);
+  if constexpr (Rule<T>::kTrustRatio) {
+    update_in_two_passes<Rule<T>, T>(step, stream);
   } else {
-    update_all<Rule, float>(step, stream);
+    update_in_one_pass<Rule<T>, T>(step, stream);
+  }
+}
+
+inline void optimize(const OptimizerStep& step, void* stream) {
+  switch (step.kind) {
+#define OPTIMIZER(name, Rule, ...)                                     \
+  case OptimizerKind::name:                                            \
+    return step.type == Type::f64 ? update<Rule, double>(step, stream) \
+                                  : update<Rule, float>(step, stream);
+#include "ops/optimizers.def"
   }
 }
 

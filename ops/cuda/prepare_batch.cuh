@@ -1,5 +1,5 @@
 #pragma once
-// Converts uint8 images to a normalized batch, with mixing and erasing: one thread per pixel.
+// Converts uint8 images to a normalized batch, with mixing and erasing. One thread per pixel.
 
 #include "ops/cuda/elements.cuh"
 #include "ops/cuda/indexed.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// Builds the table of the operations in this folder. table.cu compiles it for GPUs, twin.cpp as
-// plain CPU loops.
+// Builds the table of the operations in this folder. table.cu compiles them for GPUs, twin.cpp
+// compiles them as plain CPU loops.
 
 #include "ops/cuda/batch_norm.cuh"
 #include "ops/cuda/cross_entropy.cuh"
@@ -25,9 +25,7 @@ inline Table make_table(const char* name) {
   table.gate_backward_apply = gate_backward_apply;
   table.cross_entropy = cross_entropy;
   table.gradient_norm = gradient_norm;
-  table.sgd = update<Sgd>;
-  table.rmsprop_tf = update<RmspropTf>;
-  table.adamw = update<AdamW>;
+  table.optimize = optimize;
   table.ema = ema;
   return table;
 }

@@ -1,14 +1,15 @@
 #pragma once
-// The table of the operations on a GPU. This header includes no CUDA headers.
+// The tables of the CUDA operations. In both, depthwise_backward_weights is nullptr. Includes no
+// CUDA headers.
 
 #include "ops/ops.h"
 
 namespace shoal::ops {
 
-// Compiled into the CUDA plug-in. Its depthwise_backward_weights is nullptr: callers use LibTorch.
+// The kernels for GPUs. Only the CUDA plug-in contains this function.
 const Table& cuda_table();
 
-// The same sources compiled to plain loops on the CPU, for tests on machines without a GPU.
+// The same sources, compiled as plain CPU loops, for tests on machines without a GPU.
 const Table& cuda_twin();
 
 }  // namespace shoal::ops

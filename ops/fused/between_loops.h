@@ -105,7 +105,7 @@ void pool_backward(const Pool& op, int64_t begin, int64_t end, const Scratch& sc
   });
 }
 
-// Calls visit(offset) for each pixel in the window of output (y, x). `offset`: floats from the
+// Calls visit(offset) for each pixel in the window of output (y, x). `offset`: in floats, from the
 // start of a plane (for_planes()).
 template <class Visit>
 inline void for_window(const MaxPool& op, int64_t y, int64_t x, const Visit& visit) {
@@ -115,8 +115,8 @@ inline void for_window(const MaxPool& op, int64_t y, int64_t x, const Visit& vis
       visit((i * op.width + j) * kLanes);
 }
 
-// Writes the activated elements of one image's vector of channels from `c` on. `first`: the image's
-// first pixel, counted over all images.
+// Writes channels [c, c + kLanes) of one image to `to`, activated: kLanes floats per pixel.
+// `first`: the image's first pixel, numbered across all images.
 template <Activation activation>
 void activate_plane(const Operand& op, int64_t first, int64_t pixels, int64_t stride, int64_t c,
                     float* to) {
@@ -127,7 +127,7 @@ void activate_plane(const Operand& op, int64_t first, int64_t pixels, int64_t st
 }
 
 // Calls work(image, channel, plane) for each image and vector of channels. `plane`: the activated
-// elements, followed by scratch memory of the same size.
+// elements (see activate_plane()), followed by scratch memory of the same size.
 template <class Work>
 inline void for_planes(const MaxPool& op, int64_t begin, int64_t end, const Scratch& scratch,
                        const Work& work) {

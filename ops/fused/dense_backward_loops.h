@@ -1,6 +1,6 @@
 #pragma once
-// Backward of k×k convolutions over all channels: first the gradient of the weights, then that of
-// the input.
+// Backward of k×k convolutions with one group: first the gradient of the weights, then the gradient
+// of the input.
 
 #include "ops/fused/dense_loops.h"
 #include "ops/fused/pointwise_backward_loops.h"
@@ -8,8 +8,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Like multiply_transposed(), but row m of a begins at a + places[m], and the rows of b and c have
-// no gaps between them.
+// Like multiply_transposed(), but row m of a begins at a + places[m], and the rows of b and c are
+// contiguous.
 template <class Product>
 void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* places,
                                   int64_t height, const float* b, int64_t width, float* c) {
@@ -17,19 +17,19 @@ void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* p
   multiply_transposed_rows<Product>(rows, row, height, b, width, width, c, width);
 }
 
-// The operands of the weight gradient for some output rows of an image. The gradient of a tap is
-// the sum over m of (pixel of x at places[m] + offset of the tap) * (row m of dy). summed_outputs()
-// writes `places`. Words: see gemm_loops.h.
+// The operands of the weight gradient for the output rows of a work item. The gradient of a tap is
+// Σ over m of (pixel of x at places[m] + offset of the tap) * (row m of dy). summed_outputs()
+// writes `places`. gemm_loops.h defines words.
 struct SummedOutputs {
   const float *x, *dy;
-  int64_t count;  // number of places, and of rows of dy
-  int64_t pixel;  // words of x from one pixel to the next
+  int64_t count;  // number of places and of rows of dy
+  int64_t pixel;  // words per pixel of x
 };
 
-// Loads dy and returns the operands. If words are floats, x is the band itself. If words are pairs,
-// a word of x contains the input pixels of two neighboring outputs, and a word of dy the gradients
-// of these two outputs. If a row has an odd number of outputs, the last one is paired with zero.
-// `memory`: for dy and, if words are pairs, for x.
+// Loads dy and returns the operands. Without SHOAL_DOT, x is the band itself. With SHOAL_DOT, a
+// word of x contains values of the input pixels of two neighboring outputs, and a word of dy
+// contains the gradients of these outputs. If a row has an odd number of outputs, the last gradient
+// is paired with zero. `memory`: for dy and, with SHOAL_DOT, for x.
 inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, const Band& band,
                                     TileCell* memory, int64_t* places) {
   const int64_t out = padded(op.out), rows = item.end - item.begin, width = op.out_width;
@@ -87,7 +87,7 @@ void dense_weight_gradient(const Dense& op, int64_t begin, int64_t end, const Sc
   }
 }
 
-// Stores the gradient of pixel m at to[m].
+// Epilogue of multiply_gathered(): stores the gradient of pixel m at to[m].
 struct StoreAt {
   float* const* to;
   template <int rows>
@@ -96,7 +96,7 @@ struct StoreAt {
   }
 };
 
-// Writes the gradient of the input as Downstream (kernels.h) describes. `gradient`: the gradient
+// Writes the gradient of the input as Downstream (kernels.h) specifies. `gradient`: the gradient
 // with respect to the activated input.
 void store_input_gradient(const Operand& input, const Downstream& dx, const Part& part,
                           const float* gradient, const FloatSums& sums) {
@@ -134,8 +134,8 @@ inline int64_t floor_div(int64_t a, int64_t b) {
   return (a >= 0 ? a : a - b + 1) / b;
 }
 
-// Returns the band, not yet filled, of the rows of dy from which the input gradients of the rows
-// from `begin` on are computed.
+// Returns a band, not yet filled, for the rows of dy that the gradients of the input rows from
+// `begin` on depend on.
 inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
   const int64_t left = least(floor_div(op.left - op.kernel + 1, op.stride), 0);
   const int64_t last = most((op.width - 1 + op.left) / op.stride, op.out_width - 1);
@@ -143,8 +143,9 @@ inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
           floor_div(begin + op.top - op.kernel + 1, op.stride), left};
 }
 
-// Computes the gradients of those pixels in rows [begin, end) whose row and column, modulo the
-// stride, are `of_row` and `of_column`. The same taps contribute to all these pixels.
+// Computes the gradients of the pixels in rows [begin, end) whose row modulo the stride is `of_row`
+// and whose column modulo the stride is `of_column`. The same taps contribute to all of them.
+// `places` and `to`: scratch memory.
 void residue_gradient(const Dense& op, const Band& band, int64_t begin, int64_t end, int64_t of_row,
                       int64_t of_column, float* gradient, int64_t* places, float** to) {
   const int64_t in = padded(op.in), depth = tap_depth(op.out), s = op.stride;

@@ -1,15 +1,16 @@
 #pragma once
-// k×k convolutions over all channels, as matrix products without im2col: they read the input pixels
-// from a band, which contains some activated rows of an image, surrounded by zeros. A table
-// contains each output's place: the offset of its first input pixel in the band. Each kernel
-// position (tap) adds an offset.
+// k×k convolutions with one group, computed as matrix products without im2col. The products read
+// the input pixels from a band: some activated rows of an image, surrounded by zeros. A table
+// contains each output's place, which is the offset of its first input pixel in the band. Each
+// kernel position (tap) adds an offset to the place.
 
 #include "ops/fused/pointwise_loops.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// A kernel position: offset of its pixel from an output's place, in words, and its weight matrix.
+// A kernel position: the offset of its pixel from an output's place, in words (gemm_loops.h), and
+// its weight matrix.
 struct Tap {
   int64_t offset;
   const float* matrix;
@@ -17,14 +18,14 @@ struct Tap {
 
 constexpr int64_t kMostTaps = 49;
 
-// Number of rows of one block, so small that their addresses stay in registers.
+// Number of rows of one block: so small that the addresses of the rows stay in registers.
 template <int vectors>
 constexpr int kGatheredRows = vectors == 4   ? 6
                               : kLanes == 16 ? 8
                                              : 6;
 
-// Computes the columns of one panel, whose first column is n. Each element is the sum over taps and
-// k of a[places[row] + offset + k] b[tap][k, …]. `depth`: words of one tap.
+// Computes the panel of outputs whose first column is n: the sum over all taps and k < depth of
+// a[places[row] + tap.offset + k] * tap.matrix[k, …]. `outputs`: number of rows.
 template <class Product, int vectors, class Epilogue>
 void gather_panel(const float* a, const int64_t* places, int64_t outputs, const Tap* taps,
                   int64_t count, int64_t depth, Epilogue& epilogue, int64_t n) {
@@ -40,7 +41,7 @@ void gather_panel(const float* a, const int64_t* places, int64_t outputs, const 
   });
 }
 
-// Computes all columns of `outputs` outputs. `width`: padded columns of the matrices.
+// Computes all panels for `outputs` rows. `width`: padded number of columns of the tap matrices.
 template <class Product, class Epilogue>
 void multiply_gathered(const float* a, const int64_t* places, int64_t outputs, const Tap* taps,
                        int64_t count, int64_t depth, int64_t width, Epilogue& epilogue) {
@@ -62,14 +63,15 @@ void multiply_gathered(const float* a, const int64_t* places, int64_t outputs, c
 // Rows of an image's activated input, or of dy, with zeros around them.
 struct Band {
   TileCell* memory;
-  int64_t columns, stride;  // pixels of a row; channels of a pixel, padded
-  int64_t top, left;        // the image's row and column of the first pixel; may be negative
+  int64_t columns, stride;  // pixels per row; padded channels per pixel
+  int64_t top, left;        // row and column of the first pixel in the image; may be negative
 
   TileCell* row(int64_t y) const { return memory + (y - top) * columns * stride; }
   int64_t words(int64_t pixels) const { return pixels * stride / TileProduct::kTogether; }
 };
 
-// Loads rows [band.top, end) of an image of height×width pixels. load(part, tile) loads a row.
+// Fills the band with rows [band.top, end) of an image of height×width pixels. load(part, tile)
+// loads one row. Pixels outside the image become zero.
 template <class Load>
 inline void fill_band(const Band& band, int64_t image, int64_t height, int64_t width, int64_t end,
                       const Load& load) {
@@ -96,12 +98,12 @@ inline int64_t dense_taps(const Dense& op) {
   return op.kernel * op.kernel;
 }
 
-// Number of columns of a band of the input.
+// Returns the number of columns of a band of the input.
 inline int64_t input_columns(const Dense& op) {
   return most(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
 }
 
-// The rows [begin, end) of an image that one work item computes: rows of the output or, in
+// The rows [begin, end) of an image that a work item computes: rows of the output or, in
 // dense_input_gradient(), of the input.
 struct DenseItem {
   int64_t image, begin, end;
@@ -112,7 +114,7 @@ inline DenseItem dense_item(int64_t item, int64_t height, int64_t rows) {
   return {item / groups, begin, least(begin + rows, height)};
 }
 
-// Loads the input rows from which the output rows of an item are computed. `memory` is 64-byte
+// Loads the input rows that the output rows of an item depend on. `memory`: for the band, 64-byte
 // aligned.
 inline Band load_input_band(const Dense& op, const DenseItem& item, TileCell* memory) {
   const Band band{memory, input_columns(op), padded(op.in), item.begin * op.stride - op.top,
@@ -124,8 +126,8 @@ inline Band load_input_band(const Dense& op, const DenseItem& item, TileCell* me
   return band;
 }
 
-// Writes, for each output of the first `rows` output rows of the band, the offset of the first
-// input pixel that it reads, in words from the start of the band.
+// Writes the places of the outputs in the first `rows` output rows of the band, in words from the
+// start of the band.
 inline void output_places(const Dense& op, const Band& band, int64_t rows, int64_t* places) {
   for (int64_t y = 0; y < rows; ++y)
     for (int64_t x = 0; x < op.out_width; ++x)
@@ -136,7 +138,7 @@ inline int64_t tap_offset(const Dense& op, const Band& band, int64_t tap) {
   return band.words(tap / op.kernel * band.columns + tap % op.kernel);
 }
 
-// Number of words of a pixel with `channels` channels.
+// Returns the number of words of a pixel with `channels` channels, without padding.
 inline int64_t tap_depth(int64_t channels) {
   return chunks(channels, TileProduct::kTogether);
 }

@@ -1,14 +1,15 @@
 #pragma once
-// Backward of depthwise convolutions: both gradients in one pass over the rows.
+// Backward of depthwise convolutions: computes the gradients of the weights and of the input in one
+// pass over the rows.
 
 #include "ops/fused/depthwise_loops.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-constexpr int64_t kPairs = kLanes == 16 ? 7 : 3;  // of columns in registers together (stride 2)
+constexpr int64_t kPairs = kLanes == 16 ? 7 : 3;  // column pairs computed together (stride 2)
 
-// Ring buffers of the activated input, its activation's slopes, and the gradient dy of the output.
+// Ring buffers for the activated input, the slopes of its activation, and the output's gradient.
 struct BackwardRings {
   Ring input, slopes, dy;
   const float* zeros;  // a row of zeros
@@ -34,8 +35,8 @@ inline BackwardRings backward_rings(const Depthwise& op, float* memory) {
   return r;
 }
 
-// Adds the products of one row of dy with the input rows `rows` to the gradient of the weights.
-// `count`: outputs per row.
+// Adds the products of one row of dy and the input rows `rows` to the weight gradient. `count`:
+// outputs per row. `tap_stride`: floats from one kernel position to the next in d_weights.
 template <int kernel, int stride>
 inline void add_weight_products(const float* const* rows, const float* dy, int64_t count,
                                 float* d_weights, int64_t tap_stride) {
@@ -69,9 +70,9 @@ inline void add_weight_products(const float* const* rows, const float* dy, int64
   }
 }
 
-// With stride 2: computes one row of the input's gradient and calls emit(column, gradient) for each
-// column. Multiplies rows[t], a row of dy, by kernel row kernel_rows[t], for t < count. Column
-// numbers include the padding and start at the even number `first`.
+// With stride 2: computes one row of the input's gradient from `count` rows of dy. rows[t] is
+// multiplied by kernel row kernel_rows[t]. Calls emit(column, gradient) for columns [first, end),
+// which are numbered from the left edge of the padding. `first` must be even.
 template <int kernel, class Emit>
 inline void spread_row(const float* const* rows, const int* kernel_rows, int count,
                        const Vec* weights, int64_t first, int64_t end, const Emit& emit) {
@@ -99,8 +100,8 @@ inline void spread_row(const float* const* rows, const int* kernel_rows, int cou
   }
 }
 
-// Calls emit(x, gradient) for each column x in row y of the input's gradient, for vector v of the
-// item's channels.
+// Computes row y of the input's gradient, for vector v of the item's channels. Calls
+// emit(x, gradient) for each column x.
 template <int kernel, int stride, class Emit>
 inline void input_gradient(const Depthwise& op, const Item& item, const BackwardRings& r, int64_t y,
                            int64_t v, const Emit& emit) {

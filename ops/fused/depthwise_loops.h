@@ -1,23 +1,23 @@
 #pragma once
-// Depthwise convolutions. A block of channels of an image is processed row by row. A ring buffer
-// keeps the last rows of the activated input, each vector of channels in its own plane.
+// Depthwise convolutions. A work item is a block of channels of one image, processed row by row. A
+// ring buffer keeps the last rows of the activated input, each vector of channels in its own plane.
 
 #include "ops/fused/operand_loops.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-constexpr int64_t kAcross = 7;  // neighboring outputs whose sums are in registers together
+constexpr int64_t kAcross = 7;  // neighboring outputs computed together, in registers
 
 inline int64_t rounded_up(int64_t value, int64_t step) {
   return chunks(value, step) * step;
 }
 
-// Ring buffer of the `rows` most recently loaded rows of the input (or of its slopes, or of dy),
-// for one block of channels. The columns left and right of the image are zero.
+// Ring buffer for the last `rows` loaded rows of one block of channels: of the activated input, of
+// its slopes, or of dy. The columns left and right of the image are zero.
 struct Ring {
   float* memory;
-  int64_t rows, columns, left;  // image column 0 is column `left`
+  int64_t rows, columns, left;  // column `left` is the image's column 0
 
   int64_t plane() const { return rows * columns * kLanes; }
   float* row(int64_t vector, int64_t y) const {
@@ -30,13 +30,13 @@ struct Ring {
   }
 };
 
-// Returns the ring buffer of the input, which begins at `memory`.
+// Returns the ring buffer for the input. It begins at `memory` and is not cleared.
 inline Ring input_ring(const Depthwise& op, float* memory) {
   const int64_t last = (rounded_up(op.out_width, kAcross) - 1) * op.stride + op.kernel;
   return {memory, op.kernel, most(op.left + op.width, last), op.left};
 }
 
-// What one work item processes: `vectors` vectors of channels, from `channel` on, of one image.
+// The work of one item: `vectors` vectors of channels from `channel` on, of one image.
 struct Item {
   int64_t image, channel, vectors, stride;
 };
@@ -84,14 +84,14 @@ inline void convolve_row(const float* const* rows, const Vec* weights, int64_t c
   }
 }
 
-// Copies the weights of a vector of channels; `flipped`: in reverse order.
+// Loads the weights of the vector of channels at `channel`. `flipped`: in reverse order.
 inline void load_weights(const Depthwise& op, int64_t channel, bool flipped, Vec* weights) {
   const int64_t taps = op.kernel * op.kernel, stride = padded(op.channels);
   for (int64_t t = 0; t < taps; ++t)
     weights[t] = load(op.weights + (flipped ? taps - 1 - t : t) * stride + channel);
 }
 
-// Computes output row y of all vectors of an item and adds to the sums for the next batch norm.
+// Computes output row y for all vectors of an item, and adds to the sums for the next batch norm.
 // `zeros`: a row of zeros.
 template <int kernel, int stride>
 void output_row(const Depthwise& op, const Item& item, const Ring& ring, const float* zeros,

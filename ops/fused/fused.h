@@ -1,10 +1,10 @@
 #pragma once
 // Runs the kernels of the fused CPU step on Workspace::threads() threads, or on fewer if OpenMP
-// gives fewer.
+// provides fewer.
 //
-// Each thread computes consecutive work items and has its own sums. The threads' sums are added in
-// thread order. So results repeat bit for bit for a fixed number of threads, and another number of
-// threads changes only the rounding. Not thread-safe.
+// Each thread computes consecutive work items and has its own sums, which are then added in thread
+// order. So results repeat bit for bit for a fixed number of threads. Another number of threads
+// changes only the rounding. Not thread-safe.
 
 #include <cstdint>
 #include <vector>
@@ -13,11 +13,11 @@
 
 namespace shoal::ops::fused {
 
-// Memory that an operation needs on each thread: `scratch` and `d_weights` in floats, `sums` in
-// doubles.
+// Sizes of the arrays in Scratch that an operation needs on each thread: `scratch` and `d_weights`
+// in floats, `sums` in doubles.
 struct Needs {
   int64_t scratch = 0, sums = 0, d_weights = 0;
-  void include(const Needs& other);
+  void include(const Needs& other);  // sets each size to the larger of the two
 };
 
 Needs forward_needs(const Pointwise&);
@@ -33,21 +33,21 @@ Needs backward_needs(const Join&);
 Needs backward_needs(const Pool&);
 Needs backward_needs(const MaxPool&);
 
-// tile_rows() returns the number of rows of a Pointwise tile, the others return the number of
+// tile_rows() returns the number of rows of a Pointwise tile. The other two return the number of
 // channels of a Depthwise block. Tiles and blocks of this size fit into the caches of a core.
 int64_t tile_rows(int64_t in, int64_t out);
 int64_t forward_block(const Depthwise&);
 int64_t backward_block(const Depthwise&);
-// Sets Dense::rows and Dense::input_rows, so that rows that are processed together fit into the
-// caches of a core.
+// Sets Dense::rows and Dense::input_rows so small that the rows of a work item fit into the caches
+// of a core.
 void choose_rows(Dense&);
 
-// The memory of all threads, and the loops that they run.
+// The memory and the loops that the threads use.
 class Workspace {
  public:
   Workspace(const Needs& needs, int threads, Storage storage)
       : needs_(needs), threads_(threads), loops_(&fused::loops(storage)) {}
-  int64_t floats() const;                        // size of the memory
+  int64_t floats() const;                        // size of the memory for use()
   void use(float* memory) { memory_ = memory; }  // 64-byte aligned; the caller owns it
   int threads() const { return threads_; }
   const Loops& loops() const { return *loops_; }
@@ -65,9 +65,9 @@ class Workspace {
   float* memory_ = nullptr;
 };
 
-// The operations. run() leaves sums for finish_norm() in the workspace. Backward leaves sums for
-// finish_norm_backward() and weight gradients for collect_gradient() there. The next operation
-// overwrites them.
+// These functions run one operation on all threads. In the workspace, run() leaves the sums for
+// finish_norm(); the others leave the sums for finish_norm_backward() and the weight gradient for
+// collect_gradient(). The next operation overwrites them.
 void run(const Pointwise&, Workspace&);
 void run(const Depthwise&, Workspace&);
 void run(const Dense&, Workspace&);
@@ -87,39 +87,41 @@ void run_input_gradient(const Dense&, Workspace&);
 // The parameters and statistics of a batch norm, `channels` values each.
 struct NormState {
   int64_t channels = 0;
-  double count = 0;  // rows of the batch
+  double count = 0;  // images * pixels of the batch
   double eps = 0, momentum = 0;
   const float *weight = nullptr, *bias = nullptr;
   const float *running_mean = nullptr, *running_var = nullptr;
   float* pending = nullptr;  // 2×channels; updated like BatchNormFinish::pending
-  bool fixed = false;        // the running statistics are constants
+  bool fixed = false;        // use the running statistics as constants
 };
 
-// Computes mean, inv_std, scale and shift from the sums, and updates `pending`. If `fixed`, uses
-// the running statistics instead and leaves `pending` unchanged.
+// Computes mean, inv_std, scale and shift from the sums in the workspace, and updates `pending`. If
+// `fixed`, uses the running statistics instead and leaves `pending` unchanged.
 void finish_norm(const NormState&, const Norm&, const Workspace&);
-// Computes slope, pull and offset from the sums, and writes the gradients of weight and bias unless
-// their pointer is nullptr.
+// Computes slope, pull and offset from the sums in the workspace. Writes the gradients of weight
+// and bias; nullptr: not wanted.
 void finish_norm_backward(const NormState&, const Norm&, float* d_weight, float* d_bias,
                           const Workspace&);
 
-// Writes the out×in weight gradient that the last operation summed. `transposed`: the sums in the
-// workspace are in×padded(out), otherwise out×padded(in).
+// Adds up the threads' weight gradients of the last operation and writes the total (out×in) to
+// `gradient`. The gradients in the workspace are in×padded(out) if `transposed`, otherwise
+// out×padded(in).
 void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient, const Workspace&);
-// The same for a Dense, whose weight gradient is out×kernel²×in.
+// The same for a Dense; `gradient` is out×kernel²×in.
 void collect_gradient(const Dense&, float* gradient, const Workspace&);
-// Packs the weights of a Dense, out×kernel²×in, into kernel² * padded(in) * padded(out) floats.
-// `backward`: for run_input_gradient().
+// Packs the weights of a Dense (out×kernel²×in) for run() or, if `backward`, for
+// run_input_gradient(). `packed` has kernel² * padded(in) * padded(out) floats.
 Packed pack_dense(const Dense&, const float* weights, bool backward, const Loops&, float* packed);
 
-// Pack a matrix like Loops::pack and Loops::pack_pointwise. `packed` has depth * padded(width)
-// floats.
+// Pack all panels of a matrix with Loops::pack or Loops::pack_pointwise. `packed` has depth *
+// padded(width) floats.
 Packed pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
             float* packed);
 Packed pack_pointwise(const Loops& loops, const float* values, int64_t k_step, int64_t n_step,
                       int64_t depth, int64_t width, float* packed);
 
-// The two layers of squeeze-excite, in torchvision's layout.
+// The two layers of squeeze-excite, in torchvision's layout: weight1 is squeezed×channels, weight2
+// channels×squeezed.
 struct SqueezeWeights {
   const float *weight1, *bias1, *weight2, *bias2;
 };
@@ -128,15 +130,16 @@ struct SqueezeGradients {
 };
 // Returns the number of floats that the next two functions need in `memory`.
 int64_t squeeze_floats(int64_t channels, int64_t squeezed);
-// Packs the weights into `memory` and makes `squeeze` point to them.
+// Copies the weights to `memory` in the layout of Squeeze, and makes `squeeze` point to them.
+// squeeze.squeezed must be set.
 void pack_squeeze(const SqueezeWeights&, int64_t channels, float* memory, Squeeze& squeeze);
-// Computes the gradients of the weights and biases. Call it after run_backward() of the Pointwise.
-// Uses `memory` as scratch memory.
+// Computes the gradients of the weights and biases. Call after run_backward() of the Pointwise.
+// Overwrites `memory`.
 void squeeze_gradients(const Squeeze&, int64_t images, int64_t channels, float* memory,
                        const SqueezeGradients&);
 
-// y = features × weightᵀ + bias. `features` is images×padded(in), `y` is images×padded(out) and
-// 64-byte aligned; `weight` and `bias` are not padded.
+// y = features × weightᵀ + bias. `features` is images×padded(in), `y` is images×padded(out).
+// `weight` (out×in) and `bias` (out) are not padded.
 struct Linear {
   int64_t images, in, out;
   const float *features, *weight, *bias;
@@ -144,7 +147,8 @@ struct Linear {
 // Returns the number of floats that run() and run_backward() need in `memory`.
 int64_t linear_floats(const Linear&);
 void run(const Linear&, float* memory, float* y);
-// dy: images×padded(out). d_features: images×padded(in). Any of the three gradients may be nullptr.
+// dy: images×padded(out). d_features: images×padded(in). d_weight: out×in. d_bias: out. The last
+// three are overwritten; nullptr: not wanted.
 void run_backward(const Linear&, const float* dy, float* memory, float* d_features, float* d_weight,
                   float* d_bias);
 

@@ -1,18 +1,18 @@
 #pragma once
-// Matrix products. A matrix b is packed into panels, each a few vectors wide: all rows of the first
-// panel, then all rows of the second.
+// Matrix products a × b. The matrix b is packed into panels of columns, each a few vectors wide:
+// all rows of the first panel, then all rows of the second, and so on.
 //
-// Matrices consist of words of 4 bytes. `Product` determines what a word contains: a float
-// (Floats), or two consecutive bfloat16 numbers of the summed dimension (Pairs).
+// Matrices consist of 4-byte words. `Product` determines what a word contains: a float (Floats), or
+// two bfloat16 numbers that are neighbors in the summed dimension (Pairs).
 
 #include "ops/fused/kernels.h"
-#include "ops/fused/vectors.h"
+#include "ops/fused/register_vectors.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Block sizes. All sums of a block stay in vector registers: AVX-512 has 32, other instruction sets
-// have 16.
+// Block sizes, chosen so that all sums of a block fit into the vector registers: AVX-512 has 32,
+// the other instruction sets have 16.
 constexpr int64_t kWidest = kLanes == 16 ? 4 : 2;  // vectors of a panel
 template <int vectors>
 constexpr int kRows = kLanes == 16 ? (vectors == 4   ? 6
@@ -26,7 +26,7 @@ struct Floats {
   static constexpr int64_t kTogether = 1;  // numbers in a word
   static Vec splat_word(const float* word) { return splat(*word); }
   static Vec add(Vec a, Vec b, Vec sum) { return multiply_add(a, b, sum); }
-  // Returns word k of a column of `depth` numbers.
+  // Returns word k of a column of `depth` numbers, which are `step` floats apart.
   static float word(const float* column, int64_t step, int64_t k, int64_t) {
     return column[k * step];
   }
@@ -57,12 +57,12 @@ typedef Pairs TileProduct;
 typedef Floats TileProduct;
 #endif
 
-// Returns the words of a tile.
+// Returns a tile as words.
 inline const float* words(const TileCell* tile) {
   return (const float*)tile;
 }
 
-// Number of vectors of the panel that begins `left` vectors before the end.
+// Returns the width, in vectors, of the panel that begins `left` vectors before the end of a row.
 inline int64_t panel_vectors(int64_t left) {
   if (kWidest == 2) return left < 2 ? left : 2;
   return left == 4 ? 4 : left < 3 ? left : 3;
@@ -93,7 +93,7 @@ void pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, in
   }
 }
 
-// Adds a[row][k] b[k, …] to `sums` for all k < `depth`. `b` is a panel, `vectors` vectors wide.
+// Adds Σ over k < depth of a[row][k] * b[k, …] to sums[row]. `b`: a panel, `vectors` vectors wide.
 template <class Product, int rows, int vectors>
 [[gnu::always_inline]] inline void accumulate(const float* const (&a)[rows], const float* b,
                                               int64_t depth, Vec (&sums)[rows][vectors]) {
@@ -110,8 +110,8 @@ template <class Product, int rows, int vectors>
   }
 }
 
-// Passes a block of sums, whose first row is m and first column is n, to `epilogue`: one vector of
-// columns at a time.
+// Passes a block of sums to `epilogue`, one vector of columns at a time. The block's first element
+// is (m, n).
 template <int rows, int vectors, class Epilogue>
 [[gnu::always_inline]] inline void store_sums(const Vec (&sums)[rows][vectors], Epilogue& epilogue,
                                               int64_t m, int64_t n) {
@@ -133,7 +133,8 @@ inline void for_blocks(int64_t m, int64_t count, const Block& block) {
     if (m < count) for_blocks<rows / 2>(m, count, block);
 }
 
-// Multiplies `count` rows of a by one panel of b, whose first column is n.
+// Multiplies `count` rows of a by one panel of b, whose first column is n. Passes the results to
+// `epilogue`.
 template <class Product, int vectors, class Epilogue>
 void multiply_panel(const float* a, int64_t stride, int64_t count, int64_t depth,
                     const float* panel, Epilogue& epilogue, int64_t n) {
@@ -147,7 +148,7 @@ void multiply_panel(const float* a, int64_t stride, int64_t count, int64_t depth
   });
 }
 
-// Multiplies `count` rows of a by the panels [begin, end) of b.
+// Multiplies `count` rows of a by panels [begin, end) of b. Passes the results to `epilogue`.
 template <class Product, class Epilogue>
 void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, int64_t begin,
               int64_t end, Epilogue& epilogue) {
@@ -182,8 +183,8 @@ void multiply_panels(const float* a, int64_t stride, int64_t rows, const Packed&
   multiply<Floats>(a, stride, rows, b, begin, end, epilogue);
 }
 
-// Computes a block of multiply_transposed_rows(): kSumRows rows and `vectors` vectors of c. a(m)
-// returns a pointer to the block's first word in row m of a.
+// Computes one block of multiply_transposed_rows(): kSumRows rows of c, `vectors` vectors wide.
+// a(m) returns a pointer to the block's first word in row m of a.
 template <class Product, int vectors, class Rows>
 [[gnu::always_inline]] inline void add_products(int64_t rows, const Rows& a, const float* b,
                                                 int64_t b_stride, float* c, int64_t c_stride) {

@@ -1,6 +1,6 @@
 #pragma once
-// All loops of one instruction set. The including file defines SHOAL_LOOPS, for bfloat16 also
-// SHOAL_BF16, and for bfloat16 matrix products also SHOAL_DOT (vectors.h).
+// All loops of one instruction set. The including file defines SHOAL_LOOPS (the namespace). It also
+// defines SHOAL_BF16 for bfloat16 activations, and SHOAL_DOT for bfloat16 matrix products.
 
 #include "ops/fused/between_loops.h"
 #include "ops/fused/dense_backward_loops.h"

@@ -1,4 +1,4 @@
-// How much memory the fused kernels need, and how they divide their work.
+// Computes how much memory the fused kernels need and how they divide their work.
 
 #include <algorithm>
 
@@ -7,10 +7,12 @@
 namespace shoal::ops::fused {
 namespace {
 
-constexpr int64_t kTileBytes = 200'000;                             // of one tile; fits into L2
-constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;  // bytes of a depthwise block
-constexpr int64_t kBandBytes = 250'000;                             // of a dense convolution
-constexpr int64_t kRingMargin = 40;  // columns; for padding and rounding
+// Limits in bytes, for the caches of a core: one tile; the ring buffers of a depthwise block; the
+// band of a dense convolution.
+constexpr int64_t kTileBytes = 200'000;
+constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
+constexpr int64_t kBandBytes = 250'000;
+constexpr int64_t kRingMargin = 40;  // columns, for padding and rounding
 
 int64_t depth_of(const Stem& op) {
   return op.kernel * op.kernel * op.in;
@@ -21,7 +23,7 @@ int64_t input_columns(const Depthwise& op) {
 }
 
 // Depthwise backward has three ring buffers: input, slopes and dy (depthwise_backward_loops.h).
-// Returns an upper limit of the length of their rows, in columns, added up.
+// Returns an upper limit for the total number of columns of the three.
 int64_t all_columns(const Depthwise& op) {
   return input_columns(op) + op.width + std::max(op.width, op.out_width) + kRingMargin;
 }
@@ -33,7 +35,7 @@ int64_t block_of(const Depthwise& op, int64_t columns, int64_t bytes) {
   return padded(chunks(channels, chunks(channels, most)));
 }
 
-// Upper limits of the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
+// Upper limits for the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
 int64_t input_band(const Dense& op) {
   const int64_t columns = std::max(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
   return ((op.rows - 1) * op.stride + op.kernel) * columns;
@@ -43,8 +45,8 @@ int64_t gradient_band(const Dense& op) {
   return ((op.input_rows + op.kernel) / op.stride + 2) * columns;
 }
 
-// Returns the number of rows, out of `all`, to process together. A row needs `bytes`, and `more`
-// additional rows must be loaded.
+// Returns how many of `all` rows to process together. Each row needs `bytes`, and `more` further
+// rows must be loaded with them.
 int64_t rows_of(int64_t all, int64_t bytes, int64_t more) {
   const int64_t most = std::clamp<int64_t>(kBandBytes / bytes - more, 1, all);
   return chunks(all, chunks(all, most));

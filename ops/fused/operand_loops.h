@@ -2,13 +2,13 @@
 // Loads operands (normalized, activated and gated) and gradients into tiles of scratch memory.
 
 #include "ops/fused/kernels.h"
-#include "ops/fused/vectors.h"
+#include "ops/fused/register_vectors.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// A tile of the kernels' scratch memory. The vector of channels [v * kLanes, (v + 1) * kLanes) of
-// pixel i is at memory + i * pixel + v * vector. T: float or TileCell.
+// A tile in scratch memory. Channels [v * kLanes, (v + 1) * kLanes) of pixel i are at memory + i *
+// pixel + v * vector: `pixel` and `vector` are strides in elements. T: float or TileCell.
 template <class T>
 struct Tile {
   T* memory;
@@ -16,17 +16,19 @@ struct Tile {
   T* at(int64_t i, int64_t v) const { return memory + i * pixel + v * vector; }
 };
 
-// Number of pixels to prefetch ahead. The hardware does not prefetch if only a part of each row is
-// read.
+// Number of pixels to prefetch ahead. The hardware does not prefetch if the loops read only a part
+// of each row.
 constexpr int64_t kAhead = 32;
 
-// Part of an activation: `count` pixels from pixel `row` on, and `vectors` vectors of channels from
-// `channel` on. `row` counts the pixels of all images. `image` selects gate, mask and spread.
+// Part of an activation: `count` pixels from pixel `row` on, numbered across all images, and
+// `vectors` vectors of channels from `channel` on. `image` selects gate, mask and spread. `stride`:
+// padded channels of the activation.
 struct Part {
   int64_t image, row, count, channel, vectors, stride;
 };
 
-// An activation as a type. for_activation() calls work(Tag<activation>()).
+// An activation function as a type. for_activation() calls work(Tag<activation>()), so `work` can
+// use it as a template argument.
 template <Activation activation>
 struct Tag {
   static constexpr Activation value = activation;
@@ -48,10 +50,10 @@ inline void for_activation(Activation activation, const Work& work) {
   }
 }
 
-// The tiles that load_operand() writes.
+// The tiles that load_operand() writes. Tiles whose memory is nullptr are not wanted.
 template <class T>
 struct OperandTiles {
-  Tile<T> values{}, gated{};  // memory is nullptr: not wanted
+  Tile<T> values{}, gated{};
   Tile<float> slopes{};
 };
 
@@ -78,7 +80,7 @@ void load_operand_rows(const Operand& op, const Part& part, const OperandTiles<T
   }
 }
 
-// Copies an operand that has no batch norm to apply.
+// Loads an operand without batch norm.
 template <class T>
 inline void copy_operand(const Operand& op, const Part& part, const Tile<T>& to) {
   const Cell* x = cells(op.x) + part.row * part.stride + part.channel;
@@ -86,9 +88,9 @@ inline void copy_operand(const Operand& op, const Part& part, const Tile<T>& to)
     for (int64_t v = 0; v < part.vectors; ++v) store(to.at(i, v), load(x + v * kLanes));
 }
 
-// Writes the activated elements of an operand, their products with the gate, and the activation's
-// slopes to those tiles that are wanted. Without a batch norm, only copies the elements to
-// to.values.
+// Writes the wanted tiles of an operand: the activated elements (values), their products with the
+// gate (gated), and the derivatives of the activation (slopes). Without a batch norm, only copies
+// the elements to to.values.
 template <class T>
 inline void load_operand(const Operand& op, const Part& part, const OperandTiles<T>& to) {
   if (!op.norm) return copy_operand(op, part, to.values);
@@ -104,8 +106,8 @@ inline void load_operand(const Operand& op, const Part& part, const OperandTiles
   });
 }
 
-// How load_gradient() computes dz (see Upstream): from u alone, as u * slope, or as u plus spread *
-// slope.
+// Which of Upstream's formulas for dz load_gradient() uses: without activation'(z), u *
+// activation'(z), or u + spread * activation'(z).
 enum class Adds { nothing, slope, spread };
 
 template <bool has_u, Adds adds, class T, class Act>
@@ -139,7 +141,7 @@ inline void load_gradient_rows(const Upstream& up, const Part& part, const Tile<
   }
 }
 
-// Writes the gradient with respect to the raw output of a convolution.
+// Writes the gradient with respect to up.x, the raw output of a convolution.
 template <class T>
 inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& to) {
   if (!up.spread && !up.joined)
@@ -151,9 +153,10 @@ inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& t
   });
 }
 
-// Sums for a batch norm over the rows of a tile: in float, then added to the thread's doubles.
+// The two sums of a batch norm over the rows of a tile, in float. flush() adds them to the thread's
+// double sums.
 struct FloatSums {
-  float *first, *second;  // stride values each
+  float *first, *second;  // padded(channels) values each
 
   void clear(int64_t stride) const {
     __builtin_memset(first, 0, static_cast<size_t>(stride) * sizeof(float));

@@ -6,8 +6,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Epilogues of multiply(). This one stores the gradient of an input that is not deferred (Operand
-// in kernels.h), or adds to `u`.
+// Epilogue of multiply() for an input that is not deferred (Operand in kernels.h): stores the
+// gradient to `u`, or adds it.
 struct StorePlain {
   Cell* u;
   int64_t stride;
@@ -19,10 +19,11 @@ struct StorePlain {
   }
 };
 
-// Stores u = gradient * slope for a deferred input and sums u and u * (x - mean).
+// Epilogue for a deferred input: stores u = gradient * slope, and sums u and u * (x - mean). `u`,
+// `slopes` and `x` begin at the tile's first row.
 struct StoreDeferred {
   Cell* u;
-  const float* slopes;  // the tile's; u and x start at its first row
+  const float* slopes;
   const Cell* x;
   const float* mean;
   int64_t stride;
@@ -47,8 +48,8 @@ struct StoreDeferred {
   }
 };
 
-// Sums over one image that squeeze-excite needs, stride values each, in this order: gradient *
-// value, u, u * (x - mean), slope, slope * (x - mean).
+// The sums over one image that backward of squeeze-excite needs, `stride` values each, in this
+// order: gradient * value, u, u * (x - mean), slope, slope * (x - mean).
 struct GateSums {
   float* memory;
   int64_t stride;
@@ -58,7 +59,7 @@ struct GateSums {
   }
 };
 
-// Like StoreDeferred, for a gated input.
+// Like StoreDeferred, for a gated input: computes the GateSums.
 struct StoreGated {
   Cell* u;
   const TileCell* values;
@@ -90,9 +91,9 @@ struct StoreGated {
   }
 };
 
-// Completes backward of squeeze-excite for one image, after its tiles: computes d_excited, d_hidden
-// and `spread`, a term of the input's gradient (Upstream in kernels.h), and adds the image's part
-// to the sums of the input's batch norm.
+// Completes backward of squeeze-excite for one image, after the image's tiles. Computes d_excited,
+// d_hidden and spread (Squeeze in kernels.h). Adds the image's part to the sums for the input's
+// batch norm.
 void squeeze_backward_image(const Pointwise& op, int64_t image, const GateSums& g, double* sums) {
   const Squeeze& s = *op.squeeze;
   const int64_t stride = padded(op.in), narrow = padded(s.squeezed);
@@ -125,11 +126,11 @@ void squeeze_backward_image(const Pointwise& op, int64_t image, const GateSums& 
   }
 }
 
-// The tiles that one thread works on.
+// The scratch memory for one tile.
 struct BackwardTiles {
   TileCell *dy, *values, *gated;
   float* slopes;
-  float *dy_pairs, *value_pairs;  // for SHOAL_DOT: dy and the values by pairs of rows
+  float *dy_pairs, *value_pairs;  // for summed_rows(), with SHOAL_DOT
 };
 
 inline BackwardTiles backward_tiles(const Pointwise& op, float* memory) {
@@ -150,14 +151,14 @@ inline BackwardTiles backward_tiles(const Pointwise& op, float* memory) {
   return t;
 }
 
-// A tile as an operand of a matrix product that sums over its rows. With SHOAL_DOT, each word
+// A tile as an operand of a matrix product that sums over the tile's rows. With SHOAL_DOT, a word
 // contains the elements of two rows, so `count` is half the number of rows, rounded up.
 struct SummedRows {
   const float* words;
   int64_t count;  // rows of words
 };
 
-// Returns the rows of a tile. With SHOAL_DOT, writes them to `pairs`, two rows per word.
+// Returns a tile as SummedRows. With SHOAL_DOT, copies it to `pairs`, with two rows per word.
 inline SummedRows summed_rows(const TileCell* tile, int64_t rows, int64_t stride, float* pairs) {
 #if defined(SHOAL_DOT)
   for (int64_t m = 0; m < rows; m += 2) {

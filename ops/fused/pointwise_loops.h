@@ -1,5 +1,6 @@
 #pragma once
-// 1×1 convolutions as matrix products over tiles of rows, with squeeze-excite before them.
+// 1×1 convolutions, computed as matrix products over tiles of rows, and the squeeze-excite before
+// them.
 
 #include "ops/fused/gemm_loops.h"
 #include "ops/fused/operand_loops.h"
@@ -7,8 +8,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Rows of one tile: `count` rows from row `row` on, counted over all images. `image`: the image
-// that contains them, if no tile spans several images (group_rows()), otherwise 0.
+// The rows of one tile: `count` rows from row `row` on, numbered across all images. `image`: their
+// image if group_rows() keeps tiles within an image, otherwise 0.
 struct Rows {
   int64_t image, row, count;
 };
@@ -28,10 +29,10 @@ inline void for_each_tile(const Pointwise& op, int64_t item, const Work& work) {
     work(Rows{item / tiles, row, least(op.tile, last - row)});
 }
 
-// Epilogue of multiply(): stores the output and adds up the output and its square for the next
-// batch norm.
+// Epilogue of multiply(): stores the output, and adds the output and its square to the sums for the
+// next batch norm.
 struct StoreSums {
-  Cell* y;  // of row 0 of the tile
+  Cell* y;  // output of the tile's first row
   int64_t stride;
   FloatSums sums;
   bool streams;
@@ -53,7 +54,8 @@ struct StoreSums {
   }
 };
 
-// Writes the mean of an operand over the pixels of an image: activated, but not gated.
+// Writes each channel's mean over the pixels of an image. The values are activated, but not
+// multiplied by the gate.
 void pool_image(const Operand& op, int64_t image, int64_t pixels, int64_t stride, float* mean) {
   const Vec share = splat(1.0f / static_cast<float>(pixels));
   for_activation(op.activation, [&](auto tag) {
@@ -73,10 +75,10 @@ void pool_image(const Operand& op, int64_t image, int64_t pixels, int64_t stride
   for (int64_t c = 0; c < stride; c += kLanes) store(mean + c, load(mean + c) * share);
 }
 
-// Whether matrix products can read activations where they are stored.
+// Whether matrix products can read activations directly, without copying them to a tile.
 constexpr bool kTilesAreCells = sizeof(Cell) == sizeof(TileCell);
 
-// Returns the stored activations from element `from` on as a tile, if kTilesAreCells.
+// Returns the stored activations from element `from` on as a tile. Requires kTilesAreCells.
 inline const TileCell* stored_tile(const void* activations, int64_t from) {
   return static_cast<const TileCell*>(activations) + from;
 }

@@ -1,5 +1,5 @@
-// The parts of the fused step between its kernels: batch norm's vectors, weight gradients, the
-// layers of squeeze-excite, and the classifier.
+// What the fused step computes between its kernels: the vectors of batch norms, total weight
+// gradients, packed weights, the gradients of squeeze-excite, and linear layers.
 
 #include <omp.h>
 
@@ -25,7 +25,8 @@ TwoSums total(const Workspace& workspace, int64_t channel, int64_t stride) {
   return sums;
 }
 
-// Copies a rows×columns matrix and pads it with zeros. `transposed`: `values` is columns×rows.
+// Copies a rows×columns matrix and pads both dimensions with zeros. `transposed`: `values` is
+// columns×rows.
 void copy_padded(const float* values, bool transposed, int64_t rows, int64_t columns, float* to) {
   const int64_t stride = padded(columns);
   for (int64_t i = 0; i < padded(rows); ++i) {
@@ -36,7 +37,7 @@ void copy_padded(const float* values, bool transposed, int64_t rows, int64_t col
   }
 }
 
-// gradient[i] = Σ over images of values[image * stride + i].
+// Sets gradient[i] = Σ over images of values[image * stride + i], for i < count.
 void sum_rows(const float* values, int64_t images, int64_t stride, int64_t count, float* gradient) {
   std::fill_n(gradient, count, 0.0f);
   for (int64_t n = 0; n < images; ++n)
@@ -62,7 +63,7 @@ void finish_norm(const NormState& state, const Norm& norm, const Workspace& work
       const TwoSums sums = total(workspace, c, stride);
       mean = sums.first / state.count;
       const double squares = sums.second / state.count - mean * mean;
-      variance = squares < 0 ? 0 : squares;  // keeps a NaN
+      variance = squares < 0 ? 0 : squares;  // NaN stays NaN
       const double unbiased =
           state.count > 1 ? variance * state.count / (state.count - 1) : variance;
       float *of_mean = state.pending + c, *of_variance = of_mean + state.channels;

@@ -1,13 +1,13 @@
 #pragma once
-// The convolution of the images, row by row.
+// The first convolution, which reads the images. A work item is one output row.
 
 #include "ops/fused/pointwise_loops.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Copies the input elements of each output in row `y` of an image to `to`: kernel² * in floats per
-// output, ordered by kernel row, kernel column and channel. Outputs are `stride` floats apart.
+// im2col for output row `y` of an image: copies the input elements of each output to `to`, ordered
+// by kernel row, kernel column and channel. Outputs are `stride` floats apart.
 void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t stride) {
   const int64_t run = op.kernel * op.in, row_size = op.width * op.in;
   const Cell* const all = cells(op.x) + op.images * op.height * row_size;
@@ -32,8 +32,8 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
   }
 }
 
-// Number of floats between two outputs in the tile, with room for the excess that gather_row()
-// copies.
+// Returns the number of floats from one output to the next in gather_row(), including space for the
+// excess that it copies.
 inline int64_t gathered_stride(const Stem& op) {
   return padded(op.kernel * op.kernel * op.in + 16);
 }

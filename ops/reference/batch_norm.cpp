@@ -24,7 +24,7 @@ V activate(Activation activation, V z) {
   return z;
 }
 
-// The derivative of the activation at z.
+// Returns the derivative of the activation at z.
 template <class V>
 V slope(Activation activation, V z) {
   switch (activation) {
@@ -58,7 +58,7 @@ struct View {
   const V* bias = static_cast<const V*>(op.bias);
 
   V normalized(int64_t i, int64_t c) const { return (E::load(x[i]) - mean[c]) * inv_std[c]; }
-  // The input of the activation.
+  // Returns the activation's input.
   V input(int64_t i, int64_t c) const {
     const V z = normalized(i, c) * weight[c] + bias[c];
     return residual ? z + E::load(residual[i]) : z;

@@ -8,7 +8,7 @@ template <class S>
 void backward_weights(const Depthwise& op, const S* x, const S* dy, S* d_weight) {
   const int64_t out_height = (op.height + 2 * op.padding - op.kernel) / op.stride + 1;
   const int64_t out_width = (op.width + 2 * op.padding - op.kernel) / op.stride + 1;
-  // The gradient of one weight: the sum, over images and output positions, of input * dy.
+  // Returns the gradient of one weight: Σ input * dy over images and output positions.
   const auto sum = [&](int64_t c, int64_t row, int64_t column) {
     double total = 0;
     for (int64_t n = 0; n < op.images; ++n) {

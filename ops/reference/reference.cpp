@@ -19,9 +19,7 @@ const Table& reference() {
       .depthwise_backward_weights = k::depthwise_backward_weights,
       .cross_entropy = k::cross_entropy,
       .gradient_norm = k::gradient_norm,
-      .sgd = k::sgd,
-      .rmsprop_tf = k::rmsprop_tf,
-      .adamw = k::adamw,
+      .optimize = k::optimize,
       .ema = k::ema,
   };
   return table;

@@ -1,5 +1,6 @@
 #pragma once
-// Element types of the plain loops, with conversions from storage to the statistics type and back.
+// Element types for code without vector instructions, and their conversion to and from the
+// statistics type.
 
 #include <cstdint>
 #include <cstring>
@@ -32,13 +33,6 @@ struct Element<float> {
 };
 
 template <>
-struct Element<_Float16> {
-  using Value = float;
-  static float load(_Float16 v) { return static_cast<float>(v); }
-  static _Float16 store(float v) { return static_cast<_Float16>(v); }
-};
-
-template <>
 struct Element<Bf16> {
   using Value = float;
   static float load(Bf16 v) {
@@ -65,8 +59,6 @@ void dispatch(Type type, F&& f) {
       return f(double{});
     case Type::bf16:
       return f(Bf16{});
-    case Type::f16:
-      return f(_Float16{});
   }
 }
 

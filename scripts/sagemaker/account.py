@@ -1,4 +1,4 @@
-"""Makes the bucket and the IAM role of a job, and deletes its checkpoints, if the user asks."""
+"""Creates a job's bucket and IAM role (--create), and deletes its checkpoints (--clean-state)."""
 
 import json
 import sys
@@ -20,8 +20,8 @@ TRUST = {
         }
     ],
 }
-# What every job may do: pull images, write logs and metrics, join a VPC, and open shells with
-# remote_debug. Access to S3 is one policy per bucket.
+# Permissions of every job: pull images, write logs and metrics, join a VPC, and open shells with
+# remote_debug. Each bucket has its own policy for S3.
 ALWAYS = (
     "cloudwatch:PutMetricData",
     "ec2:CreateNetworkInterface",
@@ -48,7 +48,7 @@ ALWAYS = (
 )
 READ = ("s3:GetObject", "s3:ListBucket")
 WRITE = (*READ, "s3:AbortMultipartUpload", "s3:DeleteObject", "s3:PutObject")
-# Parts of a request with the S3 addresses that a job reads and writes.
+# Parts of a request that contain the S3 addresses that a job reads (INPUTS) and writes (OUTPUTS).
 INPUTS = ("InputDataConfig", "ProcessingInputs")
 OUTPUTS = (
     "OutputDataConfig",
@@ -119,9 +119,9 @@ def put_policies(iam, name, partition, buckets):
 
 
 def ensure_role(iam, name, buckets, create):
-    """Returns the ARN of the role. With `create`, makes the role if it does not exist.
+    """Returns the ARN of the role. Raises UserError if it does not exist and `create` is false.
 
-    A role made here earlier gets access to the buckets. Other roles are not changed.
+    With `create`, creates a missing role, and gives a role created by shoal access to the buckets.
     """
     try:
         role = iam.get_role(RoleName=name)["Role"]
@@ -145,9 +145,10 @@ def ensure_role(iam, name, buckets, create):
 
 
 def prepare(client, request, uploads, create):
-    """Replaces a role's name in the request with its ARN. With `create`, makes bucket and role.
+    """Returns the request with the role's name replaced by its ARN.
 
-    `client(service)` returns a client. `uploads`: [(folder, S3 address)].
+    With `create`, first creates missing buckets and the role. `client(service)` returns an AWS
+    client. `uploads`: [(folder, S3 address)].
     """
     buckets = buckets_of(request)
     if create:

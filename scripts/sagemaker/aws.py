@@ -1,4 +1,4 @@
-"""Clients of AWS's services. `emulate` replaces `client` with one that needs no account."""
+"""Creates clients of AWS services. `emulate` replaces `client`, so that no account is needed."""
 
 import sys
 

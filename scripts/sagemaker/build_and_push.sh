@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the container image, pushes it to ECR and prints its address (setting `image` of
-# launch.py).
+# Builds the container image, pushes it to ECR and prints its address, the value of launch.py's
+# setting `image`.
 #
 #   scripts/sagemaker/build_and_push.sh [--dry-run] [--repository NAME] [--tag TAG] [--region REGION]
 #                                       [--account ID] [-- ARGUMENTS OF docker build]
@@ -58,7 +58,7 @@ case $region in cn-*) domain=amazonaws.com.cn ;; *) domain=amazonaws.com ;; esac
 registry=$account.dkr.ecr.$region.$domain
 image=$registry/$repository:$tag
 
-# Build before the login: a build may take long, and a login expires after twelve hours.
+# Log in after the build, because a build may take long and a login expires after twelve hours.
 run "$docker" build -t "$image" "$@" "$top" || die 1 "building $image failed: see above"
 if [ $dry = yes ]; then
   run aws ecr create-repository --region "$region" --repository-name "$repository"

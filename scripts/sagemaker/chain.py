@@ -1,7 +1,7 @@
 """Runs the tasks of a file in order. A task can use the results of earlier tasks.
 
-Names of jobs and S3 folders are derived from the project and the task; nothing is stored on this
-machine. SageMaker's list of jobs tells which tasks are complete. The S3 folders are:
+Names of jobs and S3 folders are derived from the project and the task. No state is stored on this
+machine: SageMaker's list of jobs shows which tasks are complete. The S3 folders are:
 
     OUTPUT/PROJECT/TASK/state         checkpoints of a training task, for its next job
     OUTPUT/PROJECT/TASK/input         uploaded local folders
@@ -27,10 +27,10 @@ def newest_job(sagemaker, task):
     names = [
         entry[f"{task.kind}JobName"] for page in pages for entry in page[f"{task.kind}JobSummaries"]
     ]
-    for name in sorted(names, reverse=True):  # a name ends with the time
+    for name in sorted(names, reverse=True):  # newest first: names end with the time
         if re.fullmatch(re.escape(task.prefix) + r"\d{8}-\d{6}", name):
             found = jobs.describe(sagemaker, name, task.kind)
-            # Project a-b with task c, and project a with task b-c, have jobs of the same names.
+            # Jobs of project a-b, task c and of project a, task b-c have the same name prefix.
             if jobs.result_address(found, "output").startswith(f"{task.folder}/{name}/"):
                 return found
     return None
@@ -115,9 +115,9 @@ class Chain:
             raise UserError(*(f"{task.place}: {one}" for one in error.sentences)) from None
 
     def complete(self, task, made, found, wait):
-        """Returns whether the task needs no new job. Waits for a job that is running.
+        """Returns whether the task needs no new job. With `wait`, waits for a running job first.
 
-        `found` describes its newest job, or is None.
+        `made`: Submission of a new job. `found`: description of the task's newest job, or None.
         """
         if not found or self.arguments.force:
             return False
@@ -140,7 +140,7 @@ class Chain:
         return True
 
     def run(self):
-        """Returns the exit code: that of the first job that does not complete, else 0."""
+        """Runs the selected tasks. Returns the exit code of the first job that fails, else 0."""
         for task in self.selected:
             last = task is self.selected[-1]
             wait = not last or self.arguments.wait

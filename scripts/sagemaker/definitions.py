@@ -42,8 +42,8 @@ def from_program(program):
 def metric_definitions(source):
     """Returns the definitions as [{"Name": ..., "Regex": ...}].
 
-    `source` is a JSON file, the program shoal, or "none". If it is None, the program is searched in
-    build/release and on PATH. The list is empty if the program is not found.
+    `source`: path of a JSON file or of the program shoal, "none" for an empty list, or None to look
+    for shoal in build/release and on PATH. Empty if None finds no program.
     """
     if source == "none":
         return []

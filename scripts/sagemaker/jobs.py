@@ -25,7 +25,7 @@ def status_of(found):
 
 
 def describe(sagemaker, job, kind=None):
-    """Returns the description of a job of the kind, or of either kind."""
+    """Returns the description of a job. `kind`: Training or Processing; None tries both."""
     errors = []
     for one in [kind] if kind else KINDS:
         try:
@@ -95,7 +95,7 @@ def result_address(found, what):
 
 
 def result_folder(found, what):
-    """Returns the address of a result as the source of a channel."""
+    """Returns the S3 address of a result as a channel's source. Raises UserError for archives."""
     address = result_address(found, what)
     if address.endswith(".tar.gz"):
         raise UserError(

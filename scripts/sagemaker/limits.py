@@ -22,7 +22,7 @@ PYTHON_TYPES = {
     "integer": int,
     "long": int,
 }
-# Java character classes that Python does not have, and the closest Python equivalents.
+# Character classes of Java that Python lacks → the closest in Python.
 JAVA_CLASSES = {r"\p{L}": r"\w", r"\p{N}": r"\d", r"\p{Z}": r"\s", r"\p{Alnum}": "a-zA-Z0-9"}
 # Prefixes of the instance types with EFA.
 EFA_TYPES = (
@@ -86,7 +86,7 @@ def check_structure(field, value, shape):
 
 
 def check(field, value, shape):
-    """Yields every violation of `shape` in `value`. `field` is the path of the value."""
+    """Yields a line for each way in which `value` violates `shape`. `field`: path of the value."""
     wanted = PYTHON_TYPES.get(shape.type_name)
     if wanted and (not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))):
         yield f"{field}: must be a {shape.type_name}, not {value!r}"
@@ -218,7 +218,7 @@ def place_rules(request):
 
 
 def training_violations(request):
-    """Returns all violations. The rules run only if the request matches the API's description."""
+    """Returns all violations. Checks the guide's limits only if the API's model is satisfied."""
     found = model_violations("CreateTrainingJob", request)
     if not found:
         for rule in (instance_rules, time_rules, channel_rules, metric_rules, place_rules):

@@ -77,7 +77,7 @@ def images_input(source):
 
 
 def processing_request(settings):
-    """Returns the request. SageMaker downloads `source` first and uploads the results last."""
+    """Returns the request of a job that downloads `source`, runs a command, uploads results."""
     need(settings, "image", "role", "output", "instances")
     if not settings.get("download"):
         need(settings, "source")

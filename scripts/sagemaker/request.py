@@ -20,7 +20,7 @@ def job_name(settings, kind="shoal"):
 
 
 def role_arn(settings):
-    """Returns the role's ARN. For a name, the account is 000000000000; account.py replaces it."""
+    """Returns the role's ARN. For a role given by name, account.py later replaces the account."""
     role = settings["role"]
     return role if role.startswith("arn:") else f"{UNKNOWN_ACCOUNT}{role}"
 
@@ -144,7 +144,7 @@ def vpc(settings):
 
 
 def add_labels(request, settings):
-    """Adds the tags and the experiment, by which `launch.py search` finds jobs."""
+    """Adds tags and experiment to the request. `launch.py search` can find jobs by them."""
     if settings.get("tags"):
         request["Tags"] = [
             {"Key": key, "Value": value} for key, value in as_texts(settings["tags"]).items()
@@ -188,7 +188,7 @@ def stopping(settings):
 
 
 def training_request(settings, definitions=()):
-    """Returns the request; limits.py checks it. Raises UserError if it cannot be built."""
+    """Returns the request, not yet checked by limits.py. Raises UserError if it cannot be built."""
     need(settings, "image", "role", "output")
     if not settings.get("instances") and not settings.get("groups"):
         raise UserError("instances is missing: set it in the file or as --instances 'N x TYPE'")

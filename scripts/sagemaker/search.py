@@ -18,7 +18,7 @@ OPERATORS = {
 def search_request(filters, limit, sort=None, ascending=False):
     """Returns a request for jobs that match all filters. `filters`: [(name, operator, value)].
 
-    Without `sort`, the name of a metric, the newest jobs come first.
+    `sort`: name of the metric to sort by; None sorts by creation time. Descending by default.
     """
     request = {
         "Resource": "TrainingJob",
@@ -88,7 +88,7 @@ def search_filters(arguments):
 
 
 def summary_line(found, filters=(), sort=None):
-    """Returns time, status, name and instances of a job, its accuracy, and the values searched."""
+    """Returns a job's time, status, name, instances, accuracy and searched values as one line."""
     resources = found.get("ResourceConfig", {})
     instances = " + ".join(
         f"{place.get('InstanceCount')} x {place.get('InstanceType')}"

@@ -226,7 +226,7 @@ def from_words(row, words):
 
 
 def read_file(path):
-    """Returns the map in a settings file. JSON needs no package; YAML needs PyYAML."""
+    """Returns the map in a settings file, JSON or YAML. YAML needs PyYAML."""
     try:
         text = Path(path).read_text()
     except OSError as error:
@@ -254,7 +254,7 @@ def read_file(path):
 
 
 def channel_map(name, channel):
-    """Returns the channel as a map. `channel` is such a map, or only the source."""
+    """Returns the channel as a map. `channel` is a map or a source."""
     if not isinstance(channel, dict):
         channel = {"source": str(channel)}
     unknown = [key for key in channel if key not in CHANNEL_KEYS]
@@ -275,9 +275,10 @@ def other_job(job, name):
 
 
 def merge(job, origin, values, options):
-    """Merges `values`, read from the file or the part of it named `origin`, and `options`.
+    """Merges the `values` of a file with the `options` of the command line.
 
-    Both are {setting name: value}. Options win; maps are merged. Errors name the origin.
+    Both are {setting name: value}. Options win; maps are merged. Errors name `origin`, which is the
+    file or a part of it.
     """
     table = {row.name: row for row in rows(job)}
     settings = {}

@@ -18,7 +18,7 @@ from process import processing_request, processing_violations
 from request import need, training_request
 from upload import plan_uploads, upload_folder
 
-ROLE_WAITS = 12  # waits of 5 s each: a new role can be used only after some seconds
+ROLE_WAITS = 12  # waits of 5 s each, because a new role becomes usable only after some seconds
 
 
 @dataclass
@@ -53,6 +53,10 @@ def uses_jobs(settings):
     return any(c["source"].startswith("job:") for c in settings.get("channels", {}).values())
 
 
+def check_request(request):
+    """Checks a valid request before anything is uploaded. `emulate` replaces this function."""
+
+
 def build(kind, settings):
     """Returns the Submission for a job of the kind Training or Processing.
 
@@ -72,6 +76,7 @@ def build(kind, settings):
         violations = processing_violations(request)
     if violations:
         raise UserError(*violations)
+    check_request(request)
     return Submission(request, uploads)
 
 
@@ -92,7 +97,7 @@ def show(submission, clean):
 
 
 def create(sagemaker, submission, patient, sleep=time.sleep):
-    """Creates the job. `patient`: wait up to a minute until SageMaker can use a new role."""
+    """Creates the job. `patient`: retry for up to a minute, until SageMaker can use a new role."""
     call = getattr(sagemaker, f"create_{submission.kind.lower()}_job")
     for attempt in range(ROLE_WAITS + 1):
         try:
@@ -104,7 +109,7 @@ def create(sagemaker, submission, patient, sleep=time.sleep):
 
 
 def start(submission, settings, make, clean):
-    """Starts the job. `make`: create bucket and role first. `clean`: delete its checkpoints."""
+    """Starts the job. First creates bucket and role (`make`) and deletes checkpoints (`clean`)."""
 
     def client(service):
         return aws.client(service, settings.get("region"))

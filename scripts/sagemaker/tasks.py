@@ -1,4 +1,4 @@
-"""Reads the tasks of a file: a map of settings for each, and settings that all of them share."""
+"""Reads a file with tasks: each task has a map of settings, and other settings apply to all."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Task:
 
 
 def merged(shared, own):
-    """Returns the settings of a task: its own win over the shared ones; maps are merged."""
+    """Returns the settings of a task. Its own override the shared ones; maps are merged."""
     found = dict(shared)
     for name, value in own.items():
         both = isinstance(value, dict) and isinstance(found.get(name), dict)
@@ -84,7 +84,7 @@ def read_chain(path, found, options):
 
 
 def sources(task):
-    """Yields (key for messages, source) of the task's inputs."""
+    """Yields (name for messages, source) of each input of the task."""
     for name, channel in task.settings.get("channels", {}).items():
         yield f"channels: {name}", channel["source"]
     if task.settings.get("source"):

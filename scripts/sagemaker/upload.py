@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from errors import UserError
 
-DIGEST = "sha256"  # name of the user metadata with the digest of an uploaded file
+DIGEST = "sha256"  # key of the S3 metadata that contains a file's digest
 
 
 def split_uri(uri):
@@ -52,7 +52,7 @@ def file_digest(path, algorithm):
 
 
 def is_current(s3, bucket, key, path, uploaded):
-    """Returns whether the object has the file's content. `uploaded`: its entry in listing().
+    """Returns whether the object in S3 has the file's content. `uploaded`: listing().get(key).
 
     Compares checksums, because the clocks of this machine and of S3 may disagree, and tools that
     copy files set old modification times.
@@ -61,17 +61,17 @@ def is_current(s3, bucket, key, path, uploaded):
         return False
     if uploaded[1] == file_digest(path, "md5"):
         return True
-    try:  # The ETag of an object in parts or with a KMS key is not its MD5.
+    try:  # The ETag is not the MD5 if the object was uploaded in parts or is encrypted with KMS.
         metadata = s3.head_object(Bucket=bucket, Key=key)["Metadata"]
-    except ClientError:  # for example no permission to read: upload the file again
+    except ClientError:  # for example no read permission: upload again
         return False
     return metadata.get(DIGEST) == file_digest(path, "sha256")
 
 
 def upload_folder(s3, folder, uri, hidden=False):
-    """Uploads new and changed files. `hidden`: also upload those whose names begin with a dot.
+    """Uploads new and changed files. `hidden`: include paths in which a name begins with a dot.
 
-    Raises UserError if the S3 folder contains other objects: the job would train on them too.
+    Raises UserError if the S3 folder contains other objects, because the job would use them too.
     """
     bucket, prefix = split_uri(uri)
     found = local_files(Path(folder))
@@ -104,10 +104,7 @@ def upload_folder(s3, folder, uri, hidden=False):
 
 
 def plan_uploads(channels, upload, output):
-    """Returns the uploads and the resolved channels.
-
-    The uploads are [(folder, S3 address)]. The channels have these addresses instead of folders.
-    """
+    """Returns the uploads, [(folder, S3 address)], and the channels with addresses for folders."""
     base = (upload or f"{output.rstrip('/')}/upload").rstrip("/")
     planned, resolved = [], {}
     for name, channel in channels.items():
@@ -125,7 +122,10 @@ def plan_uploads(channels, upload, output):
 
 
 def unpack(archive):
-    """Unpacks and deletes an archive. Raises UserError for links and paths outside its folder."""
+    """Unpacks an archive into its folder and deletes it.
+
+    Raises UserError if it contains a link, a special file or a path outside that folder.
+    """
     root = archive.parent.resolve()
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -140,10 +140,7 @@ def unpack(archive):
 
 
 def download(s3, uri, folder):
-    """Downloads an S3 folder or a single .tar.gz, and unpacks archives.
-
-    Returns the number of downloaded objects.
-    """
+    """Downloads an S3 folder or a .tar.gz; unpacks job results. Returns the number of objects."""
     bucket, key = split_uri(uri)
     is_object = key.endswith(".tar.gz")
     base = key.rpartition("/")[0] + "/" if is_object else key.rstrip("/") + "/"

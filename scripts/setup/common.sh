@@ -3,7 +3,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 say() { printf '== %s\n' "$*"; }
 
-# die CODE MESSAGE: prints MESSAGE and exits with status CODE. The message says what to do.
+# die CODE MESSAGE: prints MESSAGE, which should say what to do, and exits with status CODE.
 die() {
   local code=$1
   shift

@@ -1,8 +1,8 @@
 # Sourced by scripts/build and scripts/demo: installs LibTorch as .deps/libtorch, with the folders
 # torch/ and nvidia/.
 #
-# .deps/libtorch is a link to a per-user store, so that other clones on the machine need no
-# download. SHOAL_CACHE=DIR moves the store; SHOAL_CACHE= (empty) keeps everything inside .deps.
+# .deps/libtorch links to a per-user store (~/.cache/shoal, or SHOAL_CACHE=DIR), which all clones on
+# the machine share. With SHOAL_CACHE= (empty), the store is in .deps.
 
 libtorch_name=libtorch-2.11.0
 lock=$top/scripts/setup/wheels.lock
@@ -13,8 +13,8 @@ store_dir() {
   mkdir -p "$dir" && (cd "$dir" && pwd)
 }
 
-# set_mark SET: prints the path of a file that exists once the pinned wheels of the set are
-# unpacked. Its name changes with the pinned wheels and the rules for unpacking.
+# set_mark SET: prints the path of the file that marks the set's wheels as unpacked. Its name
+# contains a hash of the pinned wheels and of the rules for unpacking.
 set_mark() {
   local key
   key=$({ grep '^UNPACK_RULES' "$top/scripts/setup/wheels.py"; grep "^$1 " "$lock"; } | sha256sum)
@@ -24,8 +24,8 @@ set_mark() {
 has_gpu() { [ -e /dev/nvidia0 ] || { command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; }; }
 has_nvcc() { [ -n "${CUDACXX-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
-# plan_libtorch WITH_CUDA: sets `store` and `missing_sets`. If TORCH_ROOT is set, nothing is
-# missing.
+# plan_libtorch WITH_CUDA: sets `store` (folder to install into) and `missing_sets` (wheels to
+# download). Both are empty if TORCH_ROOT is set.
 plan_libtorch() {
   missing_sets=()
   store=

@@ -18,8 +18,8 @@ find_python() {
   return 1
 }
 
-# missing_packages yes|no: sets `required` and `wanted` (optional) to the packages not yet
-# installed. yes: Python is required.
+# missing_packages yes|no: sets `required` and `wanted` (optional) to the packages that are not
+# installed. yes: Python is required; no: it is optional.
 missing_packages() {
   local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev
   required=() wanted=()
@@ -52,8 +52,8 @@ apt_install() {
   rm -f "$log"
 }
 
-# ensure_packages yes|no: installs the packages that missing_packages finds. Without the right to do
-# so, prints the command that installs them and exits with status 3.
+# ensure_packages yes|no: installs the packages that missing_packages finds. Without permission,
+# prints the command that an administrator must run and exits with status 3.
 ensure_packages() {
   missing_packages "$1"
   [ ${#required[@]} -gt 0 ] || [ ${#wanted[@]} -gt 0 ] || return 0

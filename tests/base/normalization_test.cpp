@@ -8,7 +8,7 @@ using namespace shoal;
 TEST_CASE("mean and standard deviation are one number or three, separated by commas or blanks") {
   const ChannelValues three = {0.5, 0.25, 1};
   CHECK(parse_mean("0.5,0.25,1") == three);
-  CHECK(parse_mean("0.5 0.25 1") == three);  // timm's form
+  CHECK(parse_mean("0.5 0.25 1") == three);  // timm's syntax
   CHECK(parse_mean("0.5, 0.25, 1") == three);
   CHECK(parse_mean("0") == ChannelValues{0, 0, 0});
   CHECK(parse_std("0.25") == ChannelValues{0.25, 0.25, 0.25});

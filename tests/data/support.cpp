@@ -8,7 +8,7 @@
 #include "data/random.h"
 
 #ifdef __SANITIZE_THREAD__
-// libgdal, which OpenCV's decoders load, takes two of its own locks in both orders.
+// Ignore libgdal, which OpenCV's decoders load: it takes two of its own locks in both orders.
 extern "C" const char* __tsan_default_suppressions() {
   return "deadlock:libgdal\n";
 }

@@ -31,7 +31,7 @@ Bytes encode_bmp(const Bytes& pixels, const Size& size);
 // Returns a JPEG of `size` whose content depends on `index`.
 Bytes made_jpeg(int64_t index, const Size& size = {60, 45});
 
-// Decodes the pixels of `box` with an ImageReader or JpegDecoder.
+// Decodes the pixels of `box` with an ImageReader, JpegDecoder or TurboDecoder.
 template <class Reader>
 Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
   reader.open(bytes);

@@ -71,19 +71,14 @@ void step(Network& network, dist::GradientReducer& reducer, const at::Tensor& ba
   reducer.finish();
 }
 
-dist::ReducerOptions several_buckets() {
-  dist::ReducerOptions options;
-  options.first_bucket_bytes = 2000;
-  options.bucket_bytes = 7000;
-  return options;
+dist::ReducerOptions several_ranges() {
+  return {.range_bytes = 7000};
 }
 
 void check_against_full_batch(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   Network network(at::kDouble), whole(at::kDouble);
-  dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
-  // The constructor reduces once; the gradients are zero afterwards.
-  REQUIRE(network.flat.abs().sum().item<double>() == 0);
+  dist::GradientReducer reducer(world.main, network.parameters, several_ranges());
   for (int s = 0; s < 4; ++s) {
     const at::Tensor batch = wave(kBatch, kFeatures, s, at::kDouble);
     step(network, reducer, batch, world.rank(), world.size());
@@ -115,7 +110,7 @@ TEST_CASE("the first step adds in the same order as every later one") {
   test::run_ranks(3, "first step", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     Network network(at::kFloat);
-    dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
+    dist::GradientReducer reducer(world.main, network.parameters, several_ranges());
     at::Tensor first;
     for (int s = 0; s < 4; ++s) {
       step(network, reducer, wave(kBatch, kFeatures, 0, at::kFloat), world.rank(), world.size());
@@ -131,7 +126,7 @@ TEST_CASE("a step that was not prepared, or whose backward missed a parameter, i
   test::run_ranks(2, "misuse", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     Network network(at::kDouble);
-    dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
+    dist::GradientReducer reducer(world.main, network.parameters, several_ranges());
     REQUIRE_THROWS_AS(reducer.finish(), std::logic_error);
     reducer.prepare(true);
     network.parameters[0].sum().backward();
@@ -152,7 +147,38 @@ TEST_CASE("ranks with different parameters are an error before training") {
   });
 }
 
-TEST_CASE("after a rank is killed, backward on the others names the operation and the rank") {
+TEST_CASE("gradients that a backward pass writes without autograd are averaged too") {
+  test::run_ranks(2, "reported", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    Network network(at::kDouble);
+    dist::GradientReducer reducer(world.main, network.parameters, several_ranges());
+    reducer.prepare(true);
+    const int64_t last = network.flat.numel() - 1;
+    network.flat.fill_(env.rank);
+    // The order differs between the ranks; reports repeat.
+    for (size_t i = 0; i < network.parameters.size(); ++i) {
+      const size_t index = env.rank == 0 ? i : network.parameters.size() - 1 - i;
+      reducer.complete(index);
+      reducer.complete(index);
+    }
+    reducer.finish();
+    REQUIRE(network.flat.min().item<double>() == 0.5);
+    REQUIRE(network.flat[last].item<double>() == 0.5);
+    world.shutdown();
+  });
+}
+
+TEST_CASE("gradients outside of the common buffer are refused") {
+  test::run_ranks(2, "buffer", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    Network network(at::kDouble);
+    network.parameters[1].mutable_grad() = at::zeros({kFeatures}, at::kDouble);
+    REQUIRE_THROWS_AS(dist::GradientReducer(world.main, network.parameters), std::invalid_argument);
+    world.control.barrier("both ranks have checked");
+  });
+}
+
+TEST_CASE("after a rank is killed, the others name the operation and the rank") {
   const auto results =
       test::run_ranks_and_report(2, "killed in backward", [](const dist::Env& env) {
         dist::Communicator world = dist::connect(env);

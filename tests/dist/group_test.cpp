@@ -48,6 +48,7 @@ void check_collectives(const dist::Env& env) {
     REQUIRE(at::equal(all[static_cast<size_t>(rank)], at::full({2}, rank + 1, at::kLong)));
 
   REQUIRE(dist::gather_number(world.main, 3 * r).back() == 3 * (n - 1));
+  REQUIRE(dist::sum_numbers(world.main, r) == sum_of_ranks);
   // Texts of different lengths, with zero bytes.
   const auto texts = dist::gather_text(world.main, std::string(static_cast<size_t>(100 * r), '\0'));
   REQUIRE(texts.size() == static_cast<size_t>(n));

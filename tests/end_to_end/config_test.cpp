@@ -1,4 +1,4 @@
-// Tests settings from a file: a run that uses one, and what it saves about its settings.
+// Tests a run that takes its settings from a file, and the settings that it saves.
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -63,4 +63,23 @@ TEST_CASE("a run takes its settings from a file, saves them, and prints its epoc
   CHECK(rows[0].at("best_acc1") == summary.at("best").at("acc1"));
   CHECK_THAT(test::run_shoal({"runs", (root / "runs").string()}).out,
              Contains("best top-1") && Contains("2/2") && Contains("complete"));
+}
+
+TEST_CASE("an unknown command is an error wherever it is named, and config's command comes first") {
+  const auto error_of = [](const std::vector<std::string>& words) {
+    const auto outcome = test::run_shoal(words);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+  };
+  CHECK_THAT(error_of({"help", "evl"}), Contains("'evl'") && Contains("did you mean eval?"));
+  CHECK_THAT(error_of({"--help", "evl"}), Contains("did you mean eval?"));
+  CHECK_THAT(error_of({"config", "evl"}), Contains("did you mean eval?"));
+  CHECK_THAT(error_of({"--modl", "x"}), Contains("'--modl'") && Contains("comes first"));
+  CHECK_THAT(error_of({"config", "--x", "eval"}), Contains("`shoal config eval OPTIONS`"));
+  CHECK_THAT(error_of({"config", "--lr", "3", "train"}), Contains("`shoal config train OPTIONS`"));
+  CHECK_THAT(test::run_shoal({"--help", "train"}).out, Contains("Usage: shoal train"));
+  CHECK_THAT(test::run_shoal({"config", "--sharded", "train"}).out,
+             Contains("sharded = \"train\""));
+  CHECK(test::run_shoal({"config", "train", "--mode", "eval"}).exit_code == 0);
 }

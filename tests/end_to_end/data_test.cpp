@@ -79,7 +79,7 @@ TEST_CASE("pack replaces a packed set only with --overwrite, and never another f
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Contains(set) && Contains("--overwrite"));
   CHECK(test::run_shoal({"pack", data + "/train", set, "--overwrite"}).exit_code == 0);
-  // The source itself.
+  // A set cannot be packed onto its own source.
   for (const std::string& source : {set, data + "/train"}) {
     const std::string part = source == set ? set : first_file(data + "/train");
     const auto itself = test::run_shoal({"pack", source, part, "--overwrite", "--max-side", "20"});
@@ -147,8 +147,8 @@ void tar(std::vector<std::string> words) {
   REQUIRE(outcome.exit_code == 0);
 }
 
-// Writes ImageNet's three archives with 60 and 12 images of the three classes in the golden
-// meta.mat.
+// Writes ImageNet's three archives with 60 training and 12 validation images of the three classes
+// in the golden meta.mat.
 void make_downloads(const fs::path& root) {
   const fs::path downloads = root / "downloads", made = root / "made", val = root / "flat";
   const fs::path kit = root / "ILSVRC2012_devkit_t12" / "data";
@@ -251,6 +251,8 @@ TEST_CASE("prepare names a missing argument or archive") {
   refused({"prepare", "imagenet", from}, "prepare imagenet DOWNLOADS DEST");
   refused({"prepare", "cifar", from, to}, "prepare imagenet DOWNLOADS DEST");
   refused({"prepare", "imagenet", from, to, "--quality", "80"}, "--as packs");
+  refused({"prepare", "imagenet", from, "/proc/to"}, "cannot write to /proc");
+  refused({"pack", root / "flat", "/proc/set.pack"}, "cannot write to /proc");
   refused({"prepare", "imagenet", root / "flat", to}, "ILSVRC2012_img_train.tar");
   fs::rename(root / "downloads" / "ILSVRC2012_devkit_t12.tar.gz", root / "kit.tar.gz");
   refused({"prepare", "imagenet", from, to}, "--val-labels");
@@ -287,7 +289,7 @@ TEST_CASE("bench loader measures a folder and reports the bottleneck") {
   CHECK(bench({"--order", "chunked", "--cache", "1M", "--mode", "fast"}).exit_code == 0);
 
   CHECK_THAT(bench({"--decoder", "turbo", "--mode", "fast"}).err, Contains("--decoder turbo"));
-  CHECK_THAT(test::run_shoal({"bench", "sink", data}).err, Contains("`shoal bench loader DATA`"));
+  CHECK_THAT(test::run_shoal({"bench", "sink", data}).err, Contains("bench loader DATA"));
   CHECK_THAT(bench({"--seconds", "0"}).err, Contains("--seconds"));
   CHECK_THAT(bench({"--cache", "much"}).err, Contains("--cache is 'much'"));
 }

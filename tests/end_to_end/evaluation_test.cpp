@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/text.h"
 #include "program.h"
@@ -21,7 +22,8 @@ namespace {
 
 constexpr int kImages = 11;
 
-// A barely trained model with three classes, of which one has a hostile name, and its images.
+// A barely trained model with three classes, and its images. The name of one class contains control
+// characters and imitates a log line.
 struct Model {
   test::TemporaryDirectory directory;
   const fs::path root = directory.path();
@@ -112,6 +114,7 @@ TEST_CASE("eval writes the figures of training, and those of its own predictions
   CHECK_THAT(text, Contains("calibration error") && Contains("most frequent confusions") &&
                        Contains("labels that may be wrong") && Contains("red \\x1b[31m\\n"));
   CHECK(text.find('\x1b') == std::string::npos);
+  CHECK_FALSE(std::regex_search(text, std::regex("[0-9]e-[0-9]+%")));
   CHECK(test::count_of(text, "\n * Acc@1") == 0);
   const std::vector<Json> rows = rows_of(m.root / "rows.jsonl");
   REQUIRE(rows.size() == kImages);
@@ -169,7 +172,7 @@ TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over
   const std::string averaged = m.run, trained = m.root / "trained.safetensors";
   const auto exported = test::run_shoal({"export", m.run, "--no-ema", "-o", trained});
   REQUIRE(exported.exit_code == 0);
-  std::map<std::string, double> mean;  // by path, of the images that either classifies wrongly
+  std::map<std::string, double> mean;  // by path, for images that either set of weights gets wrong
   std::map<std::string, std::vector<double>> losses;
   std::map<std::string, bool> wrong;
   for (const std::string& weights : {averaged, trained}) {
@@ -217,4 +220,9 @@ TEST_CASE("eval refuses files and options that do not fit, with file and line") 
   CHECK_THAT(refused({"--subset", m.root / "names.txt"}),
              Contains("names.txt line 2") && Contains("zebra"));
   CHECK_THAT(refused({"--predictions", m.root / "rows.txt"}), Contains(".csv"));
+  CHECK_THAT(refused({"--predictions", m.root / "none/rows.csv"}),
+             Contains("--predictions") && Contains("create it first"));
+  CHECK_THAT(refused({"--output", "/proc/evaluation"}), Contains("--output /proc/evaluation"));
+  CHECK_THAT(refused({"--real-labels", m.root / "none.json"}),
+             Contains("none.json does not exist"));
 }

@@ -1,4 +1,4 @@
-// Tests the messages about errors of users and machines.
+// Tests messages about user errors and failures of the environment.
 
 #include <signal.h>
 
@@ -201,7 +201,7 @@ TEST_CASE("a run that diverges keeps the newest checkpoint from before and names
   const auto good = test::run_shoal(small_run(root, {"--max-steps", "2", "--lr", "0.01"}));
   INFO(good.err);
   REQUIRE(good.exit_code == 0);
-  // Step 3 damages the weights.
+  // The learning rate makes the weights diverge in step 3.
   const std::vector<std::string> diverging = {
       "--resume", "--max-steps",        "20", "--epochs", "20", "--lr",
       "1e30",     "--checkpoint-steps", "1",  "--keep",   "1",  "--non-finite-limit",
@@ -210,7 +210,7 @@ TEST_CASE("a run that diverges keeps the newest checkpoint from before and names
     const auto run = test::run_shoal(small_run(root, diverging));
     INFO(run.err);
     REQUIRE(run.exit_code == 1);
-    CHECK(run.err.find("step-00000002.pt continues from before") != std::string::npos);
+    CHECK(run.err.find("continue from before these steps with --resume") != std::string::npos);
   }
   fs::path sound;
   for (const auto& entry : fs::directory_iterator(root / "run/checkpoints"))

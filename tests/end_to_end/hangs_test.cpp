@@ -33,7 +33,7 @@ std::vector<std::string> command(const fs::path& root, const std::string& name, 
   return words;
 }
 
-// An image that nobody can read: a FIFO without a writer replaces it until restore() is called.
+// An image whose reader blocks: a FIFO without a writer replaces it until restore() is called.
 class HangingImage {
  public:
   explicit HangingImage(const fs::path& split) : saved_(split.parent_path() / "saved") {
@@ -80,8 +80,7 @@ bool says(pid_t shoal, const std::string& text) {
   return test::stderr_of(shoal).find(text) != std::string::npos;
 }
 
-// Makes an image of `split` hang once the run has trained, and calls `then` once the stall is
-// named.
+// Makes the image hang once the run has trained, and calls `then` once shoal reports the stall.
 test::Outcome run_with_hanging_image(const fs::path& root, int nproc, HangingImage& image,
                                      const std::function<void(pid_t shoal)>& then) {
   int stage = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Runs a program in `folder`, without the variables that could help it to find libraries.
+// Runs a program in `folder`, without environment variables that could help it find libraries.
 std::string printed(const fs::path& folder, const Words& words) {
   const auto outcome = test::run_program(
       "env",

@@ -39,7 +39,7 @@ TEST_CASE("a loss that is not finite leaves the history JSON and the lines withi
   INFO(run.err << run.out);
   REQUIRE(run.exit_code == 1);  // the final weights are unusable
   REQUIRE(run.err.find("weights have diverged") != std::string::npos);
-  REQUIRE(run.err.find("the run ends after step 4") != std::string::npos);
+  REQUIRE(run.err.find("in a row, up to step 4") != std::string::npos);
   std::map<std::string, size_t> rows;
   for (const auto& line : test::lines_of(test::read_text(root / "run/history.jsonl"))) {
     INFO(line);

@@ -279,8 +279,8 @@ TEST_CASE("a dry run checks everything and writes nothing") {
   CHECK(run().exit_code == 2);
   CHECK(files_in(run.output()) == before);
   const auto unwritable = run({"--dry-run", "--resume", "--export-dir", "/proc/model"});
-  CHECK(unwritable.exit_code == 1);
-  CHECK_THAT(unwritable.err, Contains("--export-dir /proc/model"));
+  CHECK(unwritable.exit_code == 2);
+  CHECK_THAT(unwritable.err, Contains("--export-dir /proc/model") && Contains("cannot write"));
 
   for (const auto& entry : fs::recursive_directory_iterator(run.root() / "data"))
     if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::trunc) << "damaged";

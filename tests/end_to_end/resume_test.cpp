@@ -47,11 +47,11 @@ std::string history_without_times(const fs::path& run) {
   return text;
 }
 
-// Returns the points of TensorBoard's event file that equal runs have in common, sorted.
+// Returns the points in the TensorBoard event file that must be equal in equal runs, sorted.
 std::vector<std::string> points_of(const fs::path& run) {
   std::vector<std::string> points;
   for (const auto& value : test::read_event_file(run / "tensorboard")) {
-    // Speeds, and texts with times or paths.
+    // Leave out speeds, and texts that contain times or paths.
     if (value.tag.find("timing/") != value.tag.npos || value.tag.starts_with("utilization/") ||
         value.kind == "tensor")
       continue;
@@ -125,7 +125,7 @@ void compare(int nproc, int kills, int in_write) {
   // The checksum covers the file: every tensor, the position and the settings.
   REQUIRE(got.checksum == expected.checksum);
   REQUIRE(history_without_times(killed) == history_without_times(root / "whole"));
-  // A killed process has written points after its last checkpoint, which must not count twice.
+  // Points that a killed process wrote after its last checkpoint must not appear twice.
   const auto points = points_of(root / "whole");
   for (const char* point :
        {"train/loss 24 scalar", "learning_rate/classifier.1 24 scalar", "valid_ema/acc1 8 scalar",

@@ -1,4 +1,4 @@
-// Tests that no file that a run writes, and no line that it prints, contains a secret.
+// Tests that a run neither writes nor prints secrets.
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 const std::string kBase64 = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY01";
 
-// Each is a secret of its own; none is part of another.
+// Each value contains a different secret. No secret is part of another.
 const std::vector<std::string> kEnvironment = {"AWS_SECRET_ACCESS_KEY=planted0/" + kBase64,
                                                "AWS_SESSION_TOKEN=planted1+" + kBase64,
                                                "HF_TOKEN=planted2_" + kBase64,
@@ -24,7 +24,7 @@ const std::vector<std::string> kEnvironment = {"AWS_SECRET_ACCESS_KEY=planted0/"
                                                "DATABASE_PASSWORD=planted5 with blanks",
                                                "https_proxy=http://user:planted6@127.0.0.1:9"};
 
-// Values that options repeat in messages, with secrets in them.
+// Values of options that appear in messages and contain secrets.
 const std::vector<std::string> kValues = {
     "https://user:planted7@host/model.pt",
     "https://bucket.s3.amazonaws.com/model.pt?X-Amz-Signature=planted8",
@@ -56,7 +56,7 @@ void check_files(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("a run that succeeds writes and prints no secret of its environment") {
+TEST_CASE("a run that succeeds writes and prints no secret of its environment and options") {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 20, 10, 2, 40);
   const fs::path output = directory.path() / "run", exported = directory.path() / "model";
@@ -64,12 +64,15 @@ TEST_CASE("a run that succeeds writes and prints no secret of its environment") 
   const std::vector<std::string> words = {
       "train", "--data", (directory.path() / "data").string(), "--output", output.string(),
       "--export-dir", exported.string(), "--model", "efficientnet_b0", "--size", "32", "--epochs", "1",
-      "--batch-size", "5", "--lr", "0.05", "--nproc", "2", "--log-level", "debug"};
+      "--batch-size", "5", "--lr", "0.05", "--nproc", "2", "--log-level", "debug",
+      "--weights-cache", kValues[0], "--experiment", kValues[4]};  // options that change nothing
   // clang-format on
   const auto run = test::run_shoal(words, kEnvironment);
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   CHECK_FALSE(has_secret(run.out + run.err));
+  CHECK_THAT(run.err, Contains("weights-cache=https://user:***@host/model.pt"));
+  CHECK_THAT(test::read_text(output / "summary.json"), Contains("https://user:***@host/model.pt"));
   check_files(output);
   check_files(exported);
 }

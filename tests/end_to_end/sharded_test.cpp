@@ -1,4 +1,4 @@
-// Tests hosts that have different images.
+// Tests runs whose hosts have different images (--sharded).
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Runs on small and unbalanced data: --fraction, --per-class, --balance, --class-weights,
+// Tests runs on small and unbalanced data: --fraction, --per-class, --balance, --class-weights,
 // --patience and --time-budget.
 
 #include <catch2/catch.hpp>

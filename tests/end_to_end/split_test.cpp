@@ -78,7 +78,7 @@ TEST_CASE(
   const Json ranks =
       evaluated({"--checkpoint", d.output("one"), "--data", d.data(), "--nproc", "2"});
   CHECK(ranks.at("loss").get<double>() ==
-        Approx(again.at("loss").get<double>()));  // of the same images
+        Approx(again.at("loss").get<double>()));  // the same images
   const std::string packed = d.root() / "packed.pack";
   REQUIRE(test::run_shoal({"pack", d.data() + "/train", packed}).exit_code == 0);
   for (const std::string& source : {d.data() + "/train", packed})

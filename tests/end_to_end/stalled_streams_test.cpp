@@ -49,7 +49,7 @@ TEST_CASE("a stop while a pipe is stalled saves a checkpoint and ends at once") 
   CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 1);
 }
 
-TEST_CASE("a stop before the first step exports no model") {
+TEST_CASE("a stop before the first step saves no checkpoint and exports no model") {
   Streams streams;
   streams.write("inputdataconfig", kOnePipe);
   const Channel silent("mkfifo \"$0_0\"; sleep 1000 >\"$0_0\"", streams.channel("train"),
@@ -64,7 +64,8 @@ TEST_CASE("a stop before the first step exports no model") {
   INFO(run.err);
   CHECK(asked);
   CHECK(run.exit_code == 0);
-  CHECK_THAT(run.err, Contains("no model"));
+  CHECK_THAT(run.err, Contains("nothing to save") && Contains("no model"));
+  CHECK(train::CheckpointStore(streams / "checkpoints", 1).names().empty());
   CHECK_FALSE(fs::exists(streams / "model/model.safetensors"));
 }
 

@@ -67,9 +67,8 @@ std::string status_of(pid_t pid, const std::string& key) {
   return "";
 }
 
-// Returns a `watch` for run_shoal() that sends a signal `times` times. It waits until shoal's
-// main(), which ignores SIGPIPE, has begun. The first signal arrives before shoal becomes or starts
-// a worker.
+// Returns a `watch` for run_shoal() that sends a signal `times` times. The first one is sent once
+// the process ignores SIGPIPE (so main() has begun) and while it still runs `shoal`, not a worker.
 std::function<bool(pid_t)> sending(int signal, int times, int& sent) {
   ::signal(SIGPIPE, SIG_DFL);
   return [=, &sent](pid_t pid) {

@@ -1,5 +1,5 @@
-// Tests a run of two processes: its log, its files, and the metrics that other programs read in the
-// log.
+// Tests a run of two processes: its log, its files, and the metrics that other programs read from
+// the log.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -67,7 +67,7 @@ std::vector<double> values(const std::vector<nlohmann::json>& history, const std
   return list;
 }
 
-// A metric of the log, and where the history has it.
+// A pattern that finds a metric in the log, and the metric's event and JSON pointer in the history.
 struct Metric {
   std::string pattern, event, pointer;
 };
@@ -88,7 +88,7 @@ const std::vector<Metric> kMetrics = {
     {R"(valid:acc1=([-+0-9.eE]+);)", "valid", "/acc1"},
     {R"(\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)", "valid", "/acc1"}};
 
-// Checks what a complete run of 22 validation images and 3 classes writes beside its history.
+// Checks the files that a complete run with 22 validation images and 3 classes writes.
 void require_files(const std::vector<nlohmann::json>& history, const std::string& output) {
   for (const auto& line : history) {
     if (line.at("event") == "valid") REQUIRE(line.at("images") == 22);
@@ -124,7 +124,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
     history.push_back(nlohmann::json::parse(line));
   }
 
-  // Two epochs may have the same accuracy.
+  // Each line is unique, except that two epochs may have the same accuracy.
   const auto summarizes = [](const std::string& line) { return line.starts_with(" * Acc@1 "); };
   REQUIRE(std::count_if(lines.begin(), lines.end(), summarizes) == 2);
   for (const auto& line : lines) {
@@ -143,7 +143,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   REQUIRE(captures(lines_of(run.err), "([0-9]+) of 12 steps waited for images").size() == 1);
 
   // Every definition that `shoal metrics` prints matches a line, except those of EMA. Utilization
-  // is printed after 10 s, if the run is so slow.
+  // is not checked: it is printed only if the run takes 10 s.
   for (const auto& definition : app::metric_definitions()) {
     if (definition.name.starts_with("util:")) continue;
     INFO(definition.name << " " << definition.regex);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Variable with the process id of a job's first process, which sets it. Its children inherit it.
+// Environment variable with the process id of a job's first process. Child processes inherit it.
 constexpr const char* kFirstProcess = "SHOAL_FAULTS_FIRST";
 
 std::string variable(const char* name) {
@@ -45,7 +45,7 @@ Faults& Faults::instance() {
 Faults::Faults() : under_(variable("SHOAL_FAULTS_UNDER")) {
   const std::string rank = variable("RANK"), program = ::program_invocation_short_name;
   role_ = program == "shoal" ? "launcher" : "rank" + (rank.empty() ? "0" : rank);
-  // Makes the system call directly, because calls of open() are recorded.
+  // Use the system call, because preload.cpp replaces open().
   if (const std::string file = variable("SHOAL_FAULTS_JOURNAL"); !file.empty())
     journal_ = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, file.c_str(),
                                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));

@@ -1,14 +1,14 @@
 #pragma once
-// Records and breaks the file system calls of a program below one directory. preload.cpp passes the
-// calls to this class. The scripts in this folder set these environment variables:
+// Records a program's file system calls below one directory and injects faults into them.
+// preload.cpp passes the calls to this class. The scripts in this folder set these variables:
 //
 //   SHOAL_FAULTS_UNDER    the directory; calls elsewhere are not touched
 //   SHOAL_FAULTS_JOURNAL  a file that gets one line per call (see record())
 //   SHOAL_FAULTS_CONTENT  if set, the journal also contains the bytes that were written
-//   SHOAL_FAULTS_AT       ROLE KIND PATH N ACTION, separated by tabs: what to do at the N-th call,
-//                         from 1, of this kind by this process to a path that matches. ROLE, KIND
-//                         and PATH are patterns of fnmatch(3). ROLE is `launcher` or `rankN`. PATH
-//                         is relative to the directory. ACTION is one of
+//   SHOAL_FAULTS_AT       ROLE KIND PATH N ACTION, separated by tabs: the fault to inject into the
+//                         N-th matching call (from 1) of a process. ROLE (`launcher` or `rankN`),
+//                         KIND and PATH (relative to the directory) are patterns of fnmatch(3).
+//                         ACTION is one of
 //                           NUMBER    fail with this errno
 //                           NUMBER+   fail with this errno, now and in all later calls of this
 //                                     process that need space on the disk
@@ -32,7 +32,7 @@ namespace shoal::faults {
 struct Call {
   std::string kind;
   std::string path = {};  // relative to the directory
-  int descriptor = -1;    // -1: none, or it is the result
+  int descriptor = -1;    // -1: none, or the call returns it
   int64_t place = 0;      // flags of open; offset of a write, -1: the current position; length of
                           // truncate; 1 for syncfs
   std::string from = {};  // old path of rename

@@ -1,4 +1,4 @@
-"""Which faults are injected into a run, chosen by the calls that an undisturbed run makes."""
+"""Chooses the faults to inject into a run, from the calls that an undisturbed run makes."""
 
 import errno
 import itertools
@@ -6,7 +6,7 @@ import random
 
 from trial import Fault
 
-# Errors of each kind of call. "+": the disk stays full.
+# Errors to inject into each kind of call. "+": the disk stays full.
 ERRORS = {
     "open": ("EIO", "EACCES", "EMFILE", "EINTR"),
     "write": ("ENOSPC", "ENOSPC+", "EIO", "EDQUOT", "EINTR", "short"),

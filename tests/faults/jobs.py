@@ -1,4 +1,4 @@
-"""The small jobs that are disturbed (training, packing, preparing), and their expected results."""
+"""The small jobs to disturb (training, packing, preparing), and their expected results."""
 
 import hashlib
 import json
@@ -24,8 +24,8 @@ LOCKS = (".lock", "lock")
 
 
 def make_images(folder):
-    """Makes class folders with 40 images for training and 10 for validation, and what
-    `shoal prepare imagenet` needs: the validation images in one folder, and their classes.
+    """Makes class folders with 40 training and 10 validation images. For `shoal prepare imagenet`,
+    also makes one folder with all validation images, and a file with their classes.
     """
     for half, copies in (("train", 4), ("val", 1)):
         for name in "ab":
@@ -172,7 +172,7 @@ class Writing(Trial):
 def with_checkpoints(result, best, more):
     """Returns the expected result of a run that also saved the checkpoints `more`.
 
-    Rank 0 saves its state when it loses another process. The newest checkpoints stay, and `best`.
+    Rank 0 saves one when it loses another process. The KEEP newest checkpoints and `best` stay.
     """
     files = set(result["files"])
     names = {Path(file).stem for file in files if re.fullmatch(r"checkpoints/epoch-.*\d\.pt", file)}

@@ -24,7 +24,7 @@ class Call:
     result: int
     error: str  # errno, or the injected action
     content: bytes
-    pattern: str  # fnmatch pattern of the path, for any process and time in a temporary name
+    pattern: str  # the path with wildcards for the process id and time in a temporary name
     number: int  # from 1: among the calls of this role and kind to paths of this pattern
     is_folder: bool  # whether the path is a folder
 
@@ -39,7 +39,7 @@ class Call:
 
 
 def read_journal(file):
-    """Returns the calls in their order. The last line of a killed process may be missing."""
+    """Returns the calls in order. A killed process may not have recorded its last call."""
     calls, counts, folders = [], collections.Counter(), set()
     with open(file, "rb") as journal:
         for line in journal:

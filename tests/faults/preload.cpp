@@ -22,7 +22,7 @@ namespace {
 using shoal::faults::Call;
 using shoal::faults::Faults;
 
-// Creates the instance even in programs that make no call: it records the job's first process.
+// Creates the instance even if the program makes no call, because it sets kFirstProcess.
 [[gnu::constructor]] void load() {
   Faults::instance();
 }

@@ -1,6 +1,6 @@
 """Runs a small job with a fault and checks how it ends.
 
-A Trial is one command in a folder of its own. jobs.py has the commands.
+A Trial is one command with its own folder. jobs.py defines the commands.
 """
 
 import concurrent.futures
@@ -17,7 +17,7 @@ from pathlib import Path
 from journal import read_journal
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_SECONDS = 300  # a run takes seconds: one that takes longer hangs
+LIMIT_SECONDS = 300  # runs take seconds, so a run that takes longer hangs
 PEER_LOST = 4
 DOCUMENTED = {0, 1, 2, 3, PEER_LOST, 130, 143}
 CRASH = re.compile(
@@ -131,7 +131,7 @@ class Trial:
         return self.run(more=self.resume)
 
     def damage(self):
-        """Returns damage to files, as texts. Must be empty after every file system call."""
+        """Describes damaged files, as a list of texts. No call may leave a damaged file."""
         return []
 
     def newest(self):

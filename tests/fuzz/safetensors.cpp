@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::vector<char> copy(tensor.bytes());
       copy_elements(tensor, copy.data());
     }
-  } catch (const std::exception&) {  // the JSON library has exceptions of its own
+  } catch (const std::exception&) {  // includes the JSON library's own exceptions
   }
   return 0;
 }

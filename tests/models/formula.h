@@ -11,7 +11,7 @@
 namespace shoal::models::testing {
 
 uint64_t fnv(const std::string& text);
-// Returns values that are uniform in [-1, 1), double, row-major.
+// Returns pseudo-random values that depend only on `name`: uniform in [-1, 1), double, row-major.
 at::Tensor uniform(const std::string& name, at::IntArrayRef shape);
 // Fills every parameter and buffer of the model with the formula, in `dtype`. 4-D tensors are
 // channels-last.

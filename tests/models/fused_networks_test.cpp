@@ -1,4 +1,4 @@
-// The fused step against the reference executor, for dense convolutions and larger networks.
+// Compares the fused step with the reference executor, for dense convolutions and larger networks.
 
 #include <catch2/catch.hpp>
 
@@ -22,7 +22,7 @@ Network dense_network(Padding padding, int64_t kernel) {
     const std::string name = "block" + std::to_string(stage++);
     b.begin_stage(name);
     int shortcut = x;
-    // Changes the number of channels if the stride is 2: LibTorch's 1x1 convolution with stride 2
+    // With stride 2, also change the number of channels: LibTorch's 1x1 convolution with stride 2
     // and equal numbers of channels corrupts memory on some processors.
     const int64_t out = stride > 1 ? 20 : 9;
     x = b.convolution(name + ".first", x,

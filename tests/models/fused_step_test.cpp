@@ -1,4 +1,4 @@
-// The fused step against the reference executor: logits, gradients and pending statistics.
+// Compares the fused step with the reference executor: logits, gradients and pending statistics.
 
 #include "models/fused_step.h"
 
@@ -17,7 +17,7 @@ using namespace shoal::models;
 
 namespace {
 
-// A network whose channel counts are not multiples of a vector's length, with all kernels.
+// A network that uses all kernels, with channel counts that are not multiples of the vector length.
 Network odd_network(Padding padding, shoal::ops::Activation activation) {
   NetworkBuilder b(1, 32, {1e-5, 0.1});
   b.begin_stage("stem");
@@ -108,6 +108,16 @@ TEST_CASE("the fused step adds the gradients of micro-batches of different sizes
   check_equal(named("efficientnet_b0", 0.2), {.batch = 4, .size = 64, .micro_batches = 3});
 }
 
+TEST_CASE("the fused step writes gradients in place and completes each of them once", "[slow]") {
+  for (const int64_t micro_batches : {1, 2}) {
+    const Case c{.batch = 4, .size = 64, .micro_batches = micro_batches, .in_place = true};
+    check_equal(named("resnet18"), c);
+    check_equal(named("efficientnet_b0", 0.2), c);
+  }
+  check_equal(named("efficientnet_v2_s"),
+              {.batch = 4, .size = 64, .frozen_stages = 3, .micro_batches = 2, .in_place = true});
+}
+
 TEST_CASE("the fused step repeats bit for bit", "[slow]") {
   const Network network = named("efficientnet_b0", 0.2);
   const int threads = at::get_num_threads();
@@ -152,7 +162,8 @@ TEST_CASE("what a convolution reads in backward and what it writes do not share 
         return plan.nodes[static_cast<size_t>(i)];
       };
       for (const PlannedNode& p : plan.nodes) {
-        if (p.next_norm < 0 || p.source < 0) continue;  // no convolution, or that of the images
+        // Skip nodes that are not convolutions, and the convolution that reads the images.
+        if (p.next_norm < 0 || p.source < 0) continue;
         const PlannedNode &read = node(p.next_norm),
                           &written = node(p.norm < 0 ? p.source : p.norm);
         const bool in_place = p.norm < 0 && read.skip == p.source;

@@ -18,6 +18,7 @@ struct Case {
   int64_t frozen_stages = 0;
   bool freeze_norms = false;
   int64_t micro_batches = 1;
+  bool in_place = false;  // the fused step writes the gradients itself (StepContext)
   std::string only = {};  // prefix of the names of the parameters to train
 };
 
@@ -32,8 +33,8 @@ void fill(Classifier& model);
 
 Result compute(const Network& network, const Case& c, Kernels kernels, at::ScalarType type);
 
-// Returns ||got - want|| / max(||want||, scale). `scale` allows for rounding errors of large
-// tensors that reach a small one.
+// Returns ||got - want|| / max(||want||, scale). `scale` allows for rounding errors that a small
+// tensor inherits from larger ones.
 double apart(const at::Tensor& got, const at::Tensor& want, double scale);
 
 struct Difference {

@@ -96,7 +96,7 @@ std::unique_ptr<Classifier> build(const std::string& name) {
   return model;
 }
 
-// Fails if the difference is above 1e-8 of the norm.
+// Fails if ||logits - expected|| > 1e-8 ||expected||.
 void compare_logits(const at::Tensor& logits, const std::vector<double>& expected) {
   const at::Tensor want = at::tensor(expected, at::kDouble).view({2, 10});
   REQUIRE((logits.detach() - want).norm().item<double>() <= 1e-8 * want.norm().item<double>());
@@ -121,8 +121,8 @@ void compare_step(Classifier& model, const at::Tensor& logits, const Golden& gol
   double largest = 0;
   for (const auto& [name, summary] : golden.gradients) largest = std::max(largest, summary.norm);
   REQUIRE(model.parameters().size() == golden.gradients.size());
-  // The floor allows for gradients that are zero except for rounding: those of biases that a later
-  // batch norm removes.
+  // The last argument allows for gradients that are zero except for rounding, such as those of
+  // biases that a later batch norm cancels.
   for (const ParameterSlot& slot : model.parameters()) {
     compare(golden.gradients, slot.name, slot.master->grad(), 1e-11 * largest);
   }

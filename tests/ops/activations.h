@@ -12,7 +12,7 @@
 namespace shoal::ops::testing {
 
 inline const char* type_name(Type type) {
-  static const char* const names[] = {"f32", "f64", "bf16", "f16"};
+  static const char* const names[] = {"f32", "f64", "bf16"};
   return names[static_cast<int>(type)];
 }
 
@@ -70,8 +70,6 @@ inline double rounding(Type type) {
       return 1e-13;
     case Type::bf16:
       return 1.0 / 128;
-    case Type::f16:
-      return 1.0 / 1024;
     default:
       return 3e-6;
   }

@@ -1,5 +1,5 @@
-// The fused kernels of each instruction set against the portable ones in float32.
-// models/fused_step_test.cpp compares the step with the reference executor.
+// Compares the fused kernels of each instruction set with the portable ones in float32.
+// models/fused_step_test.cpp compares the whole step with the reference executor.
 
 #include "tests/ops/fused_support.h"
 
@@ -18,7 +18,7 @@ Packed pointwise_packed_by(const Loops& loops, Values& weights, int64_t depth, i
   return pack_pointwise(loops, weights, padded(width), 1, depth, width, to);
 }
 
-// Runs forward and backward of a 1×1 convolution of 37 pixels of 3 images.
+// Runs forward and backward of a 1×1 convolution on 3 images of 37 pixels.
 std::vector<Output> pointwise_outputs(const Set& set, int64_t in, int64_t out, bool squeezes,
                                       Activation activation) {
   const int64_t images = 3, pixels = 37, squeezed = 5;

@@ -1,6 +1,8 @@
-// Compares the optimizers with PyTorch and timm (tests/golden/scripts/make_optimizers.py), and the
-// fast loops with the plain loops: bit for bit, because both do the same operations in the same
-// order.
+// Compares the optimizers with PyTorch and timm (tests/golden/scripts/make_optimizers.py), LAMB
+// with numpy (make_lamb.py), and the fast loops with the plain loops: bit for bit, because both do
+// the same operations in the same order.
+
+#include <omp.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -25,7 +27,7 @@ using shoal::ops::Type;
 constexpr double kGoldenDecay = 1.0 / 128;
 constexpr int kGoldenSteps = 20;
 
-enum class Kind { sgd, rmsprop, adamw };
+using Kind = shoal::ops::OptimizerKind;
 
 struct Settings {
   Kind kind = Kind::sgd;
@@ -44,7 +46,19 @@ const std::map<std::string, Settings> kCases = {
     {"rmsprop_momentum_clip", {Kind::rmsprop, 0.9, false, 2.5}},
     {"adamw", {Kind::adamw}},
     {"adamw_clip", {Kind::adamw, 0, false, 2.5, 0.8, 0.99}},
+    {"adam", {Kind::adam}},
+    {"adam_clip", {Kind::adam, 0, false, 2.5, 0.8, 0.99}},
 };
+const std::map<std::string, Settings> kLambCases = {
+    {"lamb", {Kind::lamb}},
+    {"lamb_clip", {Kind::lamb, 0, false, 2.5, 0.8, 0.99}},
+};
+
+std::map<std::string, Settings> all_cases() {
+  std::map<std::string, Settings> all = kCases;
+  all.insert(kLambCases.begin(), kLambCases.end());
+  return all;
+}
 
 double start(int i) {
   return std::sin(0.37 * i + 0.5);
@@ -74,15 +88,17 @@ struct Buffers {
       : segments(std::move(table)),
         parameters(total),
         gradients(total),
-        state1(total, kind == Kind::rmsprop ? T(1) : T(0)),
-        state2(total),
+        state1(total, static_cast<T>(info_of(kind).states[0].initial)),
+        state2(total, static_cast<T>(info_of(kind).states[1].initial)),
         average(total),
         copy(total) {}
 
   void update(const Table& table, const Settings& settings, double lr, int64_t number) {
     const auto total = static_cast<int64_t>(parameters.size());
     table.gradient_norm(type_of<T>(), gradients.data(), total, &norm, &non_finite, nullptr);
+    const shoal::ops::OptimizerInfo& info = info_of(settings.kind);
     OptimizerStep step{};
+    step.kind = settings.kind;
     step.segments = segments.data();
     step.segment_count = static_cast<int64_t>(segments.size());
     step.total = total;
@@ -90,9 +106,8 @@ struct Buffers {
     step.parameters = parameters.data();
     step.gradients = gradients.data();
     step.copy = copy.data();
-    step.copy_type = settings.nesterov ? Type::f16 : Type::bf16;
-    step.state1 = state1.data();
-    step.state2 = state2.data();
+    if (info.has_state(0, settings.momentum)) step.state[0] = state1.data();
+    if (info.has_state(1, settings.momentum)) step.state[1] = state2.data();
     step.gradient_norm = settings.clip > 0 ? &norm : nullptr;
     step.clip = settings.clip;
     step.non_finite = &non_finite;
@@ -103,44 +118,43 @@ struct Buffers {
     step.alpha = 0.9;
     step.beta1 = settings.beta1;
     step.beta2 = settings.beta2;
-    step.eps = settings.kind == Kind::rmsprop ? 1e-3 : 1e-8;
-    const auto pass = settings.kind == Kind::sgd       ? table.sgd
-                      : settings.kind == Kind::rmsprop ? table.rmsprop_tf
-                                                       : table.adamw;
-    pass(step, nullptr);
+    step.eps = info.eps;
+    table.optimize(step, nullptr);
     table.ema(step.type, average.data(), parameters.data(), total, 0.9, &non_finite, nullptr);
   }
 };
 
 using Golden = std::map<std::string, std::vector<double>>;  // "CASE TYPE STEP WHAT" -> values
 
-Golden read_golden() {
-  std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/optimizers.txt");
+Golden read_golden(const std::string& name) {
+  std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/" + name);
   Golden golden;
   std::string line;
   while (std::getline(file, line)) {
     std::istringstream words(line);
-    std::string name, type, step, what;
-    words >> name >> type >> step >> what;
-    std::vector<double>& values = golden[name + " " + type + " " + step + " " + what];
+    std::string test_case, type, step, what;
+    words >> test_case >> type >> step >> what;
+    std::vector<double>& values = golden[test_case + " " + type + " " + step + " " + what];
     for (double value; words >> value;) values.push_back(value);
   }
   return golden;
 }
 
 template <typename T>
-void compare(const Golden& golden, const std::string& key, const T* values, double tolerance) {
+void compare(const Golden& golden, const std::string& key, const T* values, double tolerance,
+             size_t stride = 1) {
   INFO(key);
   REQUIRE(golden.count(key) == 1);
   const std::vector<double>& wanted = golden.at(key);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    CHECK(std::abs(values[i] - wanted[i]) <= tolerance * std::max(1.0, std::abs(wanted[i])));
+    const double value = values[i * stride];
+    CHECK(std::abs(value - wanted[i]) <= tolerance * std::max(1.0, std::abs(wanted[i])));
   }
 }
 
 template <typename T>
 void compare_with_golden(const Table& table, const std::string& type_name, double tolerance) {
-  static const Golden golden = read_golden();
+  static const Golden golden = read_golden("optimizers.txt");
   // 20 values with weight decay, 12 of padding, 5 values without weight decay, 11 of padding.
   const std::vector<Segment> segments = {{0, 20, 1, static_cast<float>(kGoldenDecay)},
                                          {32, 5, 1, 0}};
@@ -165,6 +179,44 @@ void compare_with_golden(const Table& table, const std::string& type_name, doubl
       INFO("padding at " << i);
       CHECK(run.parameters[i] == 0);
       CHECK(run.copy[i] == 0);
+    }
+  }
+}
+
+// The tensors of make_lamb.py.
+template <typename T>
+void compare_lamb_with_golden(const Table& table, const std::string& type_name, double tolerance) {
+  static const Golden golden = read_golden("lamb.txt");
+  constexpr int kLambSteps = 5;
+  struct Tensor {
+    const char* name;
+    Segment segment;
+    double start_factor;
+    size_t stride;  // of the values in the file
+  };
+  const Tensor tensors[] = {{"weight", {0, 20, 1, 1 / 128.0F}, 1, 1},
+                            {"bias", {32, 5, 1, 0}, 1, 1},
+                            {"large", {48, 9990, 0.5F, 1 / 32.0F}, 3, 499},
+                            {"zero", {10048, 16, 1, 1 / 128.0F}, 0, 1}};
+  std::vector<Segment> segments;
+  for (const Tensor& tensor : tensors) segments.push_back(tensor.segment);
+  for (const auto& [name, settings] : kLambCases) {
+    Buffers<T> run(segments, 10064, settings.kind);
+    const auto fill = [&](std::vector<T>& buffer, auto value) {
+      for (const Tensor& tensor : tensors)
+        for (int i = 0; i < tensor.segment.length; ++i)
+          buffer[tensor.segment.offset + i] = static_cast<T>(value(tensor, i));
+    };
+    fill(run.parameters, [](const Tensor& t, int i) { return t.start_factor * start(i); });
+    for (int step = 0; step < kLambSteps; ++step) {
+      fill(run.gradients, [&](const Tensor&, int i) { return gradient(i, step); });
+      run.update(table, settings, rate(step), step + 1);
+      for (const Tensor& tensor : tensors) {
+        const std::string key = name + " " + type_name + " " + std::to_string(step + 1) + " ";
+        INFO(table.name);
+        compare(golden, key + tensor.name, run.parameters.data() + tensor.segment.offset, tolerance,
+                tensor.stride);
+      }
     }
   }
 }
@@ -200,8 +252,15 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 template <typename T>
+bool nearly_equal(const std::vector<T>& a, const std::vector<T>& b, double tolerance) {
+  for (size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) <= tolerance)) return false;
+  return a.size() == b.size();
+}
+
+template <typename T>
 void compare_implementations(const Table& table) {
-  for (const auto& [name, settings] : kCases) {
+  for (const auto& [name, settings] : all_cases()) {
     Buffers<T> plain = large<T>(settings.kind), fast = plain;
     for (int step = 0; step < 3; ++step) {
       plain.update(shoal::ops::reference(), settings, 0.1, step + 1);
@@ -211,9 +270,15 @@ void compare_implementations(const Table& table) {
     }
     INFO(table.name << " " << name);
     if (settings.clip > 0) continue;  // clipping depends on the last bit of the norm
-    CHECK(same_bits(plain.parameters, fast.parameters));
     CHECK(same_bits(plain.state1, fast.state1));
     CHECK(same_bits(plain.state2, fast.state2));
+    if (settings.kind == Kind::lamb) {  // the trust ratio depends on the last bit of its sums
+      const double tolerance = sizeof(T) == 8 ? 1e-14 : 1e-6;
+      CHECK(nearly_equal(plain.parameters, fast.parameters, tolerance));
+      CHECK(nearly_equal(plain.average, fast.average, tolerance));
+      continue;
+    }
+    CHECK(same_bits(plain.parameters, fast.parameters));
     CHECK(same_bits(plain.average, fast.average));
     CHECK(same_bits(plain.copy, fast.copy));
   }
@@ -233,6 +298,32 @@ TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in float32"
   compare_with_golden<float>(shoal::ops::cuda_twin(), "f32", 2e-6);
 }
 
+TEST_CASE("five steps of LAMB equal an independent implementation's") {
+  for (const Table* table :
+       {&shoal::ops::reference(), &shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
+    compare_lamb_with_golden<double>(*table, "f64", 1e-13);
+    compare_lamb_with_golden<float>(*table, "f32", 2e-6);
+  }
+}
+
+TEST_CASE("a step of LAMB has the same bits with any number of threads") {
+  const int before = omp_get_max_threads();
+  std::vector<std::vector<double>> results;  // in double, the last bit of the sums shows
+  for (int threads : {1, 2, 3}) {
+    omp_set_num_threads(threads);
+    Buffers<double> run({{0, 100003, 1, 0.01f}}, 100016, Kind::lamb);
+    for (int i = 0; i < 100003; ++i) {
+      run.parameters[i] = start(i);
+      run.gradients[i] = gradient(i, 0);
+    }
+    run.update(shoal::ops::cpu(), {Kind::lamb}, 0.1, 1);
+    results.push_back(run.parameters);
+  }
+  omp_set_num_threads(before);
+  CHECK(same_bits(results[0], results[1]));
+  CHECK(same_bits(results[0], results[2]));
+}
+
 TEST_CASE("the fast loops of the optimizers equal the plain loops bit for bit", "[slow]") {
   for (const Table* table : {&shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     compare_implementations<float>(*table);
@@ -245,7 +336,7 @@ TEST_CASE("a non-finite gradient is detected and changes nothing") {
        {&shoal::ops::reference(), &shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     for (float bad :
          {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-      for (const auto& [name, settings] : kCases) {
+      for (const auto& [name, settings] : all_cases()) {
         INFO(table->name << " " << name << " " << bad);
         Buffers<float> run = large<float>(settings.kind);
         const Buffers<float> before = run;

@@ -20,7 +20,7 @@ TIMEOUT = 60  # seconds
 
 
 def pipe():
-    """Returns reading and writing end, above the numbers 3 and 4 that the browser uses."""
+    """Returns [reading end, writing end], both 10 or more: the browser uses descriptors 3 and 4."""
     ends = os.pipe()
     high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
     for end in ends:
@@ -120,7 +120,7 @@ class Browser:
                 raise TimeoutError(what)
             self._pump(1)
 
-    # Handles the messages that arrive within some seconds.
+    # Waits up to `seconds` for messages from the browser, and handles them.
     def _pump(self, seconds):
         if not select.select([self._receive], [], [], seconds)[0]:
             return

@@ -1,4 +1,5 @@
-// Reads {definitions, lines} as JSON. Prints the matches of JavaScript's RegExp: for each line a list of [name, text].
+// Reads {definitions, lines} as JSON. Prints a list per line with [name, text] for each match of
+// JavaScript's RegExp.
 const { definitions, lines } = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 const compiled = definitions.map(({ Name, Regex }) => [Name, new RegExp(Regex, 'g')]);
 console.log(JSON.stringify(lines.map((line) =>

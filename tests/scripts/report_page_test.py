@@ -65,7 +65,7 @@ def percent(value, places=2):
     return f"{value:.{places}f} %"
 
 
-# The page has the numbers of a history with six digits.
+# Pages contain the history's numbers with six significant digits.
 def loss(value):
     return f"{float(f'{value:.6g}'):.4f}"
 

@@ -26,7 +26,7 @@ Captured capture(const std::function<int()>& function,
   REQUIRE(::pipe(out) == 0);
   REQUIRE(::pipe(err) == 0);
   const auto start = Clock::now();
-  // Otherwise the child would write the buffered output a second time.
+  // Otherwise the child would also write the output buffered so far.
   std::cout.flush();
   std::fflush(nullptr);
   const pid_t pid = ::fork();

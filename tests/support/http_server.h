@@ -28,8 +28,8 @@ struct HttpAnswer {
 
 using Answerer = std::function<HttpAnswer(const HttpRequest&)>;
 
-// Answers each connection in its own thread, which calls the Answerer. The destructor waits for
-// open connections.
+// Calls the Answerer in a separate thread for each connection, so it must be thread-safe. The
+// destructor waits for open connections.
 class HttpServer {
  public:
   explicit HttpServer(Answerer answer);

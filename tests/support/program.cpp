@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "data/sources/synthetic.h"
+#include "dist/env/network.h"
 
 extern char** environ;
 
@@ -81,6 +82,10 @@ Started start(const Invocation& invocation, const fs::path& scratch) {
 
 std::string shoal_program() {
   return std::string(SHOAL_BINARY_DIR) + "/shoal";
+}
+
+std::string free_port() {
+  return std::to_string(dist::free_port());
 }
 
 std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,

@@ -38,6 +38,10 @@ struct Invocation {
 
 std::string shoal_program();
 
+// Returns the number of a port that is free on this host (dist::free_port()), as text for an option
+// or a variable.
+std::string free_port();
+
 // Runs several programs at the same time. Returns their outcomes, in the same order, when all have
 // ended. `watch` gets their process ids; if it returns true, all are killed. Fails the test after
 // `limit_seconds`.
@@ -51,7 +55,6 @@ pid_t worker_of(pid_t parent, int rank);
 // Returns what the process has written to stderr so far. For use in `watch`.
 std::string stderr_of(pid_t process);
 
-// Returns `words` followed by `more`.
 std::vector<std::string> joined(std::vector<std::string> words,
                                 const std::vector<std::string>& more);
 

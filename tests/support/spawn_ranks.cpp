@@ -106,7 +106,7 @@ bool read_all(const std::vector<Process>& processes, std::vector<RankResult>& re
 // run_ranks call of the test case.
 void be_a_rank(const char* my_tag, const std::string& tag, const RankFunction& function) {
   if (my_tag != tag) return;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no ranks are left if the test is killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the rank if the test is killed
   int code = 1;
   try {
     const dist::Variables variables = dist::environment();

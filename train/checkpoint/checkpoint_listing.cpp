@@ -14,7 +14,7 @@ namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns the checkpoint that a file belongs to; nothing for other files. If a checkpoint has both
+// Returns the checkpoint that a file belongs to; nullopt for other files. If a checkpoint has both
 // a .json and a .pt file, returns it only for the .json, so that it is listed once.
 std::optional<CheckpointEntry> entry_of(const fs::path& file) {
   auto named = parse_checkpoint_name(file.stem().string());

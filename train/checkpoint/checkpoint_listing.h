@@ -10,35 +10,36 @@
 
 namespace shoal::train {
 
-// Names the last and the best checkpoint, for people and tools.
+// File that names the last and the best checkpoint, for people and tools.
 inline constexpr const char* kManifestFile = "manifest.json";
 
 enum class Marker { good, missing, damaged };
 
 struct CheckpointEntry {
   std::string name;            // without extension
-  int64_t epoch = 0;           // the epoch to start or continue
+  int64_t epoch = 0;           // epoch to start or continue after loading
   int64_t step = 0;            // finished steps
   std::optional<double> top1;  // percent; unset if the state was not evaluated
   int64_t bytes = 0;
   std::string checksum;
-  // State of the marker. Unless it is good, only name, epoch and step are set, from the file name.
+  // State of the marker file. Unless it is good, only name, epoch and step are set; they come from
+  // the file name.
   Marker marker = Marker::good;
 };
 
 // Returns the name of a checkpoint without extension, such as "epoch-0003-step-00001234".
 std::string checkpoint_name(int64_t epoch, int64_t step);
-// Parses a checkpoint's name into an entry with Marker::missing. Returns nothing for other names.
+// Parses a checkpoint's name into an entry with Marker::missing. Returns nullopt for other names.
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 
-// Returns the entry with the highest accuracy, or the earliest of several equal ones. Returns
-// nothing if no entry was evaluated. `list`: newest first.
+// Returns the entry with the highest accuracy; among equal ones, the earliest. Returns nullopt if
+// no entry was evaluated. `list`: newest first.
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
 
 // Return the contents of a marker and of manifest.json. `list`: newest first.
 std::string marker_text(const CheckpointEntry& entry);
 std::string manifest_text(const std::vector<CheckpointEntry>& list);
-// Reads a marker. Returns nothing if the file does not exist or is damaged. Throws
+// Reads a marker. Returns nullopt if the file does not exist or is damaged. Throws
 // std::system_error if it cannot be read.
 std::optional<CheckpointEntry> read_marker(const std::filesystem::path& path);
 

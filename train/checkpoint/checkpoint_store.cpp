@@ -22,8 +22,8 @@ void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (error) throw std::system_error(error, "cannot rename " + from.string());
 }
 
-// Removes a marker and flushes the removal to disk. Otherwise a power loss could bring the marker
-// back next to a different checkpoint file.
+// Removes a marker and flushes the removal to disk. Without the flush, a power loss could bring the
+// marker back next to a different checkpoint file.
 void remove_marker(const fs::path& path) {
   std::error_code error;
   const bool removed = fs::remove(path, error);
@@ -42,6 +42,11 @@ CheckpointStore::CheckpointStore(fs::path directory, int64_t keep, Examine exami
   if (!directory_.has_filename())
     directory_ = directory_.parent_path();  // treats "dir/" like "dir"
   temporary_ = directory_.parent_path() / ("." + directory_.filename().string() + "-tmp");
+}
+
+void CheckpointStore::require_unlocked() const {
+  for (const fs::path& folder : {temporary_, directory_ / ".tmp"})
+    shoal::require_unlocked(folder / kLock, directory_.string(), kChoice);
 }
 
 void CheckpointStore::open_for_writing(const Warn& warn) {
@@ -111,7 +116,7 @@ void CheckpointStore::complete_unmarked(const Warn& warn) {
     try {
       write_file(entry.name + ".json", marker_text(read_unmarked(entry).first));
     } catch (const std::system_error&) {
-      throw;  // the file system failed, so whether the checkpoint is whole stays unknown
+      throw;  // a read or write failed; the checkpoint may still be whole
     } catch (const std::runtime_error& error) {
       const std::string name = unused_prefix("unknown-", entry.name) + entry.name + ".pt";
       rename_or_throw(path(entry), in_directory(name));
@@ -157,7 +162,7 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
     return write(entry, produce);
   } catch (const std::system_error& error) {
     std::error_code none;
-    // Whether the failed entry has a marker, so that prune_to() counts it as one of the newest.
+    // Whether the failed entry still has a marker. If so, prune_to() counts it among the newest.
     const bool counts = fs::exists(in_directory(entry.name + ".json"), none);
     if (is_full_disk(error)) prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
   }
@@ -168,8 +173,8 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
                                        const std::function<void(const Sink&)>& produce) {
   const fs::path marker = in_directory(entry.name + ".json");
   std::optional<CheckpointEntry> existing = read_marker(marker);
-  // A run that was stopped before its last evaluation saves the same step again after that
-  // evaluation.
+  // Replaces an entry that was not evaluated by one that was: when a run that was stopped just
+  // before its last evaluation is resumed, it evaluates and then saves the same step again.
   if (existing && entry.top1 && !existing->top1) existing.reset();
   try {
     if (existing) read(*existing);
@@ -185,7 +190,7 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
         sink(bytes, size);
       });
     };
-    // Removes the marker before the file that it describes is replaced.
+    // Removes the marker before the checkpoint that it describes is replaced.
     write_whole(path(entry), sum_and_write,
                 {.aside = temporary_, .before_rename = [&] { remove_marker(marker); }});
     entry.checksum = sum.hex();
@@ -209,9 +214,7 @@ void CheckpointStore::write_manifest() {
 
 void CheckpointStore::prune_to(int64_t keep) {
   std::error_code error;
-  auto list = entries();
-  std::erase_if(list,
-                [&](const CheckpointEntry& entry) { return !fs::exists(path(entry), error); });
+  const auto list = entries();
   const auto top = best_of(list);
   const auto kept = std::find_if(list.begin(), list.end(), [&](const CheckpointEntry& entry) {
     return entry.step < protected_before_;

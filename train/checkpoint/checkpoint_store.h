@@ -9,15 +9,15 @@
 //                                       replaced atomically
 //   DIR/history.jsonl                   copy of the run's history up to the newest checkpoint, for
 //                                       machines that receive only this directory
-//   DIR/../.DIR-tmp/                    the writer's lock, and files being written. It is outside
-//                                       DIR, so a tool that copies DIR never sees partial files.
+//   DIR/../.DIR-tmp/                    the writer's lock, and files being written. Outside DIR, so
+//                                       that a tool that copies DIR never sees partial files.
 //   DIR/.tmp/                           used instead of DIR/../.DIR-tmp if files cannot be renamed
 //                                       from there into DIR (another mount, a read-only parent)
 //
 // A checkpoint is written under a temporary name, flushed to disk and renamed. Then its marker is
-// written the same way. So SIGKILL at any moment leaves the previous checkpoints intact. "epoch" is
-// the epoch to start or continue, "step" the number of finished steps. Only one process may write;
-// others may read at the same time. Not thread-safe.
+// written the same way. So SIGKILL at any moment leaves the previous checkpoints intact. In names
+// and markers, "epoch" is the epoch to start or continue, and "step" is the number of finished
+// steps. Only one process may write; others may read at the same time. Not thread-safe.
 //
 // If a writer was killed before it wrote the marker, its checkpoint is still used if it is whole.
 // Files with other names are neither read nor changed. Functions that list the directory throw
@@ -58,6 +58,10 @@ class CheckpointStore {
   // std::runtime_error if the directory is locked, not writable or not readable.
   void open_for_writing(const Warn& warn = {});
 
+  // Throws std::runtime_error if another object, of any process, has the directory open for
+  // writing.
+  void require_unlocked() const;
+
   // Renames all checkpoints later than this position to "superseded-...", because a run that
   // continues from this position writes different ones. The renamed files no longer count as
   // checkpoints. Reports the checkpoints' names to `warn`.
@@ -66,13 +70,13 @@ class CheckpointStore {
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
   // in order. `top1`: percent; unset if the state was not evaluated. Keeps an existing intact entry
   // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
-  // system fails, tries once more, so `produce` may be called twice. Before that, if the disk is
-  // full, removes the checkpoints that pruning would remove after the save, but not the newest one.
-  // Throws std::runtime_error with path and reason.
+  // system reports an error, tries a second time, so `produce` may be called twice. If the disk is
+  // full, prunes before the second attempt, but keeps at least the newest checkpoint. Throws
+  // std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
 
-  // Removes the checkpoints that need not be kept, as save() does.
+  // Removes checkpoints that need not be kept. save() does this, too.
   void prune() { prune_to(keep_); }
 
   // Writes or replaces the file `name` in the directory. Throws std::runtime_error with path and
@@ -84,7 +88,9 @@ class CheckpointStore {
   // Makes pruning also keep the checkpoint `file`, if it is in the directory.
   void protect(const std::filesystem::path& file);
 
-  std::vector<CheckpointEntry> entries() const;  // all with a good marker, newest first
+  // Returns all checkpoints with a good marker, newest first. Leaves out markers whose .pt file is
+  // missing: pruning must not count them among those to keep.
+  std::vector<CheckpointEntry> entries() const;
   // Returns the names of all checkpoints without extension, newest first. Includes checkpoints
   // whose marker is missing or damaged.
   std::vector<std::string> names() const;

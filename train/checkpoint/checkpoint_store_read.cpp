@@ -1,4 +1,4 @@
-// The functions of CheckpointStore that read; checkpoint_store.cpp contains those that write.
+// Member functions of CheckpointStore that only read. checkpoint_store.cpp has the others.
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -19,7 +19,10 @@ std::string checksum_of(const std::vector<char>& bytes) {
 
 std::vector<CheckpointEntry> CheckpointStore::entries() const {
   auto list = list_checkpoints(directory_);
-  std::erase_if(list, [](const auto& entry) { return entry.marker != Marker::good; });
+  std::error_code none;
+  std::erase_if(list, [&](const CheckpointEntry& entry) {
+    return entry.marker != Marker::good || !fs::exists(path(entry), none);
+  });
   return list;
 }
 

@@ -13,9 +13,9 @@ namespace shoal::train {
 struct DiskNeed {
   int64_t free = -1;       // bytes available to this user; -1: not reported by the file system
   int64_t checkpoint = 0;  // bytes of one checkpoint
-  // Bytes that the run may still need: the size of --keep + 2 checkpoints (2: the best one and the
-  // one being written), minus the size of the existing checkpoints. At least the size of one
-  // checkpoint.
+  // Bytes that the run may still need: the size of --keep + 2 checkpoints (the newest ones, the
+  // best one, and the one being written) minus that of the existing checkpoints. At least the size
+  // of one checkpoint.
   int64_t most = 0;
 };
 

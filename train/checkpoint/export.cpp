@@ -1,8 +1,5 @@
 #include "train/checkpoint/export.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -99,14 +96,6 @@ void export_file(const CheckpointData& data, const ExportFileOptions& options,
       return write_whole(
           file, [&](const ByteSink& sink) { write_state_dict(finished_weights(data), sink); });
   }
-}
-
-void open_export_folder(const std::string& folder) {
-  std::error_code error;  // reported by the access check below
-  fs::create_directories(folder, error);
-  if (::access(folder.c_str(), W_OK) != 0)
-    throw std::runtime_error("cannot write to " + folder +
-                             " (--export-dir): " + std::generic_category().message(errno));
 }
 
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which) {

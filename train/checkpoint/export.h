@@ -20,13 +20,9 @@
 
 namespace shoal::train {
 
-// Creates the folder. Throws std::runtime_error if it is not writable. Call it before training, so
-// that a run with a wrong folder fails early.
-void open_export_folder(const std::string& folder);
-
 // Creates the folder and writes the three files. Replaces each existing file atomically. `data`: a
-// run's state, from snapshot() or a checkpoint. `which`: describes the weights, for settings.json.
-// Throws std::runtime_error with path and reason.
+// run's state, from snapshot() or a checkpoint. `which` describes the weights; settings.json
+// contains it. Throws std::runtime_error with path and reason.
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which);
 
 // Exports the weights selected by --export to --export-dir and logs their accuracy. With "best",
@@ -37,8 +33,8 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last);
 
-// Writes the weights to one file: the averaged weights if there are any. Replaces an existing file
-// atomically. `data` must contain arch, classes and preprocessing; options.format must be set.
+// Writes the weights to one file; uses the averaged weights if there are any. Replaces an existing
+// file atomically. `data` must contain arch, classes and preprocessing; options.format must be set.
 // Throws std::runtime_error with path and reason, or if the weights do not fit the network.
 void export_file(const CheckpointData& data, const ExportFileOptions& options,
                  const std::filesystem::path& file);

@@ -1,6 +1,7 @@
 #include "train/checkpoint/find_checkpoint.h"
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "dist/gather.h"
 #include "train/checkpoint/imagenet_example.h"
 #include "train/report/sinks.h"
@@ -15,7 +16,7 @@ namespace {
 
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
   const CheckpointData data = read_checkpoint(bytes, file);
-  ZipFile(bytes).check_contents();  // there is no marker with a checksum of the whole file
+  ZipFile(bytes).check_contents();  // replaces the marker's checksum of the whole file
   CheckpointEntry entry;
   entry.epoch = data.integer("epoch");
   entry.step = data.integer("step");
@@ -30,17 +31,38 @@ CheckpointStore store_in(const fs::path& directory) {
   return checkpoint_store(directory / kCheckpointsFolder, 1);
 }
 
-// Logs that --resume found no checkpoint and starts a new run. This is a warning, except in a
-// SageMaker container, where every start has --resume.
+// Returns advice if `place`, where --resume found no checkpoint, has a similar name to a folder
+// with checkpoints beside it; otherwise "".
+std::string similar_folder(fs::path place, const char* option) {
+  if (!place.has_filename()) place = place.parent_path();  // treats "dir/" like "dir"
+  std::vector<std::string> names;
+  try {
+    for (const auto& entry : fs::directory_iterator(fs::absolute(place).parent_path()))
+      if (entry.is_directory() && !store_in(entry.path()).names().empty())
+        names.push_back(entry.path().filename().string());
+  } catch (const std::system_error&) {
+    return "";  // a folder that cannot be read is no reason to fail
+  }
+  const std::string near = nearest(place.filename().string(), names);
+  if (near.empty()) return "";
+  return "; " + (place.parent_path() / near).string() + " contains checkpoints: did you mean " +
+         option + " " + (place.parent_path() / near).string() + "?";
+}
+
+// Logs that --resume found no checkpoint and starts a new run. The message is a warning, except in
+// a SageMaker container, where every start has --resume.
 void report_fresh_start(const Job& job, const CheckpointStore& store) {
   const std::string text = "no checkpoint found in '" + store.directory().string() +
                            "': this is a new run, with the settings given now";
   if (job.on_platform) return log::info(text);
   const fs::path settings = fs::path(job.output) / kConfigFile;
   std::error_code error;
-  log::warning(text + (fs::exists(settings, error)
-                           ? "; " + settings.string() + " has those of the earlier start (--config)"
-                           : ""));
+  if (fs::exists(settings, error))
+    return log::warning(text + "; " + settings.string() +
+                        " has those of the earlier start (--config)");
+  const bool chosen = job.checkpoint_dir.has_value();
+  log::warning(text + (chosen ? similar_folder(*job.checkpoint_dir, "--checkpoint-dir")
+                              : similar_folder(job.output, "--output")));
 }
 
 Located look(const Job& job, const CheckpointStore& store) {
@@ -52,29 +74,21 @@ Located look(const Job& job, const CheckpointStore& store) {
     return true;
   };
   if (!job.resume && job.resume_path.empty()) return found;
-  fs::path path = job.resume_path;
   // SageMaker repeats the command after an interruption. If the job has checkpoints by then, it
   // continues from those, not from PATH.
-  if (job.on_platform && !store.names().empty()) path.clear();
-  if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
-  const bool best = path.filename() == "best";
-  const bool named = !fs::exists(path) && (best || path.filename() == "last");
+  const bool ignore_path = job.on_platform && !store.names().empty();
+  const auto [path, directory, best] = parse_checkpoint_path(ignore_path ? "" : job.resume_path);
+  const std::string in_directory = "--resume " + path.string() + ": the directory contains no ";
   if (path.empty()) {
     if (!from(store)) report_fresh_start(job, store);
-  } else if (named && fs::is_directory(path.parent_path())) {
-    const CheckpointStore run = store_in(path.parent_path());
+  } else if (best) {
+    const CheckpointStore run = store_in(directory);
     const auto entry = run.best();
-    require(best ? entry.has_value() : !run.names().empty(),
-            "--resume " + path.string() + ": the directory contains no " +
-                (best ? "evaluated checkpoint; use last for the newest one" : "checkpoint"));
-    if (best)
-      found = {run.read(*entry), run.path(*entry).string()};
-    else
-      from(run);
-  } else if (fs::is_directory(path)) {
-    require(from(store_in(path)),
-            "--resume " + path.string() +
-                ": the directory contains no checkpoint; choose another one or omit the path");
+    require(entry.has_value(), in_directory + "evaluated checkpoint; use last for the newest one");
+    found = {run.read(*entry), run.path(*entry).string()};
+  } else if (!directory.empty()) {
+    require(from(store_in(directory)),
+            in_directory + "checkpoint; choose another one or omit the path");
   } else if (fs::exists(path)) {
     found = {read_checked(path), path.string()};
   } else if (path.filename() == "checkpoint.pth.tar") {
@@ -116,10 +130,10 @@ std::string path_of(const std::string& weights, const LocalPath& local_path) {
   return local_path ? local_path(weights) : weights;
 }
 
-// Finds the weights in a directory by the rules of open_checkpoint(). `best`: uses the rules of
-// DIR/best instead of those of DIR. `option` appears in messages.
+// Finds the weights in a directory by the rules of open_checkpoint(). `best`: applies the rules for
+// DIR/best instead of DIR. `option` appears in messages.
 Located locate_in(const fs::path& directory, bool best, const std::string& option) {
-  const CheckpointStore store = store_in(directory.empty() ? "." : directory);
+  const CheckpointStore store = store_in(directory);
   if (const auto entry = store.best(); best && entry)
     return {store.read(*entry), store.path(*entry).string()};
   const fs::path model = directory / kModelFile;
@@ -133,15 +147,21 @@ Located locate_in(const fs::path& directory, bool best, const std::string& optio
 
 }  // namespace
 
+CheckpointPath parse_checkpoint_path(fs::path path) {
+  if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
+  std::error_code none;
+  if (fs::is_directory(path, none)) return {path, path};
+  const bool best = path.filename() == "best";
+  if (fs::exists(path, none) || !(best || path.filename() == "last")) return {path, {}};
+  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(directory, none)) return {path, {}};
+  return {path, directory, best};
+}
+
 Located locate_weights(const std::string& text, const std::string& name) {
   const std::string option = name + " " + text;
-  fs::path path = text;
-  if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
-  const bool best = path.filename() == "best";
-  const bool named = !fs::exists(path) && (best || path.filename() == "last");
-  const fs::path directory = named ? path.parent_path() : path;
-  if (named ? fs::is_directory(directory) || directory.empty() : fs::is_directory(path))
-    return locate_in(directory, best, option);
+  const auto [path, directory, best] = parse_checkpoint_path(text);
+  if (!directory.empty()) return locate_in(directory, best, option);
   if (!fs::exists(path)) throw UserError(option + ": no such file or directory");
   Located located{read_checked(path), path.string()};
   if (!is_weights_file(located.bytes))
@@ -188,24 +208,36 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
   return start;
 }
 
-void require_own(const CheckpointStore& store, const Start& start) {
-  const auto existing = store.names();
-  if (existing.empty()) return;
+namespace {
+
+// Whether `store` is empty or the run continues from it.
+bool is_own(const CheckpointStore& store, const Start& start) {
   std::error_code error;
-  const bool continues =
-      !start.file.empty() &&
-      fs::equivalent(fs::absolute(start.file).parent_path(), store.directory(), error);
-  require(continues,
-          store.directory().string() + " holds checkpoints of " +
-              (start.file.empty() ? "an earlier run" : "another run than " + start.file) +
-              " (the newest is " + existing.front() +
-              "); continue it with --resume, or choose another --output");
+  return store.names().empty() ||
+         (!start.file.empty() &&
+          fs::equivalent(fs::absolute(start.file).parent_path(), store.directory(), error));
+}
+
+}  // namespace
+
+void require_own(const CheckpointStore& store, const Start& start) {
+  if (is_own(store, start)) return;
+  const bool other = !start.file.empty();
+  throw UserError(store.directory().string() + " contains checkpoints of " +
+                  (other ? "another run than " + start.file : "an earlier run") +
+                  " (the newest is " + store.names().front() +
+                  "); continue that run with --resume" + (other ? " without a path" : "") +
+                  ", or choose another folder with --output or --checkpoint-dir");
 }
 
 void require_own_folder(const Job& job, const Start& start, const dist::Group& group) {
   if (job.eval_only) return;
-  dist::on_rank_0(
-      group, [&] { require_own(checkpoint_store(checkpoint_directory(job), job.keep), start); });
+  dist::on_rank_0(group, [&] {
+    const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
+    // While another run uses the folder, it cannot be continued.
+    if (!is_own(store, start)) store.require_unlocked();
+    require_own(store, start);
+  });
 }
 
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,

@@ -14,13 +14,13 @@
 
 namespace shoal::train {
 
-// Returns the store of a run's checkpoints. It also accepts whole checkpoints without a marker.
+// Returns the store of a run's checkpoints, which also accepts whole checkpoints without a marker.
 CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
 
 // What a run starts from: a checkpoint (`data`), other weights (`weights`), or random weights
 // (neither is set).
 struct Start {
-  std::optional<CheckpointData> data;     // checkpoint of the run to continue
+  std::optional<CheckpointData> data;     // the run to continue
   std::optional<CheckpointData> weights;  // --weights, for a fresh start
   // Description for the log: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
   std::string origin;
@@ -29,12 +29,12 @@ struct Start {
   std::vector<std::string> seen;
 };
 
-// Turns --weights into the path of a file or folder, for example by downloading it.
+// Converts the value of --weights to the path of a file or folder, for example by a download.
 using LocalPath = std::function<std::string(const std::string& weights)>;
 
-// Finds what a run starts from. Rank 0 searches, reads the file and broadcasts its bytes, so the
-// other hosts need no files. Throws std::runtime_error if checkpoints exist, but all are damaged.
-// Errors are thrown on all ranks. Collective.
+// Finds what a run starts from. Rank 0 searches, reads the file and broadcasts its bytes, so other
+// hosts need no files. Throws std::runtime_error if checkpoints exist but all are damaged. Errors
+// are thrown on all ranks. Collective.
 //
 //   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
 //                   logs that and starts fresh
@@ -52,12 +52,20 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 // A fresh start with --weights uses the weights that open_weights() finds.
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
 
-// Throws UserError if `store` contains checkpoints, but the run starts fresh or continues from
-// another folder.
+// Throws UserError if `store` contains checkpoints but the run does not continue from that folder.
 void require_own(const CheckpointStore& store, const Start& start);
 // Calls require_own() on rank 0 for the run's checkpoint directory, and throws its error on all
 // ranks. Does nothing with --eval-only. Collective.
 void require_own_folder(const Job& job, const Start& start, const dist::Group& group);
+
+// What a path of --resume, --checkpoint or --weights names.
+struct CheckpointPath {
+  std::filesystem::path path;       // without a slash at the end
+  std::filesystem::path directory;  // for a directory DIR, DIR/best and DIR/last: DIR; else empty
+  bool best = false;                // whether the path is DIR/best
+};
+// Parses a path. "best" and "last" have their meaning only if no file or directory has that name.
+CheckpointPath parse_checkpoint_path(std::filesystem::path path);
 
 // A checkpoint or weights file that was read but not yet parsed.
 struct Located {

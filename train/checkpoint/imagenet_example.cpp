@@ -24,7 +24,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr const char *kProgram = "program", *kExample = "PyTorch's imagenet example";
-// The schedule in versions of the example that do not save it.
+// The schedule of the example's versions before 2022, which do not save it.
 constexpr double kDecayEpochs = 30, kDecayRate = 0.1;
 
 std::optional<double> number_in(const PickleValue& dict, const char* key) {
@@ -56,8 +56,8 @@ const PickleValue* find_group(const PickleValue& root) {
   return &group;
 }
 
-// Converts the momentum buffers. The file identifies each buffer by the number of its parameter,
-// not by a name. The numbers follow the order of the parameters.
+// Converts the momentum buffers. The file identifies a buffer by the number of its parameter, in
+// the order of the parameters, not by a name.
 NamedTensors read_momentum(TorchArchive& file, const PickleValue& group, const std::string& arch,
                            int64_t classes) {
   const std::vector<models::Parameter> parameters = default_network(arch, classes).parameters;
@@ -67,7 +67,7 @@ NamedTensors read_momentum(TorchArchive& file, const PickleValue& group, const s
         strf("has %zu parameters in its optimizer, but %s has %zu; start a new run from "
              "its weights with --weights",
              numbers.size(), arch.c_str(), parameters.size()));
-  std::map<int64_t, const PickleValue*> buffers;  // by number
+  std::map<int64_t, const PickleValue*> buffers;  // by parameter number
   const PickleValue* const state = file.root().find("optimizer")->find("state");
   for (size_t i = 0; state && state->kind == Kind::dict && i + 1 < state->items.size(); i += 2) {
     const PickleValue* const buffer = state->items[i + 1]->find("momentum_buffer");

@@ -18,7 +18,7 @@
 namespace shoal::train {
 
 // Returns weights, momentum, epoch, best accuracy and the settings that the file contains. The
-// result has no class names and no step numbers. Returns nothing if `bytes` is another kind of
+// result has no class names and no step numbers. Returns nullopt if `bytes` is another kind of
 // file. Throws UserError if shoal cannot continue with the file's network or optimizer,
 // std::runtime_error if the file is damaged; both name `file`.
 std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& bytes,

@@ -1,5 +1,6 @@
 #pragma once
-// The position of a run: everything that resuming needs besides tensors.
+// The position of a run: everything besides tensors that changes during a run and that resuming
+// needs.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,18 +24,18 @@ struct Position {
     evaluations_since_best = 0;
   }
 
-  // Checkpoints with fewer steps than the returned number are from before the latest trouble: a
+  // Returns a number of steps; checkpoints with fewer steps are from before the latest trouble: a
   // series of loss spikes that the run rolled back, or a series of non-finite steps. Returns 0 if
   // there was no trouble.
   int64_t trusted_before() const {
     const int64_t before_spike = rollbacks > 0 ? trouble_start - 1 : 0;
     if (non_finite_in_a_row == 0) return before_spike;
-    // Does not trust the state after the last finite step, which may have damaged the weights.
+    // The last finite step may have damaged the weights, so the state after it is not trusted.
     const int64_t before_non_finite = step - non_finite_in_a_row;
     return rollbacks > 0 ? std::min(before_spike, before_non_finite) : before_non_finite;
   }
 
-  int64_t epoch = 0;          // the epoch to start or continue
+  int64_t epoch = 0;          // epoch to start or continue
   int64_t step_in_epoch = 0;  // finished steps of this epoch
   int64_t step = 0;           // finished steps since the start of training
   int64_t non_finite = 0;     // total number of steps with a non-finite loss or gradient
@@ -42,24 +43,24 @@ struct Position {
   int64_t history_lines = 0;  // lines of history.jsonl at this position
   // Whether the last step of the epoch or run is done, but Run::end_epoch() has not begun yet.
   bool evaluation_pending = false;
-  bool epoch_over = false;          // the epoch has ended because a stream ran out of data
+  bool epoch_over = false;          // the epoch ended because a stream ran out of data
   double lr = 0;                    // learning rate of the last step; 0: no step yet, or unknown
   Meter epoch_sum;                  // metrics of the epoch so far, over all ranks
   std::optional<double> best_top1;  // percent
   // `step` and `epoch` when note_best() recorded best_top1; unset in old checkpoints.
   std::optional<int64_t> best_step, best_epoch;
   // Only with --time-budget. trained_seconds: seconds that the run has trained for, by rank 0's
-  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: the last --time-budget that the
-  // run has used up, in seconds; 0: none.
+  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: last --time-budget in seconds
+  // that the run has used up; 0: none.
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
   int64_t evaluations_since_best = 0;  // evaluations after the best one; for --patience
   std::string losses;                  // LossWatch::state()
-  // Only from old checkpoints: metrics of the last step, over all ranks, if `losses` does not
-  // include that step's loss. Otherwise empty.
+  // Metrics of the last step over all ranks, if `losses` does not include that step yet. Only old
+  // checkpoints contain it; otherwise empty.
   Meter pending;
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series
-  int64_t skip_until = 0;     // steps up to this one skip their images
+  int64_t skip_until = 0;     // steps up to this one (from 1) only skip their images
   int64_t rollback_due = 0;   // step of the spike whose rollback is not finished; 0: none
   int64_t unreadable = 0;     // unreadable training images of the epoch, over all ranks
 };

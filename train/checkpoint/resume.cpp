@@ -20,8 +20,8 @@ namespace shoal::train {
 
 namespace {
 
-// Describes how the data's classes, `ours`, differ from `theirs`; empty if they are equal. `there`:
-// where the classes `theirs` come from, such as "in the checkpoint".
+// Describes how the data's classes, `ours`, differ from `theirs`; empty if they are equal. `there`
+// names the origin of `theirs`: "in the checkpoint".
 std::string changed_classes(const std::vector<std::string>& theirs, const std::string& there,
                             const std::vector<std::string>& ours) {
   if (theirs == ours) return "";
@@ -93,8 +93,8 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 
 namespace {
 
-// Completes `tensors`: where the file has no fitting tensor, adds the trainer's own. Reports these
-// tensors to `warn`.
+// Completes `tensors` with the trainer's own tensors where the file has none that fits. Reports
+// these tensors to `warn`.
 void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTensors& tensors,
                   const std::function<void(const std::string&)>& warn) {
   CheckpointData own;

@@ -16,7 +16,7 @@ bool stop_requested() {
   return stop_signal() != 0;
 }
 
-// Returns the number of images that one step takes from each rank.
+// Returns the number of images that each rank uses in one step.
 int64_t images_per_step(const ResolvedJob& job) {
   return job.accumulate * job.batch_size * job.mix.images_per_row();
 }

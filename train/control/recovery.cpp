@@ -51,8 +51,8 @@ void Recovery::roll_back(int64_t spike) {
   const int64_t trouble_start = again ? position_.trouble_start : spike;
   store_.protect_before(trouble_start - 1);
   if (rollbacks > kMaxRollbacks) fail(spike);
-  // The checkpoint must be from before the step that precedes the spike, because that preceding
-  // step may already have damaged the weights.
+  // The update of the step before the spike may have damaged the weights, so the checkpoint must be
+  // older than that step.
   const auto found = checkpoint_before(trouble_start - 1, store_, communicator_.main);
   if (!found) {
     position_.rollback_due = 0;

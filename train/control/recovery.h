@@ -5,10 +5,10 @@
 // A rollback (--on-spike rollback) restores parameters, optimizer state, batch norm statistics and
 // averaged weights from the newest intact checkpoint that is at least two steps older than the
 // spike. The run does not repeat the steps between that checkpoint and the spike. It skips their
-// images and continues after the spike, so step numbers, schedule and image order do not change. If
-// the loss spikes again within 64 steps after the skipped ones, the spikes form a series. Then the
-// next rollback uses a checkpoint from before the series and also skips the images of 2 further
-// steps, the one after that of 4, then 8, and so on.
+// images and continues after the spike, so step numbers, schedule and image order do not change. A
+// spike within 64 steps after the skipped ones continues a series. Every rollback of a series uses
+// a checkpoint from before its first spike. From the second rollback on, it also skips the images
+// of further steps: 2, then 4, 8, and so on.
 
 #include <cstdint>
 #include <stdexcept>
@@ -23,8 +23,8 @@
 
 namespace shoal::train {
 
-// Thrown if the loss spikes again after each of 12 rollbacks in one series. All ranks throw it at
-// the same step.
+// Thrown if the loss spikes again after 12 rollbacks in one series. All ranks throw it at the same
+// step.
 struct RollbacksFailed : std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -47,7 +47,7 @@ class Recovery {
   // only logs a warning. Throws like add_loss(). Collective.
   void roll_back(int64_t spike);
 
-  std::string losses() const { return losses_.state(); }  // for position.losses
+  std::string losses() const { return losses_.state(); }  // to store in Position::losses
 
  private:
   [[noreturn]] void fail(int64_t spike);

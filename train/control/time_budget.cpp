@@ -5,7 +5,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr double kNewest = 0.2;  // weight of the last step's duration in the mean
+constexpr double kNewest = 0.2;  // weight of the newest step in the moving average
 
 }  // namespace
 

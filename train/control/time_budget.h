@@ -3,8 +3,8 @@
 // last.
 //
 // Rank 0's clock decides. After each step, rank 0 sends its time in the control message, which the
-// ranks read one step later. Until then, every rank extrapolates from the last time that it
-// received. All ranks use the same numbers, so they make the same decisions. Does not use LibTorch.
+// ranks read one step later. Between messages, every rank extrapolates from the last time received.
+// All ranks use the same numbers, so they make the same decisions. Does not use LibTorch.
 
 #include <cstdint>
 #include <optional>
@@ -25,14 +25,14 @@ class TimeBudget {
 
   // Returns the seconds that the run has trained for, by this process's clock.
   double trained(double now) const { return now - start_; }
-  // Returns the mean duration of the last steps in seconds. The same on all ranks.
+  // Returns the moving average of the step duration in seconds. The same on all ranks.
   double step_seconds() const { return step_seconds_; }
 
-  // Notes that the run had trained for `trained` seconds, by rank 0's clock, when step `step` (from
-  // 1) ended.
+  // Records that the run had trained for `trained` seconds, by rank 0's clock, at the end of step
+  // `step` (from 1).
   void arrived(int64_t step, double trained);
-  // Call before the first step of an epoch. The time between epochs does not count as the duration
-  // of a step.
+  // Call it before the first step of an epoch, so that the time between epochs is not counted as
+  // part of a step.
   void begin_epoch() { previous_.reset(); }
 
   // Returns the fraction of the budget, 0 to 1, that is used after `steps` steps. The same on all

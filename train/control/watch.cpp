@@ -13,12 +13,12 @@ namespace {
 
 // Losses.
 constexpr size_t kRecent = 64, kEnough = 16;
-constexpr double kDeviations = 6;              // up to this many standard deviations are noise
+constexpr double kDeviations = 6;              // standard deviations; smaller ones are noise
 constexpr double kSmallestJump = 0.25;         // smaller jumps cause no event
 constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median absolute deviation
-// A stall compares the last kHalf blocks of kBlock steps with the kHalf blocks before them.
+// To detect a stall, the last kHalf blocks of kBlock steps are compared with the kHalf before them.
 constexpr size_t kBlock = 100, kHalf = 5;
-constexpr double kProgress = 0.999;  // the loss stalls if it stays above this share of the old one
+constexpr double kProgress = 0.999;  // stall: new minimum / old minimum is above this
 // Step times.
 constexpr size_t kLatest = 16, kBefore = 48, kMost = 144;  // steps
 constexpr int64_t kWarmUp = 8;                             // steps

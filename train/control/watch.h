@@ -26,7 +26,8 @@ class LossWatch {
 
   // Adds the mean loss of the next step, which must be finite. The first of consecutive unusual
   // losses is an event; after 64 of them, the new level counts as ordinary. A stall is an event as
-  // well: 1000 ordinary steps in which the second half is less than 0.1 % below the first.
+  // well: over 1000 ordinary steps, the second half's lowest 100-step median is not at least 0.1 %
+  // below the first half's.
   std::optional<LossEvent> add(double loss);
   // Makes the next unusual loss an event even if the previous one was unusual too.
   void rearm() { unusual_ = 0; }
@@ -40,14 +41,14 @@ class LossWatch {
 
   double ratio_;
   std::deque<double> recent_;  // ordinary losses
-  std::deque<double> block_;   // ordinary losses of the current block of 100 steps
+  std::deque<double> block_;   // ordinary losses of the current, incomplete block of 100
   std::deque<double> blocks_;  // medians of the last complete blocks
   int64_t unusual_ = 0;        // unusual losses in a row
 };
 
 struct SpeedEvent {
   const char* name;        // "slower" or "faster"
-  double seconds, median;  // median step time of the last 16 steps, and of the steps before
+  double seconds, median;  // median step time: the last 16 steps, the steps before them
 };
 
 class SpeedWatch {

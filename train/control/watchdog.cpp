@@ -23,7 +23,7 @@ constexpr Milliseconds kPoll(50);
 
 }  // namespace
 
-// Shared with the threads, because a thread that is stuck in storage outlives the Watchdog.
+// Shared with the threads: one that is stuck in a write to storage can outlive the Watchdog.
 struct Watchdog::Shared {
   WatchdogOptions options;
 
@@ -31,9 +31,9 @@ struct Watchdog::Shared {
   std::condition_variable changed;
   bool dismissed = false;
   std::string loss;  // sentence that names a lost process; empty: none is lost
-  enum class Stage { before, during, after } stage = Stage::before;
+  enum class Stage { before, during, after } stage = Stage::before;  // of the Rescuable's lifetime
   Rescue rescue;
-  bool ended = false;  // a thread ends the process
+  bool ended = false;  // end() was called
 
   bool wait_until(Clock::time_point time, bool for_loss);
   void run(const std::shared_ptr<Shared>& self);

@@ -3,9 +3,9 @@
 // storage or for another process. Also ends the process if another process of the run is lost.
 //
 // Rank 0 is the leader. After half of `stop_timeout`, or at once if a process is lost, a thread of
-// the leader freezes the main thread (dist::Progress::freeze()), saves the state and ends the
-// process. The other ranks have nothing to save: they end at once if a process is lost, otherwise
-// after `stop_timeout`. After the whole `stop_timeout`, the leader ends in any case.
+// the leader freezes the main thread (dist::Progress::freeze()), saves the training state and ends
+// the process. The other ranks have nothing to save: they end at once if a process is lost,
+// otherwise after `stop_timeout`. After the whole `stop_timeout`, the leader ends in any case.
 
 #include <functional>
 #include <memory>
@@ -38,8 +38,8 @@ struct WatchdogOptions {
 class Watchdog {
  public:
   // Saves the state while the main thread is frozen. Called from a thread of the watchdog. Returns
-  // a sentence about what was saved. If saving fails, throws std::exception. `ending`: its signal
-  // and text are set.
+  // a sentence about what was saved. Throws std::exception if saving fails. `ending` contains the
+  // signal and the text.
   using Rescue = std::function<std::string(const Ending& ending)>;
 
   // Starts a thread, which polls stop_signal().

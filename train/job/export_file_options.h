@@ -1,5 +1,5 @@
 #pragma once
-// Options of a model that is exported as one file (train/checkpoint/export.h). Does not use
+// Options for exporting a model as a single file (train/checkpoint/export.h). Does not use
 // LibTorch.
 
 #include <optional>
@@ -7,14 +7,14 @@
 namespace shoal::train {
 
 struct ExportFileOptions {
-  // onnx: network, weights and metadata. safetensors: the same file as model.safetensors in
-  // --export-dir. torchvision: a state dict, in the file format of torch.save.
+  // onnx: network, weights and metadata. safetensors: the same contents as model.safetensors in
+  // --export-dir. torchvision: a state dict, as torch.save writes it.
   enum class Format { onnx, safetensors, torchvision };
-  std::optional<Format> format;  // unset: by the file's extension; ONNX if it has none
+  std::optional<Format> format;  // unset: chosen by the file's extension; ONNX without one
 
   // These two options apply only to ONNX.
-  bool dynamic_batch = false;       // any number of images; false: one image
-  bool with_preprocessing = false;  // uint8 images of any size instead of normalized crops
+  bool dynamic_batch = false;       // accepts any batch size; false: only 1
+  bool with_preprocessing = false;  // input: uint8 images of any size; false: normalized crops
 };
 
 }  // namespace shoal::train

@@ -64,7 +64,7 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
     out.batch_size = batch.value_or(32);
   }
   out.global_batch_size = out.batch_size * parts;
-  require(!job.mix.mixes() || out.batch_size % 2 == 0 || job.mix.images_per_row() == 2,
+  require(out.batch_size % batch_multiple(job) == 0,
           "--mixup and --cutmix mix pairs, so the batch of each process must be even; it is " +
               std::to_string(out.batch_size) + " (--batch-size, --global-batch-size)");
 }
@@ -187,6 +187,10 @@ void resolve_kernels(ResolvedJob& job) {
 }
 
 }  // namespace
+
+int64_t batch_multiple(const RunOptions& job) {
+  return job.mix.mixes() && job.mix.images_per_row() == 1 ? 2 : 1;
+}
 
 int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model) {
   const std::vector<std::string>& stages = model.stages;

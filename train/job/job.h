@@ -29,12 +29,12 @@ enum class OnSaveError { go_on, stop };
 // Which weights are exported to --export-dir.
 enum class ExportWeights { best, last };
 
-// Where a run's result comes from, for summary.json and config.toml. Secrets are masked.
+// How a run was started, for summary.json and config.toml. Secrets are masked.
 struct Provenance {
   std::string version, commit;  // of the program; the commit is "unknown" outside a git checkout
   std::string command;          // the command line
-  std::string config;           // the settings, as a file for --config
-  std::vector<std::pair<std::string, std::string>> host;  // facts about rank 0's host
+  std::string config;           // the settings, in the format of a --config file
+  std::vector<std::pair<std::string, std::string>> host;  // facts about rank 0's host: name, value
 };
 
 // Options that have the same meaning in Job and ResolvedJob. resolve() may still change some
@@ -46,12 +46,13 @@ struct RunOptions {
   // val_labels: file with the classes of validation images that are not in class folders.
   // val_synsets: file that maps the numbers in val_labels to classes (data/labels/labels.h).
   std::string val_labels, val_synsets;
-  std::string tfrecord_keys;  // names of the features of TFRecords (data/records/tf_example.h)
+  std::string tfrecord_keys;  // names of the TFRecord features to read (data/records/tf_example.h)
   std::string classes_file;   // class names, one per line, in label order
-  // Size of each process's shuffle buffer, in encoded images, for streams and for forward_reads.
+  // Capacity of each process's shuffle buffer in encoded images. Used for streams and
+  // forward_reads.
   int64_t shuffle_buffer = 1024;
-  // Fraction of the training images held out for validation, chosen by path (data/split.h).
-  // 0: validation images are given separately.
+  // Fraction of the training images held out for validation, selected by a hash of the path
+  // (data/split.h). 0: validation images are given separately.
   double val_split = 0;
   data::Portion portion;         // part of the training images to use; at most one field is set
   std::string sharded = "none";  // splits that are sharded per host: none | train | val | both
@@ -59,22 +60,22 @@ struct RunOptions {
   bool forward_reads = false;
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
-  // size_schedule: side of training images in pixels by epoch. strength_schedule: factor by epoch
-  // for the strength of augmentation and dropout. Format of data::parse_epoch_schedule
-  // (data/progression.h). none: constant.
+  // size_schedule: side of the training images in pixels, per epoch. strength_schedule: factor on
+  // the strength of augmentation and dropout, per epoch. Format: data::parse_epoch_schedule
+  // (data/progression.h); none: constant.
   std::string size_schedule = "none", strength_schedule = "none";
   // "MIN-MAX" in pixels: each step draws the side of its training images from this range; or none.
   std::string multi_scale = "none";
   data::Resize resize = data::Resize::exact;     // how training images are resized
   data::Order order = data::Order::random;       // order of training images
   data::Decoder decoder = data::Decoder::shoal;  // decoder of baseline JPEGs; affects only speed
-  double crop_scale_min = 0.08;     // minimum area of a random crop / area of the image
-  double crop_scale_max = 1;        // maximum area of a random crop / area of the image
-  double crop_ratio_min = 3.0 / 4;  // minimum width / height of a random crop
-  double crop_ratio_max = 4.0 / 3;  // maximum width / height of a random crop
-  double hflip = 0.5, vflip = 0;    // probability of a horizontal and of a vertical flip
-  data::AugmentOptions augment;     // augmentation of training images
-  // Class-balanced sampling: classes are used in proportion to (number of images)^(1 - balance).
+  double crop_scale_min = 0.08;                  // random crop: minimum area / image area
+  double crop_scale_max = 1;                     // random crop: maximum area / image area
+  double crop_ratio_min = 3.0 / 4;               // random crop: minimum width / height
+  double crop_ratio_max = 4.0 / 3;               // random crop: maximum width / height
+  double hflip = 0.5, vflip = 0;  // probabilities of a horizontal and a vertical flip
+  data::AugmentOptions augment;   // augmentation of training images
+  // Class-balanced sampling: a class of n images is sampled in proportion to n^(1 - balance).
   // 0: each image once per epoch; 1: each class equally often (data/loader/balance.h).
   double balance = 0;
   int64_t repeated_augmentation = 1;  // N: an epoch uses 1/N of the images, N times each
@@ -84,15 +85,15 @@ struct RunOptions {
   // Weights that a fresh run starts from, or that eval, predict and export use: a run, file, URL or
   // name.
   std::string weights;
-  // Entry of a weights file that has several sets of weights. Empty: averaged weights are
-  // preferred.
+  // Which entry to use if the weights file contains several sets of weights. Empty: averaged
+  // weights if there are any.
   std::string weights_entry;
   // On a fresh start, loads only the tensors of `weights` that match by name and shape.
   bool load_partial = false;
   bool sync_bn = false;  // computes batch norm statistics over all ranks
 
-  // Layers to freeze: none, all-but-head, N (first N stages), or a stage name (up to it). Their
-  // batch norm uses the running statistics.
+  // Layers to freeze: none, all-but-head, N (first N stages), or a stage name (all stages up to and
+  // including it). Batch norm in these layers uses its running statistics.
   std::string freeze = "none";
   int64_t unfreeze_epoch = 0;  // from this epoch on, all layers are trained; 0: never
   bool freeze_bn = false;      // all batch norm layers keep their weights and running statistics
@@ -102,10 +103,10 @@ struct RunOptions {
   // Length and batch.
   double epochs = 90;
   int64_t eval_every = 1;  // epochs between evaluations; 0: only at the end of the run
-  // Ends the run after this many consecutive evaluations without a better top-1; 0: never.
+  // Ends the run after this many consecutive evaluations without a new best top-1; 0: never.
   int64_t patience = 0;
-  // Seconds that the run trains for, evaluations included; 0: no limit. With a limit, the schedule
-  // spans this time, and N epochs in the schedule's options mean the fraction N / `epochs` of it.
+  // Length of the run in seconds, including evaluations; 0: no limit. With a limit, the schedule
+  // spans this time: N epochs in the schedule's options mean the fraction N / `epochs` of it.
   double time_budget = 0;
   // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, resolve() computes
   // it from them.
@@ -115,8 +116,8 @@ struct RunOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   double label_smoothing = 0;
-  // Weights of the classes in the loss of training: none | balanced, in inverse proportion to the
-  // classes' images | a file that names classes and weights.
+  // Class weights in the training loss: none, balanced (inversely proportional to the number of
+  // images of each class), or the path of a file with classes and weights.
   std::string class_weighting = "none";
   Precision amp = Precision::off;
   uint64_t seed = 0;
@@ -132,12 +133,12 @@ struct RunOptions {
   double collective_timeout = 1800;    // seconds; must exceed the longest pause of any process
   std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
-  double lost_host_timeout = 120;      // seconds of silence after which a process is lost; 0: never
-  double stop_timeout = 60;            // seconds from a stop signal to the end of the process
+  double lost_host_timeout = 120;  // seconds without an answer until a process is lost; 0: never
+  double stop_timeout = 60;        // seconds from a stop signal until the process must end
 
   // Output.
   std::string output = "runs/shoal";
-  // best: the weights of the best evaluation; if nothing was evaluated, the last weights.
+  // best: the weights with the highest evaluation accuracy; without an evaluation, the last ones.
   ExportWeights export_weights = ExportWeights::best;
   int64_t cache_bytes = 0;  // bytes per process for caching training images; 0: none
   bool seek_index = true;   // indexes JPEGs, so that later epochs decode little more than the crop
@@ -153,44 +154,47 @@ struct RunOptions {
   bool dry_run = false;             // makes one step on every rank and writes nothing
   int64_t print_freq = 10;          // steps (in evaluation: batches) between metric lines
   std::string log_level = "info";   // debug | info | warning | error
-  std::string log_format = "text";  // text | dllogger, which adds the lines of NVIDIA's DLLogger
-  // Folder for TensorBoard's event file. Job: empty means OUTPUT/tensorboard, "none" no file;
-  // ResolvedJob: empty means none.
+  std::string log_format = "text";  // text | dllogger: text and the lines of NVIDIA's DLLogger
+  // Folder for TensorBoard's event file. In Job, empty means OUTPUT/tensorboard, and "none" means
+  // no file. In ResolvedJob, empty means no file.
   std::string tensorboard;
-  // Period of the histograms of weights and gradients in the event file: none | N (steps) | Ne (N
-  // epochs).
+  // How often to write histograms of weights and gradients to the event file: none, N (every N
+  // steps) or Ne (every N epochs).
   std::string histograms = "none";
   bool progress = true;      // shows a progress bar if stderr is a terminal
   bool float64 = false;      // computes in double, for tests; has no command line option
-  bool on_platform = false;  // in a SageMaker container, where a stopped run exits with code 0
+  bool on_platform = false;  // inside a SageMaker container; a stopped run then exits with code 0
 };
 
-// ResolvedJob::last_step of a run that only --time-budget ends.
+// Value of ResolvedJob::last_step if only --time-budget ends the run.
 inline constexpr int64_t kNoLastStep = int64_t{1} << 60;
 
 // The settings that the user gave. resolve() chooses values for unset optionals.
 struct Job : RunOptions {
   std::optional<int64_t> classes;  // default: the number of classes in the data
-  // Images or steps per epoch of streamed training data, over all processes. With neither, an epoch
-  // ends when one process has no more images.
+  // Length of an epoch of streamed training data, as images (of all processes) or as steps. If
+  // neither is set, an epoch ends when any process runs out of images.
   std::optional<int64_t> train_samples, epoch_steps;
   // Side of the training crop in pixels. Default: the last size in size_schedule, else the model's
   // own.
   std::optional<int64_t> size;
-  std::optional<int64_t>
-      val_size;  // pixels, evaluation crop; default: `size`, else the model's own
+  // Side of the evaluation crop in pixels. Default: `size`, else the model's own.
+  std::optional<int64_t> val_size;
   // Short side in pixels before the evaluation crop. Default: val_size / crop_pct, rounded down;
-  // without crop_pct, val_size times the model's own ratio of the two.
+  // without crop_pct, val_size * eval_resize / eval_size of the model.
   std::optional<int64_t> val_resize;
   std::optional<double> crop_pct;
-  std::optional<int64_t> channels;  // of the images: 3 (default) or 1
+  std::optional<int64_t> channels;  // image channels: 3 (default) or 1
   // Default: the model's own values; for gray images, their average over the channels.
   std::optional<ChannelValues> mean, std;
-  // Default: the model's own filter. With `random`, evaluation uses the model's own filter, too.
+  // Resize filter of training and evaluation. Default: the model's own. With `random`, evaluation
+  // uses the model's own.
   std::optional<data::Interpolation> interpolation;
-  std::optional<int64_t> max_steps;   // stop after N steps; see open_ended for the schedule
-  std::optional<int64_t> batch_size;  // images per process and micro-batch; default: derived from
-                                      // global_batch_size, else 32
+  std::optional<int64_t> max_steps;  // stop after N steps; see open_ended for the schedule
+  // Images per process and micro-batch. Default: derived from global_batch_size, else 32.
+  std::optional<int64_t> batch_size;
+  // Whether batch_size is chosen to fit into memory (--batch-size auto). resolve() ignores it.
+  bool fit_batch_size = false;
   std::optional<int64_t> global_batch_size;  // images per step: batch_size × world × accumulate
   bool batch_per_host = false;  // batch_size and workers are per host and divided among its ranks
   // Global batch size that `lr` is meant for. The learning rate scales linearly to the actual one.
@@ -203,7 +207,7 @@ struct Job : RunOptions {
   // Directory for listings of data folders and seek indexes of their JPEGs. Unset: OUTPUT/cache in
   // training, otherwise none.
   std::optional<std::string> cache_dir;
-  std::optional<int64_t> checkpoint_steps;  // steps between checkpoints; unset: by time and epoch
+  std::optional<int64_t> checkpoint_steps;  // steps between checkpoints; unset: none by steps
 };
 
 // Properties of the machine, the data and the process group that resolve() needs.
@@ -212,9 +216,9 @@ struct Surroundings {
   int64_t train_images = 0, val_images = 0;
   bool train_streamed = false;     // training images come from pipes; their number is unknown
   bool train_whole_files = false;  // files are read front to back (data/stream/whole_files.h)
-  int64_t smallest_share = 0;      // training images of the host with the fewest; 0: not sharded
+  int64_t smallest_share = 0;      // fewest training images of any host; 0: not sharded
   int64_t classes = 0;             // number of classes in the data
-  int processors = 1;              // usable by this host's processes
+  int processors = 1;              // processors that this host's processes may use
   bool on_gpu = false;             // ranks compute on GPUs
   int gpu = 0;                     // this rank's GPU
   std::string backend = "none";    // none | gloo | nccl
@@ -236,7 +240,7 @@ struct ResolvedJob : RunOptions {
   bool open_ended = false;
   // Whether each host has its own images, which are divided among its ranks.
   bool train_sharded = false, val_sharded = false;
-  int64_t dropped_images = 0;  // images that each epoch leaves out, because they fill no step
+  int64_t dropped_images = 0;  // images that each epoch drops because they do not fill a step
   int64_t total_steps = 0;     // steps that the schedule spans without --time-budget
   int64_t last_step = 0;       // step after which this run stops; kNoLastStep: none
   int64_t size = 0, val_size = 0, val_resize = 0;                     // pixels
@@ -255,16 +259,15 @@ struct ResolvedJob : RunOptions {
   data::TransformOptions transform;
   data::Progression progression;
   // Filled by app/ after resolve().
-  std::vector<SavedSetting> settings;  // everything that changes the result
-  // Weight of each class in the loss of training, with a mean of 1 over the images of an epoch.
-  // Empty: all weights are 1.
+  std::vector<SavedSetting> settings;  // all settings that change the result
+  // Class weights in the training loss, by label, scaled to a mean of 1 over the images of an
+  // epoch. Empty: all 1.
   std::vector<double> class_weights;
   std::string index_dir;  // directory of the training images' seek indexes; empty: none
   std::string train_source, val_source;  // locations of the images; train: empty with --eval-only
   Provenance provenance;
 
-  // Whether the number of processes decides which images a step uses. Then a run with another
-  // number of processes has another result.
+  // Whether the images of a step depend on the number of processes. If so, the result does, too.
   bool ranks_have_own_images() const {
     return train_streamed || train_whole_files || train_sharded;
   }
@@ -274,6 +277,10 @@ struct ResolvedJob : RunOptions {
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
 
+// Returns the number that the batch size of each process must be a multiple of: mixing pairs
+// images.
+int64_t batch_multiple(const RunOptions& job);
+
 // Converts --histograms, "N" (steps) or "Ne" (N epochs), to steps between histograms; "none" gives
 // 0. Throws std::invalid_argument with the expected form.
 int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch);
@@ -281,7 +288,7 @@ int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch);
 // Returns the number of stages that --freeze names. Throws UserError that lists the stages.
 int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model);
 
-// Returns the preprocessing of evaluation. Throws UserError if --mean or --std does not fit the
+// Returns the preprocessing for evaluation. Throws UserError if --mean or --std does not fit the
 // channels.
 data::TransformOptions evaluation_transform(const Job& job, const models::ModelInfo& model);
 

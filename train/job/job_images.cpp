@@ -47,8 +47,8 @@ int64_t resize_of(const Job& job, int64_t val_size, const models::ModelInfo& mod
   return std::max<int64_t>(val_size, std::llround(crop * ratio));
 }
 
-// Returns the given values of --mean or --std, else the model's own. Gray images have one value:
-// the average of the model's own, or the given one. Throws UserError if several are given.
+// Returns the given values of --mean or --std, else the model's own. For grayscale images, averages
+// the model's own values, and throws UserError if the given values are not all equal.
 ChannelValues channel_values(const char* option, const std::optional<ChannelValues>& given,
                              const ChannelValues& own, int64_t channels) {
   if (channels == 3 || !given) return channels == 3 ? given.value_or(own) : averaged(own);
@@ -77,7 +77,7 @@ data::TransformOptions evaluation_transform(const Job& job, const models::ModelI
 
 namespace {
 
-constexpr int64_t kSmallest = 32, kLargest = 4096;  // pixels
+constexpr int64_t kSmallest = 32, kLargest = 4096;  // side of training images in pixels
 
 data::EpochSchedule epoch_schedule_of(const Job& job, const std::string& option,
                                       const std::string& text, double low, double high) {
@@ -149,7 +149,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool tr
   options.rank = rank;
   options.world_size = job.world_size;
   options.threads = job.workers;
-  options.hash = train && job.log_level == "debug";  // on all ranks, because they sum the hashes
+  options.hash = train && job.log_level == "debug";  // on all ranks: the hashes are summed
   return options;
 }
 

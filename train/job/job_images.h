@@ -7,7 +7,7 @@
 
 namespace shoal::train {
 
-// Checks the options that select training images, those of crops and random erasing, and the
+// Checks the options for selecting training images, for crops and random erasing, and for the
 // schedules of image size and augmentation strength. Throws UserError naming the option.
 void check_images(const Job& job);
 
@@ -15,8 +15,8 @@ void check_images(const Job& job);
 // --multi-scale, --strength-schedule). Throws UserError naming the option.
 data::Progression progression_of(const Job& job);
 
-// Returns the loader options of a rank without per-host sharding and the length of an epoch. Call
-// rank_loader_options() instead, which adds both.
+// Returns a rank's loader options, except the length of an epoch and the division of per-host
+// shards. Use rank_loader_options(), which adds both.
 data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool train);
 
 }  // namespace shoal::train

@@ -12,8 +12,8 @@ struct Meter {
   double loss = 0;     // sum of the losses of all images
   double top1 = 0;     // images whose label has the highest score (ops/places.h)
   double top5 = 0;     // images whose label is among the five highest scores
-  double images = 0;   // images that the other sums include
-  double skipped = 0;  // unreadable images, and images of steps that were not finite
+  double images = 0;   // number of images in the sums above
+  double skipped = 0;  // unreadable images, and images of skipped or non-finite steps
 
   void add(const Meter& other) {
     loss += other.loss, top1 += other.top1, top5 += other.top5, images += other.images,

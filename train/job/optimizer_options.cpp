@@ -3,7 +3,15 @@
 namespace shoal::train {
 
 double resolved_eps(const OptimizerOptions& options) {
-  return options.eps.value_or(options.kind == OptimizerOptions::Kind::rmsprop ? 1e-3 : 1e-8);
+  return options.eps.value_or(ops::info_of(options.kind).eps);
+}
+
+int state_buffers(const OptimizerOptions& options) {
+  int count = 0;
+  while (count < ops::kMaxOptimizerStates &&
+         ops::info_of(options.kind).has_state(count, options.momentum))
+    ++count;
+  return count;
 }
 
 }  // namespace shoal::train

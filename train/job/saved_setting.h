@@ -12,13 +12,13 @@ enum class MayDiffer {
   never            // no, because the run would not continue exactly
 };
 
-// A setting that changes results. It is printed, saved in checkpoints and summary.json, and
-// compared at --resume. The table of options creates these (app/options/settings/saved_settings.h).
+// A setting that changes results. Each is printed, saved in checkpoints and summary.json, and
+// compared at --resume. Created from the table of options (app/options/settings/saved_settings.h).
 struct SavedSetting {
   std::string name, value;  // "global_batch_size", "256"
   MayDiffer may_differ = MayDiffer::always;
   bool evaluation = false;  // whether evaluation depends on the setting, too
-  std::string advice;       // what to do about a refused change; {} stands for the saved value
+  std::string advice;       // what to do if the change is refused; {}: the saved value
 };
 
 }  // namespace shoal::train

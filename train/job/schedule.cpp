@@ -55,7 +55,7 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
   }
 }
 
-// Uses an imaginary run with so many steps per epoch that rounding to a step does not matter.
+// Evaluates the schedule for a run with 2^20 steps per epoch, so rounding to a step is negligible.
 double learning_rate_at(const ScheduleOptions& options, double progress, double epochs) {
   constexpr int64_t kPerEpoch = 1 << 20;
   const double total = std::max(1.0, epochs * kPerEpoch);

@@ -8,7 +8,6 @@
 
 namespace shoal::train {
 
-// All of these settings change the trained model.
 struct ScheduleOptions {
   enum class Kind {
     constant,   // `lr` after the warm-up
@@ -17,18 +16,17 @@ struct ScheduleOptions {
     one_cycle,  // PyTorch's OneCycleLR (cosine): rises to `lr`, then falls to almost 0
   };
   Kind kind = Kind::cosine;
-  // Highest learning rate, for the global batch. Raise it with the global batch size (linearly for
-  // SGD and RMSprop).
+  // Peak learning rate. Scale it with the global batch size (linearly for SGD and RMSprop).
   double lr = 0.1;
   // Epochs in which the learning rate rises linearly from `warmup_start * lr` to `lr`; 0: none. Use
   // 5 for global batches above 1024.
   double warmup_epochs = 0;
-  // Learning rate of the first step as a fraction of `lr`; 0 makes the first step do nothing.
-  // one_cycle has its own warm-up and ignores both warm-up options.
+  // Learning rate at the start of the warm-up as a fraction of `lr`; with 0, the first step has no
+  // effect. one_cycle has its own warm-up and ignores both warm-up options.
   double warmup_start = 0.01;
   double min_lr = 0;  // cosine: final learning rate; step: lower limit
-  // step: epochs between two drops, and the factor of each drop. ResNet: 30 and 0.1. EfficientNet:
-  // 2.4 and 0.97.
+  // step: number of epochs between drops, and the factor of each drop. Usual values: 30 and 0.1 for
+  // ResNet, 2.4 and 0.97 for EfficientNet.
   double decay_epochs = 30;
   double decay_rate = 0.1;
   double rise_fraction = 0.3;   // one_cycle: fraction of the steps in which the rate rises
@@ -38,13 +36,13 @@ struct ScheduleOptions {
 
 // Returns the learning rate of the 0-based `step` in a run of `total_steps` with `steps_per_epoch`
 // steps per epoch (both at least 1). For steps past the end, cosine returns min_lr, and the other
-// kinds return the rate of the last step. Equal to PyTorch's LinearLR followed by
-// CosineAnnealingLR, and to OneCycleLR.
+// kinds return the rate of the last step. `cosine` equals PyTorch's LinearLR followed by
+// CosineAnnealingLR, and `one_cycle` equals OneCycleLR.
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps_per_epoch,
                      int64_t total_steps);
 
-// Returns the learning rate after the fraction `progress` (0 to 1) of a run of `epochs` epochs. For
-// runs whose length is a time (--time-budget).
+// Like learning_rate(), after the fraction `progress` (0 to 1) of a run of `epochs` epochs. For
+// runs with --time-budget.
 double learning_rate_at(const ScheduleOptions& options, double progress, double epochs);
 
 struct ResolvedJob;

@@ -33,8 +33,8 @@ class AppendedFile {
 
   std::filesystem::path path_;
   Descriptor file_;
-  std::string unwritten_;  // empty unless writing has failed
-  bool failing_ = false;   // the failure has been reported
+  std::string unwritten_;  // bytes that could not be written yet
+  bool failing_ = false;   // the last write failed, and the failure was logged
 };
 
 }  // namespace shoal::train

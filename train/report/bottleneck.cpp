@@ -7,11 +7,11 @@
 namespace shoal::train {
 namespace {
 
-constexpr double kShare = 0.1;       // waiting for a smaller part of the time does not limit a run
-constexpr double kBusyPercent = 70;  // below this CPU load, images wait for the disk
+constexpr double kShare = 0.1;       // smaller shares of waiting time are not a bottleneck
+constexpr double kBusyPercent = 70;  // below this CPU load, reading is the bottleneck, not decoding
 constexpr double kBusyGpuPercent = 80;
 
-// Returns the value of this name, or -1 if there is none.
+// Returns the value named `name`, or -1 if there is none.
 double value_of(const NamedValues& values, std::string_view name) {
   const auto at = std::ranges::find(values, name, &NamedValues::value_type::first);
   return at == values.end() ? -1 : at->second;

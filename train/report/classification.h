@@ -1,6 +1,6 @@
 #pragma once
-// Results of evaluated images, and the figures that describe all of them: confusion matrix,
-// precision, recall, F1 and calibration. Does not use LibTorch.
+// Results of evaluated images, and metrics over all of them: confusion matrix, precision, recall,
+// F1 and calibration. Does not use LibTorch.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Guess {
 // equal logits the lower class comes first. NaN logits come last.
 std::vector<Guess> best_guesses(std::span<const float> logits, int64_t count);
 
-// The result of one evaluated image. Ranks exchange it as bytes.
+// The result of one evaluated image. Trivially copyable, because ranks exchange it as bytes.
 struct ImageResult {
   static constexpr size_t kTop = 5;
   int64_t image = 0;  // position in the evaluated set; with --sharded, in the set of its host
@@ -42,7 +42,7 @@ struct ImageResult {
 // the prediction counts as wrong: it is the lowest class other than the label, with probability 0.
 ImageResult result_of(std::span<const float> logits, int32_t label);
 
-// Counts of one class. Figures whose denominator is 0 are absent.
+// Counts of one class and metrics from them, which are nullopt if their denominator is 0.
 struct ClassCounts {
   int64_t images = 0, predicted = 0, correct = 0;
   std::optional<double> precision() const;  // correct / predicted
@@ -65,16 +65,16 @@ struct CalibrationBin {
 struct Classification {
   static constexpr size_t kBins = 15;
   std::vector<ClassCounts> classes;  // by label
-  std::vector<Confusion> confusion;  // sorted by label and prediction; only images > 0
+  std::vector<Confusion> confusion;  // sorted by label and prediction; only pairs that occur
   std::array<CalibrationBin, kBins> bins = {};
   double ece = 0;  // expected calibration error: image-weighted mean of |accuracy - confidence|
-  // Unweighted means over the classes that have images or predictions. Absent figures count as 0,
-  // as in scikit-learn.
+  // Unweighted means over the classes that have images or predictions. Undefined metrics count as
+  // 0, as in scikit-learn.
   double precision = 0, recall = 0, f1 = 0;
 };
 
-// Returns the figures of the readable images. `classes`: number of outputs of the model. The order
-// of `images` changes only the last bits of floating-point figures.
+// Returns the metrics over the readable images. `classes`: number of outputs of the model. The
+// order of `images` changes only the last bits of floating-point values.
 Classification classification_of(const std::vector<ImageResult>& images, int64_t classes);
 
 // Returns the indexes in `images` of at most `count` readable images with the highest losses,

@@ -70,7 +70,7 @@ class DlloggerLines final : public ReportSink {
   void end(const RunEnd&) override { log(Json::array(), summary_); }
 
  private:
-  // Prints a line. `more`: the members after the times.
+  // Prints a line. `more`: further members of the JSON object.
   void print(const char* type, const Json& more) const {
     std::string time = utc_time();  // DLLogger writes "2026-11-23 08:30:00.123"
     time[10] = ' ';
@@ -91,7 +91,7 @@ class DlloggerLines final : public ReportSink {
 
   const ResolvedJob& job_;
   const double start_ = wall_time();
-  Json summary_ = Json::object();  // the last value of each metric
+  Json summary_ = Json::object();  // the latest value of each metric
 };
 
 }  // namespace

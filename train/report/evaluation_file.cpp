@@ -1,4 +1,4 @@
-// evaluation.json: the figures of one evaluation and its images with the highest losses.
+// evaluation.json: the metrics of one evaluation and its images with the highest losses.
 
 #include <cmath>
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;  // version of the format of the file
+constexpr int kFormat = 1;  // version of the file format
 
 Json json_of(const std::optional<double>& value) {
   return value ? Json(*value) : Json();

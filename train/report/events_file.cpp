@@ -50,8 +50,7 @@ class EventsFile final : public ReportSink {
   }
 
  private:
-  // Appends, because earlier rows never change. Failures do not end the run, because nothing
-  // depends on this file.
+  // Failures only log a warning, because nothing depends on this file.
   void append(Json json) {
     json["time"] = utc_time();
     const std::string row = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

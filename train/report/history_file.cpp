@@ -25,8 +25,8 @@ int64_t count_lines(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-// Returns up to `most` lines from the start of a file; none if the file does not exist. Stops at a
-// line that is not whole, because a power loss may leave half a line or zeros at the file's end.
+// Returns up to `most` lines from the start of a file; none if the file does not exist. Stops at an
+// incomplete line, because a power loss may leave half a line or zero bytes at the end.
 std::string first_lines(const std::filesystem::path& path, int64_t most) {
   std::string text;
   std::ifstream in(path);

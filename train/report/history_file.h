@@ -1,7 +1,7 @@
 #pragma once
 // OUTPUT/history.jsonl: one JSON object per line for each step, evaluation and event that is
-// printed, except events with in_history = false. Each object contains the time of writing. Values
-// are not rounded, but otherwise equal those in the printed metric lines. Does not use LibTorch.
+// printed, except events with in_history = false. Each object contains the time of writing. The
+// values equal those in the printed metric lines, but are not rounded. Does not use LibTorch.
 
 #include <cstdint>
 #include <filesystem>
@@ -23,10 +23,10 @@ std::string history_row(const Event& report);
 class HistoryFile final : public ReportSink {
  public:
   // Opens the file for appending. First truncates it to `keep_lines` lines, because later lines
-  // were written after the checkpoint that the run resumes from. --eval-only keeps all lines. If a
-  // copy in the checkpoint directory or in the folders of --resume PATH has more of the lines to
-  // keep, starts from that copy. Throws std::runtime_error with path and reason. Later failures do
-  // not end the run (AppendedFile).
+  // were written after the checkpoint that the run resumes from; --eval-only keeps all lines. If
+  // the file has fewer lines, uses the copy in the checkpoint directory or in the folders of
+  // --resume PATH if that has more. Throws std::runtime_error with path and reason. Later failures
+  // do not end the run (AppendedFile).
   HistoryFile(const ResolvedJob& job, int64_t keep_lines);
 
   void step(const StepReport& report) override { append(history_row(report)); }
@@ -38,8 +38,8 @@ class HistoryFile final : public ReportSink {
 
   void end(const RunEnd&) override { file_.flush(); }
 
-  // Return all rows, and the number of rows, including rows that could not be written yet. text()
-  // throws std::system_error if the file cannot be read.
+  // Return the text and the number of all lines, including lines that could not be written yet.
+  // text() throws std::system_error if the file cannot be read.
   std::string text() const { return file_.bytes(); }
   int64_t lines() const { return lines_; }
 

@@ -1,12 +1,11 @@
 #pragma once
-// The reports of rank 0 about a run, and the interface of the sinks that write them. Does not use
-// LibTorch.
+// The reports of a run, and the interface of the sinks that write them. Does not use LibTorch.
 //
 // A sink (terminal bar, log lines, history.jsonl, …) overrides the functions for the reports that
 // it writes. Its functions are called only on rank 0, from the training loop's thread or, while
 // that thread is frozen, from a thread of the watchdog. If a sink cannot write, start() and end()
-// may throw std::runtime_error with the path and the reason. The other functions log a warning
-// instead, because training continues.
+// may throw std::runtime_error with path and reason. The other functions only log a warning, so
+// that training continues.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +18,7 @@
 
 namespace shoal::train {
 
-// Parameters with the same learning rate.
+// Consecutive parameters with the same learning rate.
 struct RateGroup {
   std::string name;  // the layer of the group's first parameter, such as "features.3"
   double scale = 1;  // the group's learning rate / StepReport::lr
@@ -37,35 +36,35 @@ struct RunStart {
 using NamedValues = std::vector<std::pair<std::string, double>>;
 
 // State after each step, for a progress display.
-struct Progress {
+struct TrainingProgress {
   int64_t epoch = 0;
-  int64_t step_in_epoch = 0;     // steps done in the epoch
-  int64_t step = 0;              // steps done since the start of training
-  double images_per_second = 0;  // over all ranks, since the last StepReport
+  int64_t step_in_epoch = 0;     // finished steps of the epoch
+  int64_t step = 0;              // finished steps since the start of training
+  double images_per_second = 0;  // of all ranks, since the last StepReport or the epoch's start
   Meter epoch_sum;               // over all ranks: the epoch so far
-  double trained_seconds = 0;    // time that the run has trained for
+  double trained_seconds = 0;    // as TimeBudget::trained()
 };
 
-// A step whose metrics are printed.
+// Metrics of a step, for printing.
 struct StepReport {
   int64_t epoch = 0;
-  int64_t step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: steps done, from 1
-  int64_t step = 0;                                // steps done since the start of training
+  int64_t step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: finished steps
+  int64_t step = 0;                                // finished steps since the start of training
   // Duration of this rank's last step, and the mean duration of the steps that this process has
   // made in the epoch.
   double step_seconds = 0, step_seconds_average = 0;
   double data_seconds = 0, data_seconds_average = 0;  // parts of these spent waiting for images
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
-  double gradient_norm = 0;      // before clipping; not printed if not finite
-  NamedValues utilization = {};  // since the last report that has it (utilization.h); often empty
+  double gradient_norm = 0;      // before clipping; printed only if finite
+  NamedValues utilization = {};  // since the last report with it; empty in most reports
 };
 
-// A batch of an evaluation whose metrics are printed.
+// Metrics of an evaluation batch, for printing.
 struct EvaluationProgress {
   int64_t epoch = 0, step = 0;              // as in EvaluationReport
   int64_t batch = 0, batches = 0;           // batch: from 1
-  double seconds = 0, seconds_average = 0;  // of this batch; mean of the batches so far
+  double seconds = 0, seconds_average = 0;  // this batch; mean of the batches so far
   Meter last, sum;                          // over all ranks: this batch, the evaluation so far
 };
 
@@ -79,7 +78,8 @@ struct WorstImage {
 struct EvaluationReport {
   static constexpr size_t kWorst = 50;
   int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
-  // Includes an epoch that ends with this evaluation. The next checkpoint's name has this number.
+  // Number of finished epochs, including one that this evaluation ends. The next checkpoint's name
+  // contains it.
   int64_t finished_epochs = 0;
   Meter sum;  // over all ranks; `skipped` counts unreadable images
   double seconds = 0;
@@ -98,39 +98,39 @@ struct Event {
   std::string name;
   int64_t step = 0;
   NamedValues values;
-  // False for events that depend on timing or on the machine, because equal runs must write equal
-  // histories.
+  // Whether history.jsonl contains the event. False for events that depend on timing or the
+  // machine, because equal runs must write equal histories.
   bool in_history = true;
 };
 
-// Images to look at, all of the same size. Made only if --tensorboard is on.
+// Images for TensorBoard, all of the same size. Not created without --tensorboard.
 struct ImageGrid {
   std::string tag;  // "train/images"; in evaluations, it begins with "valid"
   int64_t step = 0;
   int64_t height = 0, width = 0;             // of each image, pixels
   std::vector<std::vector<uint8_t>> images;  // height×width×3, RGB
-  std::vector<std::string> captions = {};    // of the images, or empty
+  std::vector<std::string> captions = {};    // one per image, or empty
 };
 
-// The distribution of the elements of one tensor.
+// Histogram of the finite elements of one tensor.
 struct Histogram {
   std::string tag;  // "weights/features.0.0.weight"
   double min = 0, max = 0, sum = 0, sum_of_squares = 0;
-  std::vector<int64_t> counts;  // elements in each of the equal intervals from min to max
+  std::vector<int64_t> counts;  // elements in each of several equal intervals from min to max
 };
 
-// How long the steps of this process took (`seconds`), and how much of that time they waited for
-// images (`data_seconds`) and for averaged gradients (`exchange_seconds`).
+// Duration of this process's steps (`seconds`), and how much of it they waited for images
+// (`data_seconds`) and for averaged gradients (`exchange_seconds`).
 struct LoaderWait {
   int64_t steps = 0, waited = 0;  // waited: steps that waited for images for more than 1 ms
   double seconds = 0, data_seconds = 0;
-  double exchange_seconds = 0;  // after this rank had computed all gradients of a step
+  double exchange_seconds = 0;  // waiting after this rank has computed its own gradients
 };
 
 // The best evaluation of the run.
 struct Evaluated {
   double top1 = 0;                     // percent
-  std::optional<int64_t> epoch, step;  // epochs finished, steps done; absent in older checkpoints
+  std::optional<int64_t> epoch, step;  // Position::best_epoch and best_step
 };
 
 // The weights in --export-dir.
@@ -143,13 +143,13 @@ struct Exported {
 
 struct RunEnd {
   std::string outcome;          // complete | stopped | failed | evaluated
-  std::string reason;           // for "failed", one sentence; otherwise empty
+  std::string reason;           // one sentence, if the run failed or a stopped run is not saved
   int64_t epoch = 0, step = 0;  // Position::epoch and step
   double seconds = 0;           // since this process began the run
   LoaderWait wait;
   std::optional<Evaluated> best;
   std::optional<Exported> exported;
-  NamedValues utilization = {};  // since this process began the run (utilization.h)
+  NamedValues utilization = {};  // mean since this process began the run (utilization.h)
 };
 
 class ReportSink {
@@ -160,7 +160,7 @@ class ReportSink {
   virtual ~ReportSink() = default;
 
   virtual void start(const RunStart&) {}
-  virtual void progress(const Progress&) {}
+  virtual void progress(const TrainingProgress&) {}
   virtual void step(const StepReport&) {}
   virtual void event(const Event&) {}
   virtual void evaluation_progress(const EvaluationProgress&) {}

@@ -19,7 +19,7 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) 
 #include "train/report/sinks.def"
 #undef SINK
 #undef HISTORY_SINK
-  std::erase(sinks_, nullptr);  // of sinks that the run does not use
+  std::erase(sinks_, nullptr);  // null: a sink that the run does not use
   utilization_.emplace(job.device == "cuda");
 }
 
@@ -29,7 +29,7 @@ void Reporter::start(const RunStart& report) {
   for (auto& sink : sinks_) sink->start(report);
 }
 
-void Reporter::progress(const Progress& report) {
+void Reporter::progress(const TrainingProgress& report) {
   if (utilization_) utilization_->poll(SteadyClock::now());
   for (auto& sink : sinks_) sink->progress(report);
 }

@@ -23,11 +23,11 @@ class Reporter final : public ReportSink {
   ~Reporter() override;
 
   void start(const RunStart& report) override;
-  void progress(const Progress& report) override;
-  // Leaves out steps without a finite loss, as evaluation_progress() does with batches. Adds the
-  // utilization to the report.
+  void progress(const TrainingProgress& report) override;
+  // Drops the report if the step or the epoch so far has no finite loss. Adds the utilization.
   void step(const StepReport& report) override;
   void event(const Event& report) override;
+  // Drops the report if the batch or the evaluation so far has no finite loss.
   void evaluation_progress(const EvaluationProgress& report) override;
   void evaluation(const EvaluationReport& report) override;
   void images(const ImageGrid& report) override;

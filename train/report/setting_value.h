@@ -1,5 +1,5 @@
 #pragma once
-// Settings as JSON. Does not use LibTorch.
+// Converts settings to JSON. Does not use LibTorch.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -34,16 +34,16 @@ std::string classes_json(const std::vector<std::string>& classes);
 void write_evaluation(const std::string& folder, const EvaluationReport& report,
                       const std::vector<std::string>& classes);
 
-// Return metric lines, without line breaks, in two formats: that of PyTorch's imagenet example
-// ("Epoch: [0][ 10/500]\tTime …") and key=value ("train:loss=…;"). All numbers must be finite,
-// except the gradient norm.
+// Return metric lines without line breaks. The formats are that of PyTorch's imagenet example
+// ("Epoch: [0][ 10/500]\tTime …") and key=value ("train:loss=…;"). All numbers except the gradient
+// norm must be finite.
 std::string imagenet_line(const StepReport& report);
 std::string key_value_line(const StepReport& report);
 std::string imagenet_test_line(const EvaluationProgress& report);
 std::string utilization_line(const StepReport& report);  // "util:cpu_cores=…; util:…; epoch=…;"
 
-// Returns one sentence about what limits the speed of the run: computation, images, disk or
-// gradient exchange. Empty if no step was made.
+// Returns one sentence about what limits the run's speed: computation, images, disk or gradient
+// exchange. Empty if the run made no step.
 std::string bottleneck(const RunEnd& end);
 
 // Returns the resolved settings as text for people: model, data, processes, batch, length, output,

@@ -1,4 +1,4 @@
-// summary.json: how a run ended, its results, and everything needed to repeat it.
+// summary.json: how a run ended, its results, command, version and settings.
 
 #include <algorithm>
 #include <filesystem>
@@ -49,7 +49,7 @@ class SummaryFile final : public ReportSink {
   }
   void end(const RunEnd& report) override {
     if (job_.eval_only) return;
-    // If a resumed run had nothing left to do, keeps the summary of the run that completed.
+    // Keeps the summary of a completed run if this resumed run had nothing left to do.
     const bool idle = train_.empty() && valid_.empty() && !report.exported;
     if (report.outcome != "failed" && idle && is_of_complete_run(path_)) return;
     write_whole(path_, summary(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -61,7 +61,7 @@ class SummaryFile final : public ReportSink {
   const ResolvedJob& job_;
   std::filesystem::path path_;
   std::string started_ = utc_time();
-  std::string train_, valid_, valid_ema_;  // last history line of each kind; empty: none yet
+  std::string train_, valid_, valid_ema_;  // latest history line of each kind; empty: none yet
 };
 
 Json SummaryFile::summary(const RunEnd& end) const {

@@ -19,7 +19,7 @@ class TerminalBar final : public ReportSink {
  public:
   explicit TerminalBar(const ResolvedJob& job) : job_(job) {}
 
-  void progress(const Progress& r) override {
+  void progress(const TrainingProgress& r) override {
     if (!job_.progress || !log::has_status()) return;
     const auto [share, seconds_left] = job_.time_budget > 0 ? of_time(r) : of_steps(r);
     const auto filled = static_cast<size_t>(share * kWidth);
@@ -37,11 +37,11 @@ class TerminalBar final : public ReportSink {
   struct Done {
     double share = 0, seconds_left = 0;
   };
-  Done of_time(const Progress& r) const {
+  Done of_time(const TrainingProgress& r) const {
     const double left = std::max(0.0, job_.time_budget - r.trained_seconds);
     return {1 - left / job_.time_budget, left};
   }
-  Done of_steps(const Progress& r) const {
+  Done of_steps(const TrainingProgress& r) const {
     const auto last_step = static_cast<double>(std::max<int64_t>(1, job_.last_step));
     const int64_t images_left = (job_.last_step - r.step) * job_.global_batch_size;
     return {std::min(1.0, static_cast<double>(r.step) / last_step),

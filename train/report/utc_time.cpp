@@ -27,9 +27,10 @@ std::string utc_time() {
 std::optional<double> parse_utc_time(const std::string& text) {
   std::tm parts{};
   double seconds = 0;
-  if (std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon,
-                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &seconds) != 6)
-    return std::nullopt;
+  int length = 0;  // set only if the text has all parts, with the Z
+  std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
+              &parts.tm_hour, &parts.tm_min, &seconds, &length);
+  if (length == 0 || static_cast<size_t>(length) != text.size()) return std::nullopt;
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
   return static_cast<double>(::timegm(&parts)) + seconds;

@@ -9,8 +9,8 @@
 
 namespace shoal::train {
 
-// If the log level is debug, logs the sum of all ranks' hashes. `hash`: LoaderStats::hash of this
-// rank, which covers the epoch's images from step `first_step` on. Collective.
+// Logs the sum of all ranks' hashes if the log level is debug. `hash`: this rank's
+// LoaderStats::hash over the epoch's images from step `first_step` on. Collective.
 void log_data_hash(const ResolvedJob& job, int64_t epoch, int64_t first_step, uint64_t hash,
                    const dist::Group& group);
 

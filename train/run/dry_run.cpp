@@ -1,11 +1,8 @@
 #include "train/run/dry_run.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "data/loader/loader.h"
 #include "dist/gather.h"
@@ -16,7 +13,7 @@
 #include "train/report/sinks.h"
 #include "train/run/evaluate.h"
 #include "train/run/pace.h"
-#include "train/step/cuda/open.h"
+#include "train/run/peak_memory.h"
 #include "train/step/device.h"
 #include "train/step/kernels_name.h"
 #include "train/step/trainer.h"
@@ -24,44 +21,19 @@
 namespace shoal::train {
 namespace {
 
-int64_t peak_memory() {
-  struct rusage usage {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return int64_t{usage.ru_maxrss} * 1024;
-}
-
-int64_t peak_gpu_memory(const ResolvedJob& job) {
-  if (job.device != "cuda") return 0;
-  return static_cast<int64_t>(cuda_plugin().memory_statistics(job.gpu).peak_reserved_bytes);
-}
-
 // Returns the largest value over all ranks. Collective.
 int64_t largest(const dist::Group& group, int64_t here) {
   return std::ranges::max(dist::gather_number(group, here));
 }
 
-// Throws std::runtime_error if the run could not create files in `folder`.
-void check_writable(const std::string& folder, const char* option) {
-  const auto place = existing_parent(folder);
-  if (!can_create_in(place))
-    throw std::runtime_error(std::string(option) + " " + folder + ": cannot write to " +
-                             place.string() + "; choose another folder");
-}
-
-// Checks the folders and the disk on rank 0, and makes the first step. Collective.
+// Checks the disk on rank 0, and makes the first step. Collective.
 void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Source>& train,
                   const Position& position, Trainer& trainer, dist::Communicator& communicator,
                   DryRun& result) {
   const int rank = communicator.rank();
   const CheckpointStore store(job.checkpoint_dir, job.keep);
   result.disk = disk_need(store, trainer.state_bytes(), job.keep);
-  if (rank == 0) {
-    check_writable(job.output, "--output");
-    check_writable(job.checkpoint_dir, "--checkpoint-dir");
-    if (!job.export_dir.empty()) check_writable(job.export_dir, "--export-dir");
-    if (!job.tensorboard.empty()) check_writable(job.tensorboard, "--tensorboard");
-    check_disk(result.disk, store.directory(), log::warning);
-  }
+  if (rank == 0) check_disk(result.disk, store.directory(), log::warning);
   data::Loader loader(train, rank_loader_options(job, rank, true), log::warning, batch_memory(job));
   const bool epoch_complete = position.step_in_epoch >= job.steps_per_epoch;
   loader.start_epoch(position.epoch, epoch_complete ? 0 : position.step_in_epoch * job.accumulate);
@@ -70,8 +42,8 @@ void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Sour
                         position.step, start);
   const double lr = learning_rate(job, position.step, time.progress(position.step));
   trainer.set_epoch(position.epoch);
-  const StepResult step =
-      trainer.step(loader, position.step, lr, job.progression.strength(position.epoch));
+  const StepResult step = trainer.step([&] { return loader.next(); }, position.step, lr,
+                                       job.progression.strength(position.epoch));
   result.step_seconds = now() - start;
   result.step = step.meter;
   EpochAgreement(job, communicator).require_images(step.loader_failure);

@@ -14,18 +14,17 @@
 namespace shoal::train {
 
 struct DryRun {
-  Meter step, evaluation;      // over all ranks: the first step, one evaluation batch per rank
-  double step_seconds = 0;     // of this rank; the first step is slower than later ones
+  Meter step, evaluation;      // sums over all ranks: the step; one evaluation batch per rank
+  double step_seconds = 0;     // on this rank; slower than later steps of a run
   int64_t peak_bytes = 0;      // peak memory of a process; the maximum over all ranks
   int64_t peak_gpu_bytes = 0;  // the same for GPU memory; 0 without a GPU
-  DiskNeed disk;               // of this rank's host; not set with --eval-only
+  DiskNeed disk;               // on this rank's host; not set with --eval-only
 };
 
 // Loads the weights or the checkpoint of `start`, makes one training step, and evaluates one batch
 // on every rank. With --eval-only, `train` is null and no step is made. Writes no file. Collective.
-// Throws what run() throws up to its first step: UserError for a run that cannot be continued;
-// std::runtime_error for damaged data, too little disk space for a checkpoint, and a loss or
-// gradient that is not finite. Also throws UserError for pipes.
+// Throws UserError for pipes and for a run that cannot be continued. Throws std::runtime_error for
+// damaged data, too little disk space for a checkpoint, and a loss or gradient that is not finite.
 DryRun dry_run(const ResolvedJob& job, const Start& start,
                std::shared_ptr<const data::Source> train, std::shared_ptr<const data::Source> val,
                dist::Communicator& communicator);

@@ -22,8 +22,8 @@
 namespace shoal::train {
 namespace {
 
-constexpr std::array<int64_t, 1> kViewDimension = {
-    1};  // in logits of shape images × views × classes
+// Dimension of the views in logits of shape images × views × classes.
+constexpr std::array<int64_t, 1> kViewDimension = {1};
 
 // Returns whether `here` is true on any rank. Collective.
 bool on_any_rank(dist::Group& group, bool here) {
@@ -72,7 +72,7 @@ void add_images(const data::Batch& batch, BatchResult& result) {
 }
 
 struct NextBatch {
-  const data::Batch* batch;  // null at the end of this rank's images, and at a stop
+  const data::Batch* batch;  // null if this rank has no more images, or at a stop
   bool stops;                // a stop signal ended the wait
 };
 
@@ -87,7 +87,7 @@ NextBatch next_batch(data::Loader& loader, dist::Group& group, int64_t number, b
 }
 
 // Returns the results of all ranks, in the order of the images. With `uneven` (Loader::uneven()),
-// each rank counts its own positions, so the results are in rank order. Collective.
+// positions are not unique across ranks, so the results are in rank order instead. Collective.
 std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResult>& mine,
                                 bool uneven) {
   for (ImageResult& one : mine) one.rank = group.rank();
@@ -104,7 +104,7 @@ std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageR
   for (const size_t i : places)
     if (images[i].rank == group.rank())
       mine += printable(loader.image_name(images[i].image)) + '\n';
-  std::vector<std::vector<std::string>> names;  // by rank, in the order of `places`
+  std::vector<std::vector<std::string>> names;  // per rank, in the order of `places`
   for (const std::string& text : dist::gather_text(group, mine)) names.push_back(split(text, '\n'));
   std::vector<size_t> used(names.size());
   std::vector<WorstImage> worst;
@@ -168,17 +168,14 @@ BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data
 
 namespace {
 
-// Completes the report with sums, figures and worst images over all ranks. `classes`: number of
+// Completes the report with sums, metrics and worst images over all ranks. `classes`: number of
 // outputs of the model, 0 on ranks without readable images. Collective.
 void summarize(EvaluationReport& report, int64_t classes, const data::Loader& loader,
                dist::Group& group) {
   reduce(group, {&report.sum});
   check_images(report.sum);
   if (group.rank() == 0 && !std::isfinite(report.sum.loss))
-    log::warning(
-        "the loss of the evaluated images is not finite: the weights have diverged, or were "
-        "trained "
-        "for too few steps");
+    log::warning(std::string("the loss of the evaluated images is not finite: ") + kDiverged);
   const auto outputs = dist::gather_number(group, classes);
   report.images = gather(group, report.images, loader.uneven());
   report.figures = classification_of(report.images, *std::ranges::max_element(outputs));
@@ -217,7 +214,7 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
     classes = std::max(classes, result.classes);
     if (hooks.batch) hooks.batch(next.batch ? &result : nullptr);
     const double time = now();
-    if (uneven) batches = i;  // the number so far
+    if (uneven) batches = i;  // the total is unknown; reports the number so far
     if (hooks.progress && (i % hooks.print_freq == 0 || (!uneven && i == batches))) {
       EvaluationProgress progress{.batch = i,
                                   .batches = batches,

@@ -16,14 +16,19 @@ namespace shoal::train {
 
 struct BatchResult {
   Meter meter;                      // unreadable images count as skipped
-  std::vector<ImageResult> images;  // one for each row; ImageResult::rank is not set
+  std::vector<ImageResult> images;  // one per row; ImageResult::rank is not set
   std::vector<float> logits;        // of the readable rows: rows × classes
   int64_t classes = 0;              // 0 if no row is readable
 };
 
-// Evaluates one batch on this rank. If the batch has several views of each image, averages their
-// logits. `type`: element type of the activations. `subset`: labels that the model may predict;
-// empty: all. Switches the model to evaluation mode.
+// Cause and remedy of scores that are not finite, for messages.
+inline constexpr const char* kDiverged =
+    "the weights have diverged, or were trained for too few steps; train with a lower --lr, or "
+    "for more steps";
+
+// Evaluates one batch on this rank. Averages the logits of an image's views if there are several.
+// `type`: element type of the activations. `subset`: labels that the model may predict; empty: all.
+// Switches the model to evaluation mode.
 BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch,
                            const std::vector<int32_t>& subset = {});
 
@@ -33,8 +38,8 @@ struct EvaluationFailed : std::runtime_error {
 };
 
 struct EvaluationHooks {
-  // Called before each batch. Must return the same on every rank; false ends the evaluation. If
-  // set, a stop signal also ends the wait for a batch.
+  // Called before each batch. Must return the same value on every rank; false ends the evaluation.
+  // If this hook is set, a stop signal also ends the wait for a batch.
   std::function<bool()> keep_going = {};
   // Called every `print_freq` batches and, if the number of batches is known, after the last one.
   // Set this hook on every rank or on none, because summing its metrics over the ranks is
@@ -48,14 +53,14 @@ struct EvaluationHooks {
   WorstPixels* worst = nullptr;      // stores the pixels of this rank's worst images; may be null
 };
 
-// Evaluates the whole set. The report covers all ranks and is the same on each. Its epoch, step,
-// finished_epochs, ema and best are not set. If hooks.keep_going() ends the evaluation, only
-// `stopped` is set, and the other fields must not be used. Collective. Throws EvaluationFailed on
-// all ranks.
+// Evaluates the whole set. The report covers all ranks and is the same on each. The caller sets its
+// epoch, step, finished_epochs, ema and best. If hooks.keep_going() ends the evaluation, sets
+// `stopped`, and the other fields must not be used. Throws EvaluationFailed on all ranks.
+// Collective.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks = {});
 
-// Returns the elements of `images` (EvaluationReport::images) at the indexes `places`, with the
+// Returns the results at the indexes `places` of `images` (EvaluationReport::images), with the
 // images' names. Each rank looks up the names of the images that it evaluated. Collective.
 std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageResult>& images,
                               const std::vector<size_t>& places, const data::Loader& loader);

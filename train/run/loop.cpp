@@ -1,7 +1,7 @@
 // The training loop: epochs, evaluation, checkpoints, stopping. Trainer::step makes one step:
 // batches → forward → loss → backward (which averages the gradients over ranks) → metrics of all
 // ranks → commit of optimizer, statistics and averaged weights. Decisions that depend on time or
-// signals use the control message that all ranks exchange once per step. So every rank makes the
+// signals use the control message that all ranks exchange once per step, so every rank makes the
 // same decision at the same step.
 
 #include "train/run/loop.h"
@@ -9,12 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "base/file/file_lock.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"
@@ -24,6 +23,7 @@
 #include "train/job/rank_loader_options.h"
 #include "train/run/data_hash.h"
 #include "train/run/evaluate.h"
+#include "train/run/output_folder.h"
 #include "train/run/pace.h"
 #include "train/run/run_evaluation.h"
 #include "train/run/run_images.h"
@@ -60,6 +60,7 @@ class Run {
   void require_images(const std::exception_ptr& failure);
   void check_finite(const StepResult& step);
   void require_finite_end();
+  std::string non_finite_steps() const;
   std::string finite_advice() const;
   bool continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines = {});
 
@@ -75,7 +76,7 @@ class Run {
   std::optional<data::Loader> train_loader_;  // empty with --eval-only
   RunReports reports_;
   RunResult result_;
-  std::optional<int64_t> history_before_evaluation_;  // lines; empty: no evaluation runs
+  std::optional<int64_t> history_before_evaluation_;  // lines; empty: not evaluating
   std::optional<double> top1_;  // percent; result of evaluate(), for end_epoch()
 };
 
@@ -123,7 +124,7 @@ RunResult Run::evaluate_only() {
 }
 
 bool Run::train_epoch() {
-  // The run was resumed between the epoch's last step and its evaluation.
+  // The checkpoint is from between the epoch's last step and its evaluation.
   if (position_.epoch_over || position_.evaluation_pending)
     return continue_unless_stopped(step_control_.apply_last());
   const int64_t first_step = position_.step_in_epoch;
@@ -154,14 +155,15 @@ bool Run::train_epoch() {
   return true;
 }
 
-// `start`: time at which this rank began to wait for the step's images; seconds, from now().
+// `start`: the time, from now(), at which this rank began to wait for the step's images.
 bool Run::train_step(double start) {
   const double waited = now() - start;
   const double lr = learning_rate(job_, position_.step, run_.time.progress(position_.step));
   run_.trainer.set_epoch(position_.epoch);
   const bool skip = position_.step < position_.skip_until;
-  StepResult step = skip ? run_.trainer.skip(*train_loader_)
-                         : run_.trainer.step(*train_loader_, position_.step, lr,
+  const BatchSource batches = [this] { return train_loader_->next(); };
+  StepResult step = skip ? run_.trainer.skip(batches)
+                         : run_.trainer.step(batches, position_.step, lr,
                                              job_.progression.strength(position_.epoch));
   if (skip || !step.finite) require_images(step.loader_failure);
   position_.lr = lr;
@@ -189,36 +191,36 @@ void Run::check_finite(const StepResult& step) {
     return;
   }
   ++position_.non_finite;
-  // The key is part of the frozen metric format; an "update" is a step.
+  // The metric format fixes the key `updates`, which counts steps.
   run_.reporter.event({"nonfinite", position_.step, {{"updates", 1}}});
   ++position_.non_finite_in_a_row;
   run_.store.protect_before(position_.trusted_before());
   if (position_.non_finite_in_a_row < job_.non_finite_limit) return;
   checkpoints_.save_and_fail(
-      strf("loss or gradient was not finite in %lld steps in a row, up to step %lld (learning rate "
-           "%g, gradient norm %g). ",
-           static_cast<long long>(position_.non_finite_in_a_row),
-           static_cast<long long>(position_.step), position_.lr, step.gradient_norm) +
+      "loss or gradient was not finite in " + non_finite_steps() +
+      strf(" (learning rate %g, gradient norm %g). ", position_.lr, step.gradient_norm) +
       finite_advice());
 }
 
-// Throws if the last steps were not finite, unless a finite evaluation followed. If the last steps
-// were finite, accepts a non-finite evaluation, because the batch norm statistics of a short run
-// may still be far off.
+// Throws if the run's last steps were not finite, unless a finite evaluation followed. A non-finite
+// evaluation after finite steps is accepted: batch norm statistics are inaccurate after few steps.
 void Run::require_finite_end() {
   const Meter& evaluation = result_.last_evaluation;
   if (position_.non_finite_in_a_row == 0 || (!evaluation.empty() && std::isfinite(evaluation.loss)))
     return;
-  throw std::runtime_error(
-      strf("the run ends after step %lld, but the loss or gradient of the last %lld steps was not "
-           "finite. ",
-           static_cast<long long>(position_.step),
-           static_cast<long long>(position_.non_finite_in_a_row)) +
-      finite_advice());
+  throw std::runtime_error("the run ends with a loss or gradient that was not finite in " +
+                           non_finite_steps() + ". " + finite_advice());
 }
 
-// Returns what to do about losses that are not finite. Rank 0 also names the newest checkpoint from
-// before them, which pruning keeps.
+// Returns the latest steps that were not finite, such as "2 steps in a row, up to step 9".
+std::string Run::non_finite_steps() const {
+  const int64_t count = position_.non_finite_in_a_row;
+  return counted(count, "step") + (count > 1 ? " in a row" : "") + ", up to step " +
+         std::to_string(position_.step);
+}
+
+// Returns advice for the user about non-finite losses. On rank 0, it also names the newest
+// checkpoint from before them, which pruning keeps.
 std::string Run::finite_advice() const {
   std::string advice = "Lower --lr, set --clip, or check the data";
   if (!run_.leader()) return advice;
@@ -228,12 +230,12 @@ std::string Run::finite_advice() const {
   });
   if (sound != entries.end())
     advice +=
-        "; --resume " + run_.store.path(*sound).string() + " continues from before these steps";
+        "; continue from before these steps with --resume " + run_.store.path(*sound).string();
   return advice;
 }
 
-// A resumed run repeats an evaluation that was stopped or failed. Its checkpoint stores the number
-// of history lines before that evaluation, so that --resume drops the lines written since.
+// After a stop or failure in the evaluation, the resumed run repeats it. The checkpoint therefore
+// stores the number of history lines before the evaluation, and --resume drops later lines.
 bool Run::evaluate() {
   if (!run_.evaluation_due()) return true;
   run_.name_reads(val_loader_);
@@ -270,8 +272,11 @@ bool Run::continue_unless_stopped(int stop_signal, std::optional<int64_t> histor
   if (stop_signal == 0) return true;
   checkpoints_.save(std::nullopt, history_lines);
   checkpoints_.require_saved();
-  log::info(strf("stopped by %s after step %lld; continue with --resume", stop_name(stop_signal),
-                 static_cast<long long>(position_.step)));
+  if (position_.step == 0)
+    log::info(strf("stopped by %s before the first step; nothing to save", stop_name(stop_signal)));
+  else
+    log::info(strf("stopped by %s after step %lld; continue with --resume", stop_name(stop_signal),
+                   static_cast<long long>(position_.step)));
   result_.stop_signal = stop_signal;
   return false;
 }
@@ -289,6 +294,7 @@ std::string Run::rescue(const Ending& ending) {
   }
   run_.reporter.end_failed(report);
   if (!error.empty()) throw std::runtime_error(error);
+  if (position_.step == 0) return "no step was made; nothing to save";
   return strf("the state after step %lld is saved; continue with --resume",
               static_cast<long long>(position_.step));
 }
@@ -296,14 +302,8 @@ std::string Run::rescue(const Ending& ending) {
 // Saves the state on rank 0 after an exception. Not collective, because other ranks may not have
 // failed.
 void Run::save_alone() noexcept {
-  run_.communicator.main.enter(dist::Phase::updating);  // the watchdog must not save too
-  if (run_.leader() && position_.step > 0) checkpoints_.save_alone(history_before_evaluation_);
-}
-
-FileLock lock_output(const std::string& folder) {
-  std::error_code error;  // ignored; the reporter throws if the folder does not exist
-  std::filesystem::create_directories(folder, error);
-  return {std::filesystem::path(folder) / ".lock", folder, "--output"};
+  run_.communicator.main.enter(dist::Phase::updating);  // so that the watchdog does not save, too
+  if (run_.leader()) checkpoints_.save_alone(history_before_evaluation_);
 }
 
 }  // namespace
@@ -314,7 +314,8 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
               Watchdog* watchdog) {
   const bool leader = communicator.rank() == 0, trains = !job.eval_only;
   const std::vector<std::string> classes = val->classes();
-  const FileLock output_lock = leader ? lock_output(job.output) : FileLock();
+  std::optional<OutputFolder> output;
+  if (leader) output.emplace(job.output);
   CheckpointStore store = checkpoint_store(job.checkpoint_dir, job.keep);
   Trainer trainer(job, communicator);
   Position position = load_start(trainer, start, job, classes, leader);

@@ -1,6 +1,6 @@
 #pragma once
-// Measures how long the steps of this process take, and how much of that time the process waits for
-// images and for other processes. Does not use LibTorch.
+// Measures the duration of this process's steps and how much of it is spent waiting for images and
+// for other processes. Does not use LibTorch.
 
 #include <algorithm>
 #include <chrono>
@@ -21,8 +21,8 @@ class Pace {
     epoch_ = {};
     begin_interval();
   }
-  // Adds a step. data_seconds: the part of `seconds` spent waiting for images. exchange_seconds:
-  // the part spent waiting for averaged gradients.
+  // Adds a step that took `seconds`. `data_seconds`: time of it spent waiting for images.
+  // `exchange_seconds`: time of it spent waiting for averaged gradients.
   void add(double seconds, double data_seconds, double exchange_seconds = 0) {
     last_seconds_ = seconds;
     last_data_seconds_ = data_seconds;
@@ -35,13 +35,13 @@ class Pace {
       if (data_seconds > kWaited) ++sum->waited;
     }
   }
-  // Returns the mean speed since the last call of fill(), or since the epoch began in this process.
+  // Returns the mean number of images per second since the last fill() or begin_epoch().
   double images_per_second(int64_t images_per_step) const {
     return static_cast<double>(interval_steps_ * images_per_step) /
            std::max(now() - interval_start_, 1e-9);
   }
-  // Fills in the times of a report and begins the next interval. Requires an add() since
-  // begin_epoch().
+  // Sets the durations in a report and begins the next interval for images_per_second(). Requires
+  // an add() since begin_epoch().
   void fill(StepReport& r) {
     const auto steps = static_cast<double>(epoch_.steps);
     r.step_seconds = last_seconds_;
@@ -60,7 +60,7 @@ class Pace {
     interval_steps_ = 0;
   }
 
-  LoaderWait epoch_, total_;  // in this epoch, and since the process started
+  LoaderWait epoch_, total_;  // sums of this epoch, and since construction
   double last_seconds_ = 0, last_data_seconds_ = 0, interval_start_ = 0;
   int64_t interval_steps_ = 0;
 };

@@ -29,8 +29,7 @@ void open_checkpoints(const ResolvedJob& job, const Start& start, const Position
   if (!job.resume_path.empty()) store.protect(start.file);
   store.protect_before(position.trusted_before());
   store.set_aside_after(position.epoch, position.step, log::warning);
-  store.prune();  // because the last save may have been interrupted before it pruned
-  if (!job.export_dir.empty()) open_export_folder(job.export_dir);
+  store.prune();  // the last save may have been interrupted before it pruned
 }
 
 bool RunCheckpoints::due_by_steps() const {
@@ -56,13 +55,13 @@ void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
   control_.collect();  // no message may be pending when the run ends
   note_position(history_lines);
   ended_ = true;
-  if (run_.position.step > 0) write_or_warn(std::nullopt);
+  write_or_warn(std::nullopt);
 }
 
 std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noexcept try {
   if (std::exchange(ended_, true)) return failure_;
   Ema* const ema = run_.trainer.ema();
-  if (ema && ema->swapped()) ema->swap();  // an evaluation of the EMA was interrupted
+  if (ema && ema->swapped()) ema->swap();  // the run was interrupted while it evaluated the EMA
   note_position(history_lines);
   write_or_warn(std::nullopt);
   return failure_;
@@ -88,14 +87,15 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   Position& position = run_.position;
   position.losses = recovery_.losses();
   position.history_lines = history_lines.value_or(run_.reporter.history_lines());
-  if (run_.job.time_budget == 0) return;  // so that equal runs write equal checkpoints
+  if (run_.job.time_budget == 0) return;  // omits times, so that equal runs save equal checkpoints
   position.trained_seconds = run_.time.trained(saved_at_);
   position.step_seconds = run_.time.step_seconds();
 }
 
-// Returns false if the checkpoint could not be written. Ranks other than 0 return true.
+// Returns false if the checkpoint could not be written. Ranks other than 0 return true. Writes
+// nothing before the first step: the next start would continue the run, with its settings.
 bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
-  if (!run_.leader()) return true;
+  if (!run_.leader() || run_.position.step == 0) return true;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
   try {
     write(top1);
@@ -142,7 +142,7 @@ void RunCheckpoints::write(std::optional<double> top1) {
 }
 
 std::optional<Exported> RunCheckpoints::export_weights() {
-  ended_ = failure_.empty();  // if set, a failed export does not save the state again
+  ended_ = failure_.empty();  // if saved, a failed export does not save again
   if (!run_.leader() || run_.job.export_dir.empty()) return std::nullopt;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
   if (run_.position.step == 0 && run_.job.weights.empty()) {

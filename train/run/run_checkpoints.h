@@ -11,11 +11,11 @@
 
 namespace shoal::train {
 
-// Prepares the checkpoint directory for a run that starts at `position`: completes what an
-// interrupted run left, sets aside later checkpoints, and creates the export folder. Called on
-// rank 0, before the Reporter opens files. Throws what require_own() throws, and
-// std::runtime_error if a folder cannot be written or another run uses it. `start`: what
-// find_start() returned; its tensors may already be freed.
+// Prepares the checkpoint directory for a run that starts at `position`: completes the checkpoint
+// of an interrupted writer, and sets aside later checkpoints. Call it on rank 0, before the
+// Reporter opens files. `start`: result of find_start(); its tensors may already be freed. Throws
+// what require_own() throws, and std::runtime_error if a folder cannot be written, or if another
+// run uses it or has saved a checkpoint in it since find_start().
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store);
 
@@ -26,19 +26,20 @@ class RunCheckpoints {
 
   // Whether --checkpoint-steps requires a checkpoint now. The same on all ranks.
   bool due_by_steps() const;
-  // Whether --checkpoint-minutes have passed since the last checkpoint. Rank 0's clock decides:
-  // false on other ranks.
+  // Whether --checkpoint-minutes have passed since the last checkpoint, by rank 0's clock. False on
+  // other ranks.
   bool due_by_time() const;
 
-  // Updates the position and saves a checkpoint on rank 0. `top1`: accuracy in percent, if this
-  // state was evaluated. `history_lines`: number of lines of history.jsonl to keep at --resume;
-  // default: all. If the checkpoint cannot be written, logs a warning and reports an event. With
-  // --on-save-error stop, it then throws std::runtime_error on rank 0. Collective.
+  // Updates the position and saves a checkpoint on rank 0. Like all functions that save, writes
+  // nothing if no step was made. `top1`: accuracy in percent, if this state was evaluated.
+  // `history_lines`: number of lines of history.jsonl to keep at --resume; default: all. If the
+  // checkpoint cannot be written, logs a warning, reports an event and, with
+  // --on-save-error stop, throws std::runtime_error on rank 0. Call it on every rank.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
-  // Saves the state of a run that is about to end with an error, unless the run has made no step or
-  // its last save was already made. If saving fails, logs a warning and reports an event, but does
-  // not throw. Collective.
+  // Saves the state of a run that is about to end with an error. Writes nothing if the final save
+  // has already been tried. If saving fails, logs a warning and reports an event, but does not
+  // throw. Collective.
   void save_before_failure(std::optional<int64_t> history_lines = {});
 
   // Calls save_before_failure(), then throws std::runtime_error(reason). Every rank must call it at
@@ -46,11 +47,11 @@ class RunCheckpoints {
   [[noreturn]] void save_and_fail(const std::string& reason,
                                   std::optional<int64_t> history_lines = {});
 
-  // Like save_before_failure(), but rank 0 calls it alone. Another thread may call it after
-  // Progress::freeze(). Returns the error; empty if the state is saved.
+  // Like save_before_failure(), but only for rank 0 and not collective. Another thread may call it
+  // after Progress::freeze(). Returns the error; empty if the state is saved or no step was made.
   std::string save_alone(std::optional<int64_t> history_lines = {}) noexcept;
 
-  // Call at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.
+  // Call it at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.
   void require_saved();
 
   // Exports the model to --export-dir on rank 0, also after a stop. Call it after the run's last
@@ -67,10 +68,10 @@ class RunCheckpoints {
   const RunContext& run_;
   dist::ControlChannel& control_;
   const Recovery& recovery_;
-  double saved_at_;      // time of the last save; seconds, from now()
+  double saved_at_;      // time of the last save, from now()
   std::string failure_;  // error of the last save; empty if it succeeded
-  int failures_ = 0;     // number of saves in a row that failed
-  bool ended_ = false;   // whether save_before_failure() and save_alone() do nothing
+  int failures_ = 0;     // number of consecutive failed saves
+  bool ended_ = false;   // makes save_before_failure() and save_alone() do nothing
 };
 
 }  // namespace shoal::train

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "data/loader/loader.h"
 #include "dist/connect.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
@@ -25,30 +26,31 @@ struct RunContext {
   TimeBudget& time;
   bool changed_settings;  // whether a resumed run's settings differ from its checkpoint's
 
-  // From now on, heartbeats name the image that `loader` waits for. `loader` must stay alive until
-  // Progress::name_reads() is called again.
+  // Makes heartbeats name the image that `loader` waits for. `loader` must stay alive until the
+  // next call of Progress::name_reads().
   void name_reads(const data::Loader& loader) const {
     communicator.progress->name_reads([&loader] { return loader.slowest_read(); });
   }
   bool leader() const { return communicator.rank() == 0; }
-  // Whether the epoch has made all its steps or a stream has ended.
+  // Whether the epoch has made all its steps or has ended because a stream ran out of data.
   bool epoch_complete() const {
     const bool all_steps = !job.open_ended && position.step_in_epoch == job.steps_per_epoch;
     return all_steps || position.epoch_over;
   }
-  // Whether the run has made its last step: --epochs, --max-steps or --time-budget ends it.
+  // Whether the run has made its last step, as set by --epochs, --max-steps or --time-budget.
   bool steps_over() const {
     const bool out_of_time = position.used_budget > 0 && position.used_budget >= job.time_budget;
     return position.step >= job.last_step || (job.time_budget > 0 && out_of_time);
   }
   // Whether the last step ended an epoch or the run, so that a checkpoint follows.
   bool epoch_or_run_over() const { return epoch_complete() || steps_over(); }
-  // Whether an evaluation precedes the checkpoint at the end of this epoch or run. --eval-every
-  // decides; the end of a run is always evaluated.
+  // Whether to evaluate before the checkpoint at the end of this epoch or run. Depends on
+  // --eval-every; the end of a run is always evaluated.
   bool evaluation_due() const {
     return steps_over() || (job.eval_every > 0 && (position.epoch + 1) % job.eval_every == 0);
   }
-  // Whether none of the last --patience evaluations improved on the best one before them.
+  // Whether --patience ends the run: that many evaluations in a row did not improve on the best
+  // one.
   bool patience_over() const {
     return job.patience > 0 && position.evaluations_since_best >= job.patience;
   }

@@ -10,7 +10,7 @@ namespace {
 // averaged weights. Returns false if a stop signal ended the evaluation.
 bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data::Loader& loader,
                       bool ema, RunEvaluation& result) {
-  // If the run averages weights, only their evaluations count for the best one.
+  // If the run averages weights, only evaluations of the averaged weights can be the best one.
   const bool decides = ema == (run.trainer.ema() != nullptr);
   WorstPixels worst(run.job.transform);
   EvaluationHooks hooks;
@@ -41,7 +41,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   report.ema = ema;
   report.best = decides && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);
-  if (hooks.worst && report.best) {  // only the best, to keep the event file small
+  if (hooks.worst && report.best) {  // only for the best evaluation, to keep the event file small
     ImageGrid grid = worst.grid(run.communicator.main, report, run.classes);
     grid.tag = ema ? "valid_ema/worst" : "valid/worst";
     grid.step = report.step;
@@ -63,7 +63,7 @@ RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
   try {
     evaluate_weights(run, control, loader, /*ema=*/true, result);
   } catch (...) {
-    ema->swap();  // because the caller may save a checkpoint
+    ema->swap();  // restores the weights: the caller may save a checkpoint
     throw;
   }
   ema->swap();

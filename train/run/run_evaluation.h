@@ -8,16 +8,16 @@
 namespace shoal::train {
 
 struct RunEvaluation {
-  // Metrics over all ranks: of the averaged weights if they were evaluated, otherwise of the
+  // Metrics over all ranks, of the averaged weights if they were evaluated, otherwise of the
   // weights.
   Meter sum;
-  int stop_signal = 0;  // signal on any rank that ended the evaluation early; 0: none
+  int stop_signal = 0;  // signal on any rank that ended the evaluation; 0: none
 };
 
 // Evaluates the weights, then the averaged weights if there are any, and reports each result. The
 // ranks exchange their stop signals before each batch, so no control message may be pending before
-// the call. None is pending afterwards, unless the function throws EvaluationFailed, which it does
-// on all ranks. Collective.
+// the call. None is pending afterwards, unless it throws. Throws EvaluationFailed on all ranks.
+// Collective.
 RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
                            data::Loader& loader);
 

@@ -51,7 +51,7 @@ WorstPixels::WorstPixels(const data::TransformOptions& evaluation)
     : side_(evaluation.eval_size), channels_(evaluation.channels) {}
 
 void WorstPixels::add(const data::Batch& batch, const std::vector<ImageResult>& results) {
-  // Images of earlier batches come first. So images of equal loss keep the order of the evaluation.
+  // Images of earlier batches come first, so images of equal loss keep the order of evaluation.
   std::vector<ImageResult> all = std::move(results_);
   const size_t before = all.size();
   all.insert(all.end(), results.begin(), results.end());
@@ -73,7 +73,7 @@ void WorstPixels::add(const data::Batch& batch, const std::vector<ImageResult>& 
 ImageGrid WorstPixels::grid(const dist::Group& group, const EvaluationReport& report,
                             const std::vector<std::string>& classes) const {
   const std::vector<size_t> places = highest_losses(report.images, kImages);
-  // Each rank copies the images that it evaluated and leaves the others zero. So the sum over all
+  // Each rank copies the images that it evaluated and leaves the others zero, so the sum over all
   // ranks contains every image.
   const int64_t bytes = side_ * side_ * channels_;
   at::Tensor sum = at::zeros({static_cast<int64_t>(places.size()), bytes}, at::kByte);

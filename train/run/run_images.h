@@ -16,7 +16,7 @@
 
 namespace shoal::train {
 
-// Returns the first images, 16 at most, of a normalized batch N×C×H×W. Undoes the normalization.
+// Returns up to 16 images from the start of a normalized batch N×C×H×W. Undoes the normalization.
 ImageGrid first_images(const at::Tensor& images, const Normalization& normalization,
                        const std::string& tag, int64_t step);
 
@@ -28,12 +28,12 @@ class WorstPixels {
   // `evaluation`: size and channels of the images.
   explicit WorstPixels(const data::TransformOptions& evaluation);
 
-  // Copies the images of this rank's batch that are among the worst so far. `results`: one for each
-  // row of the batch. Keeps at most kImages images in memory.
+  // Copies the images of this rank's batch that are among the worst so far. `results`: one per row
+  // of the batch. Keeps at most kImages images.
   void add(const data::Batch& batch, const std::vector<ImageResult>& results);
 
-  // Returns the worst images of all ranks as the network saw them (the first view, without the
-  // normalization), highest loss first, with class names, loss and path as captions. `report`: the
+  // Returns the worst images of all ranks, highest loss first, with class names, loss and path as
+  // captions. The pixels are the network's input (first view) before normalization. `report`: the
   // report of this evaluation. Every rank returns the same grid. Collective: one all-reduce of
   // kImages images.
   ImageGrid grid(const dist::Group& group, const EvaluationReport& report,
@@ -42,7 +42,7 @@ class WorstPixels {
  private:
   int64_t side_, channels_;
   std::vector<ImageResult> results_;          // highest loss first
-  std::vector<std::vector<uint8_t>> pixels_;  // of each of these images: side×side×channels
+  std::vector<std::vector<uint8_t>> pixels_;  // per image in results_: side×side×channels
 };
 
 // Returns the histograms of each parameter ("weights/NAME") and of its gradient ("gradients/NAME").

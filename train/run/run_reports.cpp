@@ -1,5 +1,6 @@
 #include "train/run/run_reports.h"
 
+#include "base/counted.h"
 #include "base/log.h"
 #include "train/run/run_images.h"
 
@@ -57,10 +58,8 @@ void RunReports::nothing_left() const {
     why = strf("the time budget of %g s is used up; raise --time-budget to continue",
                position.used_budget);
   else
-    why = strf(
-        "the last %lld evaluations were not better than the best one; raise --patience to "
-        "continue",
-        static_cast<long long>(position.evaluations_since_best));
+    why = "no improvement in " + counted(position.evaluations_since_best, "evaluation") +
+          "; raise --patience to continue";
   log::info("nothing left to train: " + why +
             (run_.changed_settings ? ". The changed settings have no effect" : ""));
 }
@@ -74,9 +73,8 @@ void RunReports::early_stop() const {
                        {{"best_top1", position.best_top1.value_or(0)},
                         {"evaluations", static_cast<double>(evaluations)}}});
   log::info(
-      strf("--patience %lld: the run ends, because the last %lld evaluations were not better "
-           "than the best top-1, %.3f %%",
-           static_cast<long long>(run_.job.patience), static_cast<long long>(evaluations),
+      strf("--patience %lld: the run ends after %s without an improvement on the best Acc@1, %.3f",
+           static_cast<long long>(run_.job.patience), counted(evaluations, "evaluation").c_str(),
            position.best_top1.value_or(0)));
 }
 

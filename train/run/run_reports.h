@@ -15,15 +15,15 @@ class RunReports {
   RunReports(const RunContext& run, Recovery& recovery);
 
   void begin_epoch();
-  // Reports a step. Call it when Position::step already includes the step. Reports progress after
-  // every step, and metrics every --print-freq steps and after the first and last step of an epoch.
-  // `seconds`: duration of the step.
+  // Reports a step. Call it after Position::step was incremented. Reports progress for every step,
+  // and metrics every --print-freq steps and for the first and last step of an epoch. `seconds`:
+  // duration of the step.
   void step(const StepResult& step, double seconds);
   // Logs why a resumed run has nothing left to train.
   void nothing_left() const;
   // Reports that --patience ends the run.
   void early_stop() const;
-  // Returns the report of the run's end; `exported` is not set. `outcome`: as in RunEnd.
+  // Returns the report of the run's end, without `exported`. `outcome`: as in RunEnd.
   RunEnd end(const std::string& outcome) const;
   // Reports a run that ends with an error.
   void fail(const std::string& reason) const noexcept;
@@ -32,7 +32,7 @@ class RunReports {
   const RunContext& run_;
   Recovery& recovery_;
   Pace pace_;
-  double start_;  // time at which the run began; seconds, from now()
+  double start_;  // time at which the run began, from now()
 };
 
 }  // namespace shoal::train

@@ -1,6 +1,6 @@
 #pragma once
-// The decisions between two steps. The ranks exchange control messages and act on them together:
-// they continue, stop, save, roll back or fail.
+// Decisions between two steps. The ranks exchange control messages and then all continue, stop,
+// save, roll back or fail.
 
 #include <cstdint>
 
@@ -23,22 +23,22 @@ class StepControl {
     run_.time.begin_epoch();
   }
 
-  // Call after each step. Acts on the step's loss, posts the step's message, and acts on the
-  // previous step's message, which has usually arrived by now. `step`: metrics of the step over all
-  // ranks. `unreadable`: number of images that this rank could not read since the epoch began. May
-  // save a checkpoint. Returns the signal that stops the run, or 0. Throws std::runtime_error if
-  // too many images are unreadable or rollbacks do not help, and what RunCheckpoints::save()
+  // Call it after each step. Acts on the step's loss, posts the step's control message, and acts on
+  // the previous step's message, which has usually arrived by now. `step`: metrics of the step over
+  // all ranks. `unreadable`: number of images that this rank could not read since the epoch began.
+  // May save a checkpoint. Returns the signal that stops the run, or 0. Throws std::runtime_error
+  // if too many images are unreadable or rollbacks do not help, and what RunCheckpoints::save()
   // throws. Collective.
   int exchange(const Meter& step, int64_t unreadable);
 
-  // Acts on the message of the last step, but posts none. Call it at the end of an epoch.
-  // `stop_signal`: a signal that arrived while the ranks waited for images, or 0. Returns and
-  // throws like exchange(). Collective.
+  // Acts on the message of the last step without posting another one. Call it at the end of an
+  // epoch. `stop_signal`: a signal that arrived while the ranks waited for images, or 0. Returns
+  // and throws like exchange(). Collective.
   int apply_last(int stop_signal = 0);
 
  private:
   // Acts on the message that all ranks posted after step `step` (from 1). `save`: whether the loss
-  // of the step that was just made requires a checkpoint. Returns the message's stop signal.
+  // of the latest step requires a checkpoint. Returns the message's stop signal.
   int apply(const dist::ControlMessage& message, int64_t step, bool save = false);
   bool handle_loss(const Meter& step);
 

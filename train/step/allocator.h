@@ -9,9 +9,9 @@
 
 namespace shoal::train {
 
-// Makes all later CPU tensors use the cache; existing ones are freed as before. Call it once at the
-// start, before other threads create tensors. Further calls do nothing. With the address sanitizer,
-// returns false and keeps LibTorch's allocator, because a cache would hide memory errors.
+// Makes LibTorch allocate all later CPU tensors from the cache. Call it once at the start, before
+// other threads create tensors. Further calls do nothing. With the address sanitizer, returns false
+// and keeps LibTorch's allocator, because a cache would hide memory errors.
 bool install_allocator();
 
 AllocatorStatistics allocator_statistics();  // all zero if the cache is not installed

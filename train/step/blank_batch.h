@@ -1,6 +1,6 @@
 #pragma once
-// A batch for a rank that cannot read its images but must take part in the step: two rows of black
-// images. Their loss is NaN, so no rank commits the step.
+// A substitute batch for a rank that cannot read its images but must take part in the step's
+// collectives: two rows of black images. Their loss is NaN, so no rank commits the step.
 
 #include <cstdint>
 #include <vector>

@@ -17,7 +17,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kHeader = 64;  // bytes; a cache line, so that the block itself is aligned to one
+constexpr size_t kHeader = 64;  // bytes; keeps the memory after it aligned to cache lines
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kMapped = size_t{1} << 20;  // blocks of at least this size come from mmap
 constexpr uint64_t kSlack = uint64_t{64} << 20;
@@ -47,7 +47,7 @@ void* map_aligned(size_t bytes) {
       round_up(reinterpret_cast<uintptr_t>(first), kHugePage) - reinterpret_cast<uintptr_t>(first);
   if (skip > 0) munmap(first, skip);
   munmap(first + skip + bytes, reserve - skip - bytes);
-  madvise(first + skip, bytes, MADV_HUGEPAGE);  // advice; may be ignored
+  madvise(first + skip, bytes, MADV_HUGEPAGE);  // only a hint: errors are ignored
   return first + skip;
 }
 

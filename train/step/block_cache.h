@@ -2,11 +2,11 @@
 // Caches freed memory blocks by size class and reuses them. Does not use LibTorch.
 //
 // Blocks of 1 MiB and more come directly from the kernel, are aligned to 2 MiB and request huge
-// pages. Smaller blocks come from malloc. Sizes are rounded up by at most 1/8 (up to 1 KiB: to a
-// multiple of 64 bytes) and include a header of 64 bytes. Used plus cached bytes stay below 1.5
-// times the peak of used bytes plus 64 MiB: before a new block would exceed this limit, the cache
-// releases cached blocks, beginning with the least recently used size class. Thread-safe, with one
-// lock.
+// pages. Smaller blocks come from malloc. A block includes a header of 64 bytes. Its size is
+// rounded up to a multiple of 64 bytes or, above 1 KiB, by at most 1/8. Used plus cached bytes are
+// limited to 64 MiB + 1.5 × (peak of used bytes): if a new block would exceed the limit, the cache
+// first releases cached blocks, beginning with the least recently used size class. Thread-safe,
+// with one lock.
 
 #include <array>
 #include <cstddef>
@@ -16,11 +16,11 @@
 namespace shoal::train {
 
 struct AllocatorStatistics {
-  uint64_t bytes_in_use = 0;  // in blocks handed out, including headers and rounding
-  uint64_t bytes_cached = 0;  // in blocks waiting for reuse
+  uint64_t bytes_in_use = 0;  // in blocks that are in use, including headers and rounding
+  uint64_t bytes_cached = 0;  // in free blocks kept for reuse
   uint64_t peak_bytes_in_use = 0;
-  // Number of blocks requested from the system so far. Stops growing once a loop only reuses
-  // blocks.
+  // Number of blocks requested from the system so far. It stays constant while all allocations
+  // reuse cached blocks.
   uint64_t system_allocations = 0;
 };
 

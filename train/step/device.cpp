@@ -47,7 +47,7 @@ Gpus claim_gpu(const Job& job, int local_rank) {
   // Selects deterministic algorithms, so that a resumed run is bit-identical to an uninterrupted
   // one.
   at::globalContext().setDeterministicCuDNN(true);
-  // --amp off must compute in float32, not in TF32, which has only 10 of 23 mantissa bits.
+  // --amp off must compute in float32, not in TF32, which has only 10 mantissa bits instead of 23.
   at::globalContext().setAllowTF32CuDNN(false);
   return gpus;
 }

@@ -14,11 +14,11 @@ namespace shoal::train {
 
 // The GPUs of this host that ranks may use, and this rank's GPU.
 struct Gpus {
-  int count = 0;     // 0: ranks compute on the CPU
+  int count = 0;     // number of usable GPUs; 0: ranks compute on the CPU
   int mine = 0;      // rank n of the host uses GPU n modulo count
   std::string name;  // ID of this rank's GPU, unique across all hosts
   const cuda::Plugin* plugin = nullptr;
-  std::string why_none;  // if count is 0 and --device is not cpu: what is missing
+  std::string why_none;  // what is missing, if count is 0 and --device is not cpu
 };
 
 // Resolves --device and makes this rank's GPU the current device. `auto` selects a GPU if the
@@ -32,8 +32,8 @@ at::Device device_of(const ResolvedJob& job);
 // Moves a model to a device, for inference only.
 void move_to(models::Classifier& model, at::Device device);
 
-// Returns the allocator for the loader's batches. With a GPU, the batches are in pinned memory and
-// have room for their labels (data::Batch::room).
+// Returns the allocator for the loader's batches. For a GPU, batches are in pinned memory with
+// extra room for their labels (data::Batch::room).
 data::BufferAllocator batch_memory(const ResolvedJob& job);
 
 }  // namespace shoal::train

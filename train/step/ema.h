@@ -1,6 +1,6 @@
 #pragma once
 // Exponential moving average of the parameters and the batch norm statistics. Like timm's ModelEma,
-// the class averages floating-point buffers, but not integer ones (num_batches_tracked).
+// does not average integer buffers (num_batches_tracked).
 
 #include <ATen/core/Tensor.h>
 
@@ -32,8 +32,8 @@ class Ema {
   const at::Tensor& running() const { return running_average_; }
 
   // Exchanges the averages with the model's values and updates the low-precision copies. Call it
-  // before and after an evaluation of the averages. Do not train or save in between, because the
-  // model's values are then in the averages' buffers.
+  // before and after an evaluation of the averages. Do not train or save in between: the averages'
+  // buffers then contain the model's values.
   void swap();
   bool swapped() const { return swapped_; }  // after an odd number of swap()s
 

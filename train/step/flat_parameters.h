@@ -25,9 +25,9 @@ inline constexpr int64_t kFlatAlignment = 16;
 
 struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
-  // kBFloat16 or kHalf: layers compute with a copy of this type. Unset: no copy.
+  // kBFloat16: layers compute with a copy of this type. Unset: no copy.
   std::optional<at::ScalarType> copy_type = std::nullopt;
-  double weight_decay = 0;   // of parameters with decay (models::Traits)
+  double weight_decay = 0;   // applies only to parameters with models::Traits::decays
   double layer_decay = 1;    // multiplies the learning rate once per block towards the input
   double head_lr_scale = 1;  // multiplies the learning rate of the classifier
   at::Device device = at::kCPU;
@@ -35,10 +35,11 @@ struct FlatOptions {
 
 class FlatParameters {
  public:
-  // Copies the parameters of `model` into new buffers of the given dtype and device. Makes the
-  // model's parameters views of these buffers, and their gradients views of the gradient buffer.
-  // Create this object before the gradient reducer. `model` must outlive it. The model's tensors
-  // stay valid after this object is destroyed, because the views share ownership of the memory.
+  // Copies the parameters of `model` into new buffers, with the dtype and device of `options`.
+  // Makes the model's parameters views of these buffers, and their gradients views of the gradient
+  // buffer. Create this object before the gradient reducer. `model` must outlive it. The model's
+  // tensors stay valid after this object is destroyed, because the views share ownership of the
+  // memory.
   FlatParameters(models::Classifier& model, const FlatOptions& options);
   FlatParameters(const FlatParameters&) = delete;
   FlatParameters& operator=(const FlatParameters&) = delete;
@@ -56,10 +57,10 @@ class FlatParameters {
 
   // Trains only the parameters whose entry in `trained` is true. The others need no gradients, and
   // the optimizer leaves them as they are. Zeroes the gradients. Initially all parameters are
-  // trained. `steps`: number of steps so far; for a parameter that was frozen until now, AdamW's
-  // bias correction counts only later steps.
+  // trained. `steps`: number of steps so far; for a parameter that was frozen until now, the
+  // bias corrections of Adam, AdamW and LAMB count only later steps.
   void train_only(const std::vector<bool>& trained, int64_t steps);
-  // The parameters that are trained, in layer order.
+  // Returns the trained parameters in layer order.
   std::vector<at::Tensor> trained_tensors() const;
   const std::vector<models::Traits>& traits() const { return traits_; }
 
@@ -74,8 +75,8 @@ class FlatParameters {
 
   // Sets all gradients to zero with one memset. Use it instead of zero_grad().
   void zero_gradients();
-  // Updates the low-precision copies, if there are any. Call it after anything but the optimizer
-  // has changed parameters.
+  // Updates the low-precision copies, if there are any. Call it after changing parameters by other
+  // means than the optimizer.
   void refresh_copies();
 
   // Returns a view of parameter `index`, with its shape, into a buffer of the same layout

@@ -31,7 +31,7 @@ FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, a
   pending_ = at::zeros({end}, place.dtype(type));
   batches_tracked_ = at::zeros({static_cast<int64_t>(slots.size())}, place.dtype(at::kLong));
 
-  // The buffers need no gradients, so the layer's tensors can be replaced by assignment.
+  // Unlike parameters, buffers need no gradients, so assignment can replace the layer's tensors.
   for (size_t i = 0; i < slots.size(); ++i) {
     const int64_t channels = channels_[i];
     at::Tensor mean = running_.narrow(0, offsets_[i], channels);

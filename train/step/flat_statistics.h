@@ -35,7 +35,7 @@ class FlatStatistics {
   // Layers whose entry is true keep their running statistics: training uses them as constants, and
   // commit() leaves them alone. Initially no layer is fixed.
   void fix(const std::vector<bool>& fixed);
-  // The stage of each layer (models::Statistics).
+  // Returns the stage of each layer (models::Statistics).
   const std::vector<int>& stages() const { return stages_; }
 
   // Sets running = (1 - momentum)^k * running + pending and num_batches_tracked += k, where k is
@@ -53,14 +53,14 @@ class FlatStatistics {
  private:
   at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;
 
-  struct Range {  // half-open: elements of the buffers, and layers
+  struct Range {  // half-open ranges: elements of the buffers; layers
     int64_t begin, end, first_layer, last_layer;
   };
 
   double momentum_;
   std::vector<bool*> fixed_;
   std::vector<int> stages_;
-  std::vector<Range> trained_;      // one range per run of layers that are not fixed
+  std::vector<Range> trained_;      // one per group of consecutive layers that are not fixed
   std::vector<std::string> names_;  // three per layer
   std::vector<int64_t> offsets_, channels_;
   at::Tensor running_, pending_, batches_tracked_;

@@ -19,8 +19,6 @@ at::ScalarType scalar_type(ops::Type type) {
       return at::kDouble;
     case ops::Type::bf16:
       return at::kBFloat16;
-    case ops::Type::f16:
-      return at::kHalf;
     default:
       return at::kFloat;
   }
@@ -117,7 +115,7 @@ static_assert(std::is_trivially_copyable_v<ops::MixRow>);
 constexpr int64_t kAlignment = 16;
 
 // Appends row data to a batch's images, in the scratch bytes after them (data::Batch::room), and
-// uploads everything in one copy.
+// uploads both in one copy.
 class UploadBuffer {
  public:
   UploadBuffer(const data::Batch& batch, int64_t pixel_bytes)
@@ -154,7 +152,7 @@ class UploadBuffer {
 }  // namespace
 
 int64_t room_per_row() {
-  constexpr int64_t kMaxParts = 4;  // mixing, labels, partners' labels, weights
+  constexpr int64_t kMaxParts = 4;  // calls of UploadBuffer::add(): mix, a, b, lambda
   return sizeof(ops::MixRow) + 2 * sizeof(int32_t) + sizeof(float) + kMaxParts * kAlignment;
 }
 

@@ -15,17 +15,16 @@
 namespace shoal::train {
 
 struct Input {
-  // (N·views)×C×H×W for N rows, channels-last, with the batch's normalization, mixing and erasing
-  // applied.
+  // Images of N rows, normalized, mixed and erased: (N·views)×C×H×W, channels-last.
   at::Tensor images;
   // Labels of all N rows, including unreadable ones; see `readable`. On a GPU, the labels share
   // memory with the uploaded batch and keep it alive.
   models::Labels labels;
-  std::vector<uint64_t> keys;  // one per row, for models::StepContext
+  std::vector<uint64_t> keys;  // one per row, for models::StepContext::keys
   // Evaluation: indexes of the rows whose image could be read. Empty if all could be read.
   std::vector<int64_t> readable;
   int64_t unreadable = 0;  // number of rows whose image could not be read
-  // On a GPU: after this event, the batch's memory may be reused.
+  // On a GPU: the batch's memory may be reused after this event. Unset on the CPU.
   std::optional<c10::Event> batch_was_read;
 };
 
@@ -33,8 +32,8 @@ struct Input {
 int64_t room_per_row();
 
 // Creates the input on `device`. `type`: element type of the images. With two images per row, every
-// second row of the batch becomes a row of the input, mixed with the row after it. For a GPU, the
-// batch must have room_per_row() bytes of room per row, which are overwritten; otherwise throws
+// second row of the batch becomes a row of the input, mixed with the row after it. For a GPU,
+// overwrites the batch's room, which must have room_per_row() bytes per row; otherwise throws
 // std::logic_error. Do not reuse the batch before the event `batch_was_read`.
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t images_per_row = 1);

@@ -1,6 +1,6 @@
 #pragma once
-// An optimizer step in one pass over the flat buffers. The pass also clips the gradients, and
-// changes nothing if the gradients are not finite.
+// The optimizer: one pass over the flat buffers, which also clips the gradients. Changes nothing if
+// the gradients are not finite.
 
 #include <ATen/core/Tensor.h>
 
@@ -31,9 +31,9 @@ class Optimizer {
   // measure_gradients) is required for clipping and may be undefined otherwise. Only enqueues work.
   void step(double lr, const at::Tensor& gradient_norm = {}, const at::Tensor& non_finite = {});
 
-  // Number of committed steps, for AdamW's bias correction. step() always adds 1, because the host
-  // does not know yet whether the device has committed; the caller must subtract 1 if not. Saved in
-  // checkpoints.
+  // Number of committed steps, for Adam's bias correction. step() always adds 1, because the host
+  // does not know yet whether the device commits. If it does not, the caller must subtract 1. Saved
+  // in checkpoints.
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
 

@@ -9,12 +9,12 @@
 
 namespace shoal::train {
 
-// Returns host copies of small tensors that are all on the same device. Waits for the device only
-// once. On the CPU, returns the tensors themselves.
+// Returns host copies of small tensors, which must all be on the same device. Waits for the device
+// only once. On the CPU, returns the tensors themselves.
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
-// Returns loss, top1, top5 and images (as in Meter) of a rank's micro-batches: a tensor of 4
-// float64 on the device of `sums`. Each loss is rounded like Meter::exact(), so the sum of such
+// Returns loss, top1, top5 and images (as in Meter) summed over a rank's micro-batches: a tensor of
+// 4 float64 on the device of `sums`. Each loss is rounded like Meter::exact(), so the sum of such
 // tensors over ranks is exact. `sums`: models::LossResult::sums of each micro-batch. `images`:
 // number of images in all micro-batches.
 at::Tensor device_meter(const std::vector<at::Tensor>& sums, int64_t images);

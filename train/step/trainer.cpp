@@ -9,10 +9,12 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "base/trace.h"
 #include "dist/health/verify.h"
 #include "dist/sum_across_ranks.h"
 #include "train/step/device.h"
 #include "train/step/read_back.h"
+#include "train/step/trained.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::train {
@@ -35,6 +37,20 @@ FlatOptions flat_options(const RunOptions& job, at::Device device) {
   options.head_lr_scale = job.head_lr_scale;
   return options;
 }
+
+// Adds the time from construction to destruction to `seconds`, and marks it for the profiler.
+class Timed {
+ public:
+  Timed(std::string_view phase, double& seconds) : scope_(phase), seconds_(seconds) {}
+  ~Timed() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  trace::Scope scope_;
+  double& seconds_;
+  Clock::time_point start_ = Clock::now();
+};
 
 void broadcast(dist::Group& group, at::Tensor tensor) {
   group.broadcast(tensor, 0);
@@ -75,7 +91,11 @@ void Trainer::freeze(int64_t stages) {
   frozen_stages_ = stages;
   std::vector<bool> trained, fixed;
   for (const models::Traits& traits : parameters_->traits())
-    trained.push_back(traits.stage >= stages && !(traits.norm && job_.freeze_bn));
+    trained.push_back(is_trained(traits, stages, job_));
+  reducer_index_.assign(trained.size(), trained.size());  // of frozen parameters: no index
+  size_t index = 0;
+  for (size_t i = 0; i < trained.size(); ++i)
+    if (trained[i]) reducer_index_[i] = index++;
   for (int stage : statistics_->stages()) fixed.push_back(stage < stages || job_.freeze_bn);
   reducer_.reset();
   parameters_->train_only(trained, std::max<int64_t>(0, unfrozen_step_));
@@ -92,22 +112,28 @@ void Trainer::set_epoch(int64_t epoch) {
   freeze(stages);
 }
 
-at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
+at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, int64_t index,
+                                     StepSeconds& seconds) {
+  std::optional<Timed> timed(std::in_place, "input", seconds.input);
   const Input input = make_input(batch, compute_type_, device_of(job_), job_.mix.images_per_row());
   if (const ShowImages show = std::exchange(show_images_, {}))
     show(input.images, batch.normalization);
+  timed.emplace("forward pass", seconds.forward);
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.seed;
   context.strength = strength;
   context.sum_across_ranks = sum_across_ranks_;
-  reducer_->prepare(last);
+  context.gradients_are_zero = index == 0;
+  context.gradient_complete = [this](size_t i) { reducer_->complete(reducer_index_[i]); };
+  reducer_->prepare(index == job_.accumulate - 1);
   const at::Tensor logits = model_->forward(input.images, context);
   // The loss is the mean over this rank's images of the step. The reducer computes the mean over
   // ranks.
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
   const auto result =
       models::cross_entropy(logits, input.labels, job_.label_smoothing, scale, class_weights_);
+  timed.emplace("backward pass", seconds.backward);
   result.loss.backward();
   if (input.batch_was_read) input.batch_was_read->synchronize();
   return result.sums;
@@ -120,33 +146,33 @@ void Trainer::average_statistics() {
   pending.div_(communicator_.size());
 }
 
-const data::Batch& Trainer::next(data::Loader& loader, StepResult& result) {
+const data::Batch& Trainer::next(const BatchSource& batches, StepResult& result) {
   const auto start = Clock::now();
   const auto reading = communicator_.main.during(dist::Phase::reading);
-  const data::Batch* batch = loader.next();
+  const data::Batch* batch = batches();
   if (!batch) throw std::logic_error("the loader ended before the epoch did");
   result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
   return *batch;
 }
 
-const data::Batch& Trainer::next_or_blank(data::Loader& loader, StepResult& result) {
+const data::Batch& Trainer::next_or_blank(const BatchSource& batches, StepResult& result) {
   try {
-    if (!result.loader_failure) return next(loader, result);
+    if (!result.loader_failure) return next(batches, result);
   } catch (...) {
     result.loader_failure = std::current_exception();
   }
   return blank_.batch();
 }
 
-StepResult Trainer::skip(data::Loader& loader) {
+StepResult Trainer::skip(const BatchSource& batches) {
   StepResult result;
   for (int64_t m = 0; m < job_.accumulate; ++m)
     result.meter.skipped += static_cast<double>(
-        communicator_.size() * next_or_blank(loader, result).count / job_.mix.images_per_row());
+        communicator_.size() * next_or_blank(batches, result).count / job_.mix.images_per_row());
   return result;
 }
 
-StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double strength) {
+StepResult Trainer::step(const BatchSource& batches, int64_t step, double lr, double strength) {
   StepResult result;
   communicator_.main.enter(dist::Phase::stepping);
   model_->train(true);
@@ -154,10 +180,17 @@ StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double s
   std::vector<at::Tensor> sums;
   int64_t images = 0;
   for (int64_t m = 0; m < job_.accumulate; ++m) {
-    const data::Batch& batch = next_or_blank(loader, result);
+    const data::Batch& batch = next_or_blank(batches, result);
     images += batch.count / job_.mix.images_per_row();
-    sums.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
+    sums.push_back(forward_backward(batch, strength, m, result.seconds));
   }
+  update(step, lr, sums, images, result);
+  return result;
+}
+
+void Trainer::update(int64_t step, double lr, const std::vector<at::Tensor>& sums, int64_t images,
+                     StepResult& result) {
+  const Timed timed("update", result.seconds.update);
   result.exchange_seconds = reducer_->finish();
   average_statistics();
   at::Tensor metrics = device_meter(sums, images);
@@ -178,7 +211,6 @@ StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double s
     optimizer_->set_steps(optimizer_->steps() - 1);
     result.meter = Meter{.skipped = result.meter.images};
   }
-  return result;
 }
 
 int64_t Trainer::state_bytes() const {

@@ -18,7 +18,7 @@
 #include <optional>
 #include <utility>
 
-#include "data/loader/loader.h"
+#include "data/loader/batch.h"
 #include "dist/connect.h"
 #include "dist/gradient_reducer.h"
 #include "models/model.h"
@@ -34,14 +34,27 @@
 
 namespace shoal::train {
 
+// Seconds that this rank spends in the parts of a step. On a GPU, a part ends when its work is
+// enqueued; `update` includes the wait for the GPU.
+struct StepSeconds {
+  double input = 0;     // conversion of the batches to the network's input
+  double forward = 0;   // logits and loss
+  double backward = 0;  // gradients, and the part of their exchange that overlaps
+  double update = 0;    // remaining exchange, optimizer, statistics, averaged weights
+};
+
+// Returns the next batch, or nullptr after the last one: usually Loader::next(). May throw.
+using BatchSource = std::function<const data::Batch*()>;
+
 struct StepResult {
   Meter meter;                  // over all ranks; a non-finite step counts as skipped
   double gradient_norm = 0;     // norm of the gradients averaged over ranks, before clipping
   bool finite = true;           // false: nothing was committed
   double data_seconds = 0;      // time spent waiting for the loader
   double exchange_seconds = 0;  // result of GradientReducer::finish()
-  // Exception that this rank's loader threw, or null. After it, the rank took part with a blank
-  // batch whose loss is NaN. So no rank commits the step, and none waits for another.
+  StepSeconds seconds;
+  // Exception that this rank's loader threw, or null. The rank then takes part with a blank batch
+  // whose loss is NaN. So no rank commits the step, and none waits for another.
   std::exception_ptr loader_failure;
 };
 
@@ -55,26 +68,26 @@ class Trainer {
   // Collective in epochs that change which layers are trained.
   void set_epoch(int64_t epoch);
 
-  // Runs one step with the learning rate `lr` and the dropout rate multiplied by `strength`. Uses
-  // the next job.accumulate batches of `loader`, which must have that many left. `step` is 0-based.
-  // Collective.
-  StepResult step(data::Loader& loader, int64_t step, double lr, double strength = 1);
+  // Runs one step with the learning rate `lr`, and with dropout rates multiplied by `strength`.
+  // Uses the next job.accumulate batches of `batches`, which must have that many left. `step` is
+  // 0-based. Collective.
+  StepResult step(const BatchSource& batches, int64_t step, double lr, double strength = 1);
 
-  // Function that the next step() calls with the images of its first micro-batch, as the network
-  // sees them (N×C×H×W on the device), and with their normalization.
+  // The next step() calls this function with the network's input of its first micro-batch (N×C×H×W
+  // on the device) and its normalization.
   using ShowImages = std::function<void(const at::Tensor& images, const Normalization&)>;
   void show_next_images(ShowImages show) { show_images_ = std::move(show); }
 
-  // Takes the batches of one step from `loader` without training on them. Call it on every rank. In
-  // the result, sets only `meter`, data_seconds and loader_failure.
-  StepResult skip(data::Loader& loader);
+  // Takes the batches of one step without training on them. Call it on every rank. In the result,
+  // sets only meter, data_seconds and loader_failure.
+  StepResult skip(const BatchSource& batches);
 
   // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.
   int64_t state_bytes() const;
   // Adds to `data` contiguous CPU copies of all state that training changes.
   void save(CheckpointData& data) const;
   // Restores the state that save() stored. Call it on every rank. Throws std::runtime_error or
-  // UserError that names what is missing or has another shape. weights_only: loads no optimizer
+  // UserError that names what is missing or has another shape. `weights_only`: loads no optimizer
   // state (for evaluation, and to start from other weights).
   void load(const CheckpointData& data, bool weights_only = false);
 
@@ -86,12 +99,18 @@ class Trainer {
   ops::Type compute_type() const { return compute_type_; }  // of the activations
 
  private:
-  const data::Batch& next(data::Loader& loader, StepResult& result);
-  const data::Batch& next_or_blank(data::Loader& loader, StepResult& result);
+  const data::Batch& next(const BatchSource& batches, StepResult& result);
+  const data::Batch& next_or_blank(const BatchSource& batches, StepResult& result);
   // Processes one micro-batch and returns models::LossResult::sums. On return, the device has read
-  // the batch. `last`: whether it is the step's last micro-batch.
-  at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
+  // the batch. `index`: of the step's micro-batches. Adds its times to `seconds`.
+  at::Tensor forward_backward(const data::Batch& batch, double strength, int64_t index,
+                              StepSeconds& seconds);
   void average_statistics();
+  // Does parts 3 and 4 of a step (see the top of this file): waits for the averaged gradients,
+  // exchanges statistics and metrics, and changes the state. `sums`: models::LossResult::sums of
+  // each micro-batch. `images`: number of this rank's images in the step. Completes `result`.
+  void update(int64_t step, double lr, const std::vector<at::Tensor>& sums, int64_t images,
+              StepResult& result);
   // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm.
   // Collective.
   void freeze(int64_t stages);
@@ -105,9 +124,10 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Ema> ema_;
   std::unique_ptr<dist::GradientReducer> reducer_;
+  std::vector<size_t> reducer_index_;  // by parameter: its index in reducer_, if it is trained
   std::function<void(at::Tensor&)> sum_across_ranks_;
   int64_t frozen_stages_ = 0;
-  // Number of committed steps when the frozen layers were unfrozen; -1: not unfrozen.
+  // Number of committed steps when the frozen layers were unfrozen; -1: not yet.
   int64_t unfrozen_step_ = -1;
   at::Tensor class_weights_;  // float64; undefined: all 1
   at::Tensor gradient_norm_, non_finite_;
@@ -116,7 +136,7 @@ class Trainer {
 };
 
 // Loads a checkpoint's weights into the model, for `shoal eval` and `shoal predict`: the averaged
-// ones if there are any and `ema` is set. Switches the model to evaluation mode. Throws
+// ones if there are any and `ema` is true. Switches the model to evaluation mode. Throws
 // std::runtime_error that names what is missing or has another shape.
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema);
 

@@ -30,7 +30,7 @@ Fit fit_model(const models::Network& model, const TensorShapes& file) {
   return fit_tensors(shapes_of(model), layer_of(model.info.classifier), file);
 }
 
-// The properties of a network's layers that differ between programs.
+// Properties of a network's layers that differ between programs.
 struct Layers {
   double eps = 0;             // of batch norm
   bool same_padding = false;  // convolutions pad like TensorFlow's
@@ -61,8 +61,8 @@ Layers layers_of(const models::Network& network) {
   throw UserError(text);
 }
 
-// Whether the file, whose tensors include all of `model`'s, really contains another model, such as
-// ResNet-34 if `model` is ResNet-18.
+// Whether the file, which has all tensors of `model`, contains a larger model, such as ResNet-34 if
+// `model` is ResNet-18.
 bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.unused.empty()) return false;
   const auto known = model_like(file);
@@ -124,7 +124,7 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
     refuse(name, fit, file);
 
-  // Without `rename`, the family is torchvision's. Its networks have the same layers as shoal's.
+  // A family without `rename` is torchvision's, whose networks have the same layers as shoal's.
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const bool tensorflow =

@@ -1,6 +1,6 @@
 #pragma once
-// Converts the weights in a file to those of a model: renames tensors, adjusts batch norm, and
-// checks what is missing.
+// Converts the weights of a file to tensors of a model: renames them, adjusts batch norm, and
+// checks that none is missing.
 
 #include <functional>
 #include <optional>
@@ -17,38 +17,38 @@ namespace shoal::train {
 models::Network default_network(const std::string& name, int64_t classes = 1000,
                                 int64_t channels = 3);
 
-// Returns names and shapes of a network's parameters and then of its buffers.
+// Returns the names and shapes of a network's parameters, followed by those of its buffers.
 TensorShapes shapes_of(const models::Network& network);
 
 struct AdaptedWeights {
-  NamedTensors tensors;  // by the model's names, in the model's order; only those that fit
+  NamedTensors tensors;  // those that fit, by the model's names and in its order
   Fit fit;
-  std::string note;                   // "in timm's names", and what was converted
+  std::string note;                   // for the log: "in timm's names", and conversions
   std::vector<std::string> warnings;  // complete messages
 };
 
 // Converts the averaged weights of `data` if there are any, otherwise its weights, to tensors of
 // `model`. The classifier may have another number of classes. Throws UserError if a tensor is
-// missing or has another shape; the message names the first such tensors and the model that the
-// weights look like. Also throws UserError for weights of a larger model that includes all tensors
-// of `model`. With `partial`, throws only if no parameter fits.
+// missing or has another shape; the message names the first such tensors and the most similar
+// model. Also throws UserError for weights of a larger model that has all tensors of `model`. With
+// `partial`, throws only if no parameter fits.
 //
 // If batch norm's eps differs between the programs, adds the difference to the running variances.
-// Then variance + eps, and with it the result of batch norm, is that of the other program.
+// This keeps variance + eps, and therefore batch norm's results, as in the other program.
 AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
                              bool partial = false);
 
-// One of shoal's models, with tensors similar to a file's.
+// A model of shoal whose tensors resemble those of a file.
 struct KnownModel {
   std::string name;
   Fit fit;
 };
-// Returns the most similar model; nullopt if less than half of the tensors fit (Fit::share()).
+// Returns the model most similar to the file; nullopt if its Fit::share() is below 0.5.
 std::optional<KnownModel> model_like(const TensorShapes& file);
 std::optional<KnownModel> model_like(const CheckpointData& data);
 
-// Whether `name`, the name of a network or file, contains that of one of timm's networks with
-// TensorFlow's padding (tf_efficientnet, tf_mobilenet).
+// Whether the name of a network or file contains that of a timm network with TensorFlow's padding
+// (tf_efficientnet, tf_mobilenet).
 bool names_tensorflow(const std::string& name);
 
 }  // namespace shoal::train

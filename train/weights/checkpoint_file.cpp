@@ -48,7 +48,7 @@ Dict to_dict(const CheckpointData& data) {
   c10::impl::GenericList classes(c10::AnyType::get());  // weights_only rejects typed lists
   for (const auto& name : data.classes) classes.push_back(name);
   dict.insert("classes", classes);
-  // Entries that other tools expect at the top level.
+  // Other tools expect these entries at the top level.
   if (data.text.count("arch")) dict.insert("arch", data.text.at("arch"));
   for (const char* name : {"epoch", "step"}) {
     if (data.integers.count(name)) dict.insert(name, data.integers.at(name));
@@ -64,9 +64,9 @@ const PickleValue& entry_of(const PickleValue& dict, const std::string& name, Ki
   return *value;
 }
 
-// Calls use(key, value) for each item of a dict, in the order of the file. Charges the memory for
-// copies of both texts to the file's budget. Throws std::runtime_error if a key is not text or a
-// value is not of `kind`.
+// Calls use(key, value) for each item of a dict, in the order of the file. Charges copies of both
+// texts to the file's memory budget. Throws std::runtime_error if a key is not text or a value is
+// not of `kind`.
 template <class Use>
 void for_each_item(TorchArchive& file, const PickleValue& dict, Kind kind, Use use) {
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
@@ -137,8 +137,8 @@ void write_dict(const Dict& dict, const std::function<void(const void*, size_t)>
   pickler.protocol();
   pickler.pushIValue(dict);
   pickler.stop();
-  // If a write fails, the writer's destructor throws, which would end the program. So the exception
-  // is kept and rethrown after the writer has finished.
+  // If a write failed, the writer's destructor would throw and so end the program. Therefore keeps
+  // the sink's exception and rethrows it after the writer has finished.
   std::exception_ptr failure;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, size_t size) {
     try {

@@ -1,7 +1,7 @@
 #pragma once
 // The format of a checkpoint: a zip that Python's torch.load(weights_only=True) opens as a dict.
 //
-//   {"model": {torchvision's names → tensors}, "ema": {the same}, only with averaged weights,
+//   {"model": {torchvision's names → tensors}, "ema": {as "model"} (only with averaged weights),
 //    "optimizer": {"momentum": {parameter name → tensor}, …}, "integers": {…}, "numbers": {…},
 //    "text": {…}, "classes": [names], "settings": {name → text}, "arch": …, "epoch": …, "step": …}
 //
@@ -30,17 +30,17 @@ struct CheckpointData {
   std::vector<std::string> classes;
   std::vector<std::pair<std::string, std::string>> settings;
 
-  // Return an entry. If it is missing, throw std::runtime_error that names it.
+  // Return an entry. Throw std::runtime_error that names the entry if it is missing.
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
   const std::string& string(const std::string& name) const;
 };
 
-// Writes a checkpoint. Passes the bytes to `sink` in order, and passes on its exceptions.
+// Writes a checkpoint. Passes the bytes to `sink` in order, and rethrows its exceptions.
 void write_checkpoint(const CheckpointData& data,
                       const std::function<void(const void*, size_t)>& sink);
 
-// Writes a state dict alone: torch.load(weights_only=True) returns {name → tensor}.
+// Writes only a state dict: torch.load(weights_only=True) returns {name → tensor}.
 void write_state_dict(const NamedTensors& tensors,
                       const std::function<void(const void*, size_t)>& sink);
 

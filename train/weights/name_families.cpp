@@ -13,7 +13,7 @@ namespace {
 
 using Part = Place::Part;
 
-// Source: timm/models/_efficientnet_blocks.py. Blocks without expansion have other names.
+// Source: timm/models/_efficientnet_blocks.py. Names in blocks without expansion differ.
 std::string timm_name(const Place& place) {
   const std::string block =
       "blocks." + std::to_string(place.stage) + "." + std::to_string(place.block) + ".";
@@ -76,7 +76,7 @@ std::string efficientnet_pytorch_name(const Place& place) {
 // Parses torchvision's names. EfficientNet: features.0.{0,1} (stem),
 // features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2}, features.LAST.{0,1} (head), classifier.1.
 // MobileNetV3: features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3; stem and head
-// as in EfficientNet. PART counts only the parts that a block has.
+// as in EfficientNet. PART numbers, from 0, the parts that the block has.
 class Parser {
  public:
   explicit Parser(const TensorShapes& model) {
@@ -112,7 +112,7 @@ class Parser {
 
  private:
   struct Block {
-    int last = 0, squeeze = -1;  // PART of the last part and of squeeze-excite; -1: none
+    int last = 0, squeeze = -1;  // PART of the last part; PART of squeeze-excite, -1: none
     bool fused = false;
     int64_t in = 0, out = 0;  // channels
     int stage = 0, number = 0, index = 0;

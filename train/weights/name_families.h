@@ -1,7 +1,6 @@
 #pragma once
-// The names that other programs give to the tensors of a network. shoal's own names are
-// torchvision's. A new family is one function and one row in name_families.cpp. Does not use
-// LibTorch.
+// Names that other programs give to the tensors of a network. shoal uses torchvision's names. To
+// add a family, write one function and one row in name_families.cpp. Does not use LibTorch.
 
 #include <cstdint>
 #include <set>
@@ -27,12 +26,12 @@ using TensorShapes = std::vector<TensorShape>;
 struct Place {
   enum class Part { stem, expand, depthwise, squeeze, project, fused, head, hidden, classifier };
   Part part = Part::stem;
-  bool norm = false;      // whether it is of batch norm; false: of a convolution or linear layer
-  bool expands = false;   // whether the block has several convolutions, the first of which expands
-  bool in_fused = false;  // whether the block is a fused one
-  int stage = 0, block = 0;  // from 0; the number of the block within its stage
-  int index = 0;             // from 0; the number of the block in the network
-  std::string leaf;          // the end of the name: "weight", "running_var", "fc1.bias"
+  bool norm = false;         // part of batch norm; false: of a convolution or linear layer
+  bool expands = false;      // whether the block's first convolution expands the channels
+  bool in_fused = false;     // whether the block is a fused one
+  int stage = 0, block = 0;  // from 0; block: number within its stage
+  int index = 0;             // from 0; number of the block in the network
+  std::string leaf;          // end of the name: "weight", "running_var", "fc1.bias"
 };
 
 struct NameFamily {
@@ -50,8 +49,8 @@ struct NameFamily {
 // Returns all families; torchvision's is the first.
 const std::vector<NameFamily>& name_families();
 
-// Batch norm's eps in efficientnet_pytorch and in timm's networks tf_*. The networks tf_* have
-// timm's names but TensorFlow's padding.
+// Batch norm's eps in efficientnet_pytorch and in timm's tf_* networks. The latter have timm's
+// names but TensorFlow's padding.
 inline constexpr double kTensorFlowEps = 1e-3;
 
 // Returns the names of a model's tensors in a family, in the order of `model`; an empty list if the
@@ -63,7 +62,7 @@ std::vector<std::string> names_in(const NameFamily& family, const TensorShapes& 
 std::string without_wrappers(std::string_view name);
 
 // Removes the wrappers' prefixes from the names of `tensors`, a list of names and values. Throws
-// UserError if two names become equal. The message lacks the file's name, which the caller adds.
+// UserError if two names become equal; the caller adds the file's name to the message.
 template <class Tensors>
 void remove_wrappers(Tensors& tensors) {
   std::set<std::string> names;

@@ -19,8 +19,8 @@ std::string text_in(const CheckpointData& data, const std::string& name,
   return entry == data.text.end() ? otherwise : entry->second;
 }
 
-// Returns parse(text), where text is the result of text_in(). Throws std::runtime_error that names
-// the entry if parse() throws std::logic_error.
+// Returns parse(text_in(data, name, otherwise)). If parse() throws std::logic_error, throws
+// std::runtime_error that names the entry.
 template <class Parse>
 auto parsed(const CheckpointData& data, const std::string& name, const std::string& otherwise,
             Parse parse) {

@@ -1,6 +1,6 @@
 #pragma once
-// The preprocessing of images that weights expect: stores it in checkpoints and exported models,
-// and reads it back.
+// Stores the image preprocessing that weights expect in checkpoints and exported models, and reads
+// it back.
 
 #include "train/job/job.h"
 #include "train/weights/checkpoint_file.h"
@@ -19,9 +19,9 @@ int64_t channels_in(const CheckpointData& data);
 Normalization normalization_in(const CheckpointData& data);
 
 // Sets channels, mean and standard deviation in `job` to those of the weights, unless the user gave
-// them. For one channel, averages mean and standard deviation over the three. Does nothing if
-// `data` does not store the number of channels (files of other programs, older files of shoal).
-// Throws like normalization_in().
+// them. For one channel, uses the averages over the three channels. Does nothing if `data` does not
+// store the number of channels (files of other programs, older files of shoal). Throws like
+// normalization_in().
 void take_normalization(const CheckpointData& data, Job& job);
 
 // Like take_normalization(), but for the whole preprocessing of evaluation, including sizes and

@@ -14,7 +14,7 @@ namespace shoal::train {
 // A tensor of the model that the file lacks or has in another shape.
 struct Misfit {
   TensorShape wanted;
-  std::string stored_name;                           // `wanted` by the names of the file's program
+  std::string stored_name;                           // name of `wanted` in the file's program
   std::optional<std::vector<int64_t>> stored_sizes;  // unset: the file does not have it
   // "conv1.weight has the shape 64×3×7×7, in the file 64×1×7×7", "… is missing"
   std::string sentence() const;
@@ -22,7 +22,7 @@ struct Misfit {
 
 struct Fit {
   const NameFamily* family = nullptr;
-  std::vector<std::pair<std::string, std::string>> taken;  // the model's name, the file's name
+  std::vector<std::pair<std::string, std::string>> taken;  // name in the model, name in the file
   std::vector<Misfit> misfits;
   std::vector<std::string> unused;  // tensors of the file that the model does not have
 
@@ -34,10 +34,10 @@ struct Fit {
   double share() const;
 };
 
-// Finds the tensors of `model` in `file`, by the names of the family that has the most names in
-// common with the file. The number of classes may differ: the first size of tensors of the layer
-// `classifier` ("fc") is not compared. If the model is for grayscale images, the file's first
-// convolution may be for RGB images (fit_channels() in preprocessing.h).
+// Finds the tensors of `model` in `file`, using the name family with the most names in common with
+// the file. The number of classes may differ: for the layer `classifier` ("fc"), the first size of
+// a tensor is not compared. If the model is for grayscale images, the file's first convolution may
+// be for RGB images (fit_channels() in preprocessing.h).
 Fit fit_tensors(const TensorShapes& model, const std::string& classifier, const TensorShapes& file);
 
 // Returns the first entries of a list: "a, b, c and 9 more".

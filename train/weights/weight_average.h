@@ -5,14 +5,14 @@
 
 namespace shoal::train {
 
-// Sums in float64. All tensor lists must have the same names and shapes. For integer tensors, such
-// as num_batches_tracked, keeps the last ones added.
+// Sums in float64. Integer tensors, such as num_batches_tracked, are not averaged: the last ones
+// added are kept. All lists must have the same names and shapes, otherwise throws std::logic_error.
 class WeightAverage {
  public:
   void add(const NamedTensors& weights);
-  // Returns the mean over all added tensors and `more`, with the dtypes of the first call of add().
+  // Returns the mean as if `more` had been added, too. Tensors have the dtypes of the first add().
   NamedTensors mean_with(const NamedTensors& more) const;
-  NamedTensors mean() const;  // over the added tensors; add() must have been called
+  NamedTensors mean() const;  // requires an earlier add()
 
  private:
   NamedTensors sums_;  // float64; integer tensors: the last ones added

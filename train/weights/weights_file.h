@@ -8,11 +8,11 @@
 
 namespace shoal::train {
 
-// Weights with their origin.
+// Weights and where they come from.
 struct OpenedCheckpoint {
   CheckpointData data;
   std::string file;
-  std::string entry;  // the entry that was used; empty: the file has a single set of weights
+  std::string entry;  // the entry used; empty: the file has a single set of weights
 
   // Whether shoal wrote the file. Files of other programs do not name the model.
   bool is_ours() const { return data.text.contains("arch"); }
@@ -21,8 +21,8 @@ struct OpenedCheckpoint {
   std::string origin() const;  // "weights of FILE (CONTENTS)"
 };
 
-// Key in CheckpointData::text for the network's name in a file of another program. The value is the
-// file's entry `arch`, else the name of the file or of a folder that contains it.
+// Key in CheckpointData::text for the network of another program's file: the file's entry `arch`,
+// else the name of the file or of a folder that contains it.
 inline constexpr const char* kTheirModel = "their_model";
 
 // Whether a tensor of this name is a buffer (batch norm statistics), not a parameter.

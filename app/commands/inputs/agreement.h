@@ -1,6 +1,5 @@
 #pragma once
-// Checks and exchanges that make all ranks agree about their images before the first step. All
-// functions are collective.
+// Makes all ranks agree on their images before the first step. All functions are collective.
 
 #include <cstdint>
 #include <memory>
@@ -12,14 +11,13 @@
 
 namespace shoal::app {
 
-// Relabels the dataset with the classes of all ranks combined, for hosts that have different
-// images.
+// Relabels the dataset with the union of all ranks' classes, for hosts that have different images.
 std::shared_ptr<const data::Dataset> with_all_classes(std::shared_ptr<const data::Dataset> dataset,
                                                       const dist::Communicator& communicator);
 
 // Checks that every rank has found the same images: the same classes, names, labels and, if the
-// listing contains them, sizes. `option` and `source` are for the message. Otherwise throws
-// std::runtime_error on every rank, naming the ranks that differ from rank 0.
+// listing contains them, sizes. If not, throws std::runtime_error on every rank, naming the ranks
+// that differ from rank 0. `option`, `source`: for the message.
 void check_same_listing(const data::Dataset& dataset, const std::string& option,
                         const std::string& source, const dist::Communicator& communicator);
 

@@ -66,7 +66,7 @@ Given from_lines(const std::string& path, const std::string& text) {
   return given;
 }
 
-// Returns how often an epoch uses each class, over all hosts.
+// Returns, for each class, how many of its images an epoch uses on all hosts together.
 std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::Dataset& train,
                                     const dist::Communicator& communicator) {
   std::vector<int64_t> counts = data::class_counts(train);

@@ -18,9 +18,9 @@ std::vector<double> parse_class_weights(const std::string& path, const std::stri
                                         const std::vector<std::string>& classes);
 
 // Returns the weights that --class-weights asks for, scaled so that their mean over the images of
-// an epoch is 1; empty for `none`. `balanced`: in inverse proportion to the number of images that
-// an epoch uses of the class, and 0 for classes without images. `train`: the images that the run
-// trains on. Rank 0 reads the file. Throws UserError naming the option. Collective.
+// an epoch is 1; empty for `none`. `balanced`: in inverse proportion to how often an epoch uses
+// images of the class, and 0 for classes without images. `train`: the images that the run trains
+// on. Rank 0 reads the file. Throws UserError naming the option. Collective.
 std::vector<double> class_weights(const train::ResolvedJob& job, const data::Source& train,
                                   const dist::Communicator& communicator);
 

@@ -23,10 +23,12 @@ struct DataPlaces {
 // Locates the images that --data, --train and --val name. Call once per run and pass the result on.
 DataPlaces find_data(const train::Job& job);
 
-// Folder for the seek indexes of the training images; empty with --no-seek-index.
+// Returns the folder for the seek indexes of the training images; empty if there is none, for
+// example with --no-seek-index.
 std::string index_folder(const train::Job& job, const DataPlaces& places);
 
-// Returns the option that selects a portion of the training images, with its value, for messages.
+// Returns "--per-class N" or "--fraction X", whichever selects a portion of the training images,
+// for messages.
 std::string portion_text(const train::Job& job);
 
 // For evaluating a run that held out `share` of its training images (--val-split): selects these

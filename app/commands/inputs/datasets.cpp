@@ -155,7 +155,8 @@ Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool wi
   if (with_train) {
     datasets.train = cached(take_part(request, all, data::Part::train), job);
     datasets.train_source = request.source();
-    // Training and evaluation read forward at the same time, so each one opens the files itself.
+    // With --forward-reads, training and evaluation may read at the same time, each from its own
+    // open files.
     request.quiet = true;
     if (job.forward_reads) all = open_listed(request, classes.names);
   } else {
@@ -193,7 +194,7 @@ Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool wit
   check_split_exists(job, places.val);
   const bool train_piped = with_train && train.piped();
   Classes names = class_names(job, train_piped || val.piped());
-  if (names.empty() && train_piped && val.piped()) names = known;  // of the checkpoint to resume
+  if (names.empty() && train_piped && val.piped()) names = known;  // the checkpoint's classes
   const KnownClasses given = {names, "--classes"}, saved = {known, "the checkpoint"};
   Datasets datasets;
   // A pipe cannot be searched for classes, so use those of the validation images if they are files.

@@ -19,8 +19,8 @@ namespace shoal::app {
 std::vector<std::string> folder_names(const Arguments& arguments, const Weights& weights);
 
 // Relabels images for weights that have no class names. If the classes of the images are some of
-// ImageNet's folders and the model has 1000 outputs, the labels are ImageNet's. If the classes are
-// numbers, these are the labels. Otherwise returns the images unchanged.
+// ImageNet's folders and the model has 1000 outputs, uses ImageNet's labels. If the class names are
+// numbers, uses these as labels. Otherwise returns the images unchanged.
 std::shared_ptr<const data::Source> with_labels_of(const Weights& weights,
                                                    std::shared_ptr<const data::Source> images);
 

@@ -11,9 +11,9 @@ namespace shoal::app {
 
 using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
-// Reads the images that were not hashed yet, on `threads` threads. Logs the number of images that
-// both sets contain, and the names of the first ten. Returns the names of all: each pair is an
-// image's name in `first` and its name in `second`. `what`: names both sets, "train and val".
+// Finds the images that both sets contain. Logs their number and the names of the first ten, and
+// returns all names: each pair is an image's name in `first` and its name in `second`. Reads images
+// that have no hash yet, on `threads` threads. `what`: names both sets, "train and val".
 NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprints& second,
                         const std::string& what, int threads);
 

@@ -21,17 +21,16 @@
 namespace shoal::app {
 namespace {
 
-// Returns the error message for a command without weights. Proposes a path among the command's
-// images that looks like weights.
+// Returns the error message for a command without weights. Suggests the first of the positional
+// `paths` that looks like weights.
 std::string no_weights(const std::vector<std::string>& paths) {
   namespace fs = std::filesystem;
   const auto is_weights = [](const fs::path& path) {
-    const std::string ending = path.extension(), name = path.filename();
+    const std::string ending = path.extension();
+    const fs::path directory = train::parse_checkpoint_path(path).directory;
     std::error_code none;
     return ending == ".pt" || ending == ".pth" || ending == ".safetensors" ||
-           fs::is_directory(path / train::kCheckpointsFolder, none) ||
-           ((name == "best" || name == "last") &&
-            fs::is_directory(path.parent_path() / train::kCheckpointsFolder, none));
+           (!directory.empty() && fs::is_directory(directory / train::kCheckpointsFolder, none));
   };
   const auto found = std::ranges::find_if(paths, is_weights);
   if (found != paths.end()) return "no weights given; did you mean --checkpoint " + *found + "?";
@@ -88,6 +87,35 @@ void adapt(Weights& weights, train::OpenedCheckpoint& opened, models::ModelOptio
     if (name == classifier) model.classes = value.size(0);
 }
 
+Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
+  train::OpenedCheckpoint opened = open(arguments, group);
+  const train::CheckpointData& data = opened.data;
+  Weights weights;
+  weights.file = opened.file;
+  weights.origin = opened.origin();
+  weights.classes = data.classes;
+  weights.ema = !data.ema.empty();
+  weights.val_split = train::val_split_in(data.settings);
+  if (opened.is_ours()) {
+    weights.epoch = data.integer("epoch");
+    weights.step = data.integer("step");
+    if (data.text.contains(train::kAverageOf)) weights.average_of = data.string(train::kAverageOf);
+  }
+  train::Job& job = weights.job = arguments.job;
+  job.model.name = model_name(arguments, opened);
+  if (opened.is_ours()) train::take_preprocessing(data, job);
+  job.model.channels = job.channels.value_or(job.model.channels);
+  adapt(weights, opened, job.model);
+  job.classes = job.model.classes;
+  job.eval_only = true;
+  weights.model = models::create(job.model);
+  train::load_weights(*weights.model, data, weights.ema);
+  weights.transform = train::evaluation_transform(job, weights.model->info());
+  if (!opened.is_ours())
+    weights.origin += ", images of " + std::to_string(weights.transform.size) + " px (--val-size)";
+  return weights;
+}
+
 }  // namespace
 
 void require_weights(const Arguments& arguments) {
@@ -115,32 +143,15 @@ train::LocalPath weights_finder(const Arguments& arguments) {
 }
 
 Weights open_weights(const Arguments& arguments, const dist::Group& group) {
-  train::OpenedCheckpoint opened = open(arguments, group);
-  const train::CheckpointData& data = opened.data;
-  Weights weights;
-  weights.file = opened.file;
-  weights.origin = opened.origin();
-  weights.classes = data.classes;
-  weights.ema = !data.ema.empty();
-  weights.val_split = train::val_split_in(data.settings);
-  if (opened.is_ours()) {
-    weights.epoch = data.integer("epoch");
-    weights.step = data.integer("step");
-    if (data.text.contains(train::kAverageOf)) weights.average_of = data.string(train::kAverageOf);
+  try {
+    return read_weights_of(arguments, group);
+  } catch (const UserError& error) {
+    // A path given as a word, as in `shoal eval PATH`, is job.weights too. Its errors name no
+    // option.
+    const std::string text = error.what(), option = "--weights ";
+    const bool word = std::ranges::count(arguments.paths, arguments.job.weights) > 0;
+    throw UserError(word && text.starts_with(option) ? text.substr(option.size()) : text);
   }
-  train::Job& job = weights.job = arguments.job;
-  job.model.name = model_name(arguments, opened);
-  if (opened.is_ours()) train::take_preprocessing(data, job);
-  job.model.channels = job.channels.value_or(job.model.channels);
-  adapt(weights, opened, job.model);
-  job.classes = job.model.classes;
-  job.eval_only = true;
-  weights.model = models::create(job.model);
-  train::load_weights(*weights.model, data, weights.ema);
-  weights.transform = train::evaluation_transform(job, weights.model->info());
-  if (!opened.is_ours())
-    weights.origin += ", images of " + std::to_string(weights.transform.size) + " px (--val-size)";
-  return weights;
 }
 
 void log_origin(const Weights& weights) {

@@ -39,7 +39,7 @@ train::LocalPath weights_finder(const Arguments& arguments);
 // network that fits the names and shapes of the tensors. Throws UserError; std::runtime_error if
 // the file is damaged. Collective: rank 0 reads the file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
-// Throws UserError unless the command has one of --checkpoint and --weights. Called by
+// Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().
 void require_weights(const Arguments& arguments);
 
@@ -50,7 +50,7 @@ void log_origin(const Weights& weights);
 // `whose`: subject and verb for the message, such as "the data has".
 void check_class_count(const Weights& weights, size_t names, const std::string& whose);
 
-// Replaces the class names of `weights` by those of --classes. Without --classes, weights of a
+// Replaces the class names of `weights` with those of --classes. Without --classes, weights of a
 // known name (app/weights/known_weights.h) with 1000 outputs get ImageNet's names, and others keep
 // theirs. Throws UserError if the number of names in --classes does not fit the model.
 void take_class_names(const Arguments& arguments, Weights& weights);

@@ -1,15 +1,34 @@
 // shoal config: prints the settings of another command as a file for --config.
 #include "app/commands/local/local_commands.h"
 #include "app/launch/provenance.h"
+#include "app/options/foreign/foreign_options.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
 
 namespace shoal::app {
 
+namespace {
+
+// Throws UserError if the name of a command follows the options, where it would be taken for the
+// data folder of `train`. `words`: the command and its options.
+void require_first(const std::vector<std::string>& words) {
+  const Command command = require_command(words[0]);
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string name = words[i - 1].starts_with("--") ? words[i - 1].substr(2) : "";
+    const bool is_value = find_option(command, name) || find_foreign(name);
+    if (command_named(words[i]) && !is_value)
+      throw UserError("config: the command comes first, as in `shoal config " + words[i] +
+                      " OPTIONS`");
+  }
+}
+
+}  // namespace
+
 int config_command(const Call& call) {
   std::vector<std::string> words(call.words.begin() + 1, call.words.end());
-  if (words.empty() || !command_named(words[0])) words.insert(words.begin(), "train");
+  if (words.empty() || words[0].starts_with('-')) words.insert(words.begin(), "train");
+  require_first(words);
   const Arguments arguments = gather(words, call.environment);
   if (arguments.command == Command::config)
     throw UserError("`shoal config config`: name a command that has settings, such as train");

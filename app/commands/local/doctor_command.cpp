@@ -20,7 +20,7 @@ int doctor_command(const Call& call) {
   try {
     launch_plan.program = worker_program();
   } catch (const SetupMissing&) {
-    return host;  // the host checks have reported that
+    return host;  // the host checks have reported it
   }
   launch_plan.arguments = call.words;
   launch_plan.workers = {{"the worker", call.environment}};

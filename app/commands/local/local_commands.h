@@ -1,6 +1,6 @@
 #pragma once
-// The functions that `shoal` runs for each command of app/options/commands.def, without LibTorch.
-// Each returns an exit code.
+// Declares the function that `shoal` runs for each command of app/options/commands.def, without
+// LibTorch. Each returns an exit code.
 
 #include <string>
 #include <vector>

@@ -1,14 +1,11 @@
 #include "app/commands/local/run_list.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <system_error>
 
 #include "base/counted.h"
 #include "base/error.h"
-#include "base/file/descriptor.h"
+#include "base/file/file_lock.h"
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -57,19 +54,16 @@ std::string text_at(const Json& json, const std::vector<const char*>& names) {
   return found && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Whether a process has the run's lock, which it holds while it trains.
-bool is_running(const fs::path& folder) {
-  const Descriptor lock = open_file((folder / ".lock").c_str(), O_RDONLY);
-  return lock.is_open() && ::flock(lock.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
-// Returns the model named in config.toml. If the model is the default, its line is a comment.
-std::string model_in_config(const std::string& config) {
-  const std::string key = "\nmodel = \"", comment = "\n# model = \"";
-  for (const std::string& start : {key, comment}) {
+// Returns the value of a setting in config.toml, without quotes; empty if there is none. Defaults
+// and values of the recipe are comments.
+std::string value_in_config(const std::string& config, const std::string& name) {
+  for (const std::string& start : {"\n" + name + " = ", "\n# " + name + " = "}) {
     const size_t at = config.find(start);
-    const size_t end = at == config.npos ? at : config.find('"', at + start.size());
-    if (end != config.npos) return config.substr(at + start.size(), end - at - start.size());
+    if (at == config.npos) continue;
+    const size_t from = at + start.size(), end = config.find_first_of(" \n", from);
+    std::string value = config.substr(from, std::min(end, config.size()) - from);
+    std::erase(value, '"');
+    return value;
   }
   return "";
 }
@@ -106,13 +100,25 @@ void take_history(RunRow& row, const fs::path& folder) {
   if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
 }
 
+// Completes the row by config.toml, which each start of the run writes. A run that ends after a
+// time or a number of steps has no number of epochs.
+void take_config(RunRow& row, const fs::path& folder) {
+  const std::string config = text_in(folder / train::kConfigFile);
+  const auto number = [&](const char* name) {
+    return parse_number<double>(value_in_config(config, name));
+  };
+  if (row.model.empty()) row.model = value_in_config(config, "model");
+  if (const auto epochs = number("epochs")) row.epochs_asked = epochs;
+  if (number("time-budget").value_or(0) > 0 || number("max-steps")) row.epochs_asked.reset();
+}
+
 RunRow read_run(const fs::path& folder, const std::string& name) {
   RunRow row;
   row.name = name;
   take_summary(row, folder);
   take_history(row, folder);
-  if (row.model.empty()) row.model = model_in_config(text_in(folder / train::kConfigFile));
-  if (is_running(folder))
+  take_config(row, folder);
+  if (is_locked(folder / ".lock"))  // held while the run trains
     row.state = "running";
   else if (row.state.empty())
     row.state = "unfinished";

@@ -1,5 +1,6 @@
 // shoal runs: lists the runs in a folder.
 #include <algorithm>
+#include <cmath>
 
 #include "app/commands/local/local_commands.h"
 #include "app/commands/local/run_list.h"
@@ -67,7 +68,8 @@ void print_table(const std::vector<RunRow>& rows) {
   print(heading, "best top-1", "epochs", "images/s");
   for (const RunRow& row : rows) {
     std::string epochs = row.epochs ? strf("%g", *row.epochs) : "-";
-    if (row.epochs_asked) epochs += strf("/%g", *row.epochs_asked);
+    // A run of 1.5 epochs evaluates twice, and each evaluation counts as an epoch.
+    if (row.epochs_asked) epochs += strf("/%g", std::ceil(*row.epochs_asked));
     print(row, row.top1 ? strf("%.3f", *row.top1) : "-", epochs,
           row.images_per_second ? strf("%.1f", *row.images_per_second) : "-");
   }

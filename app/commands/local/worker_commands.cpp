@@ -19,8 +19,8 @@
 namespace shoal::app {
 namespace {
 
-// After a stop signal, the launcher kills workers that still run --stop-timeout plus this many
-// seconds later.
+// After a stop signal, the launcher waits for --stop-timeout plus this many seconds before it kills
+// the workers.
 constexpr double kMoreThanWorkers = 10;
 
 int start(const Plan& plan, const Call& call) {
@@ -43,8 +43,8 @@ int start(const Plan& plan, const Call& call) {
   return launch(start_of);
 }
 
-// Throws std::runtime_error if limits of this host would keep the workers from starting or from
-// connecting.
+// Throws std::runtime_error if this host would keep the workers from starting or connecting. Does
+// not check limits with --health-check off.
 void check_host(const Plan& plan, const Call& call) {
   const train::Job& job = call.arguments.job;
   if (plan.workers.size() > 1) dist::loopback_address();

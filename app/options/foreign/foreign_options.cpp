@@ -98,11 +98,14 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
     drop("lr-base", "--lr is given");
     drop("lr-base-size", "--lr is given");
   }
-  const bool adamw = std::any_of(ours.begin(), ours.end(), [](const Setting& s) {
-    return s.name == "optimizer" && s.value == "adamw";
-  });
-  if (adamw)
-    drop("lr-base-size", "timm scales the learning rate of adamw by the square root; use --lr");
+  for (const std::string name : {"adamw", "adam", "lamb"}) {
+    const bool chosen = std::any_of(ours.begin(), ours.end(), [&](const Setting& s) {
+      return s.name == "optimizer" && s.value == name;
+    });
+    if (chosen)
+      drop("lr-base-size",
+           "timm scales the learning rate of " + name + " by the square root; use --lr");
+  }
   double lr = 0;
   for (const Setting& setting : ours)
     if (setting.name == "lr" && !written_as(setting, "lr-base"))
@@ -113,6 +116,18 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
       setting.value = number(std::strtod(setting.value.c_str(), nullptr) / lr);
 }
 
+// Handles the gradient clipping that timm's --opt lamb includes: a given --clip-grad or --clip
+// replaces it.
+void resolve_clip(std::vector<Setting>& ours) {
+  const auto is_included = [](const Setting& s) {
+    return s.name == "clip" && s.written.empty();  // one of several that an option sets
+  };
+  const bool given = std::any_of(ours.begin(), ours.end(), [&](const Setting& s) {
+    return s.name == "clip" && !is_included(s) && decoded(s.value);
+  });
+  if (given) std::erase_if(ours, is_included);
+}
+
 }  // namespace
 
 void resolve_foreign(const std::string& defaults, const std::vector<std::string>& words,
@@ -120,6 +135,7 @@ void resolve_foreign(const std::string& defaults, const std::vector<std::string>
   resolve_pair("ra-sampler", "ra-reps", ours, ineffective);
   resolve_pair("model-ema", "model-ema-decay", ours, ineffective);
   resolve_learning_rate(ours, ineffective);
+  resolve_clip(ours);
   if (defaults != kSmddpRecipe) return;
   const bool on_command_line = is_word(words, "--warmup_epochs");
   const auto is_theirs = [&](const Setting& setting) {

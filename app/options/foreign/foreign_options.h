@@ -2,10 +2,10 @@
 // Options of other training programs, so that shoal accepts their command lines and hyperparameters
 // unchanged. Does not use LibTorch.
 //
-// A table maps each of their options to one of ours, or gives the reason why the option has no
-// effect. docs/reference_flags.md lists the same rows, and a test compares the two. Options that
-// shoal has under the same name are not in the table: they have the same meaning, with the
-// exceptions that resolve_foreign() handles.
+// A table maps each option to one of shoal's, or states why it has no effect.
+// docs/reference_flags.md lists the same rows, and a test compares the two. Options that shoal has
+// under the same name are not in the table: they have the same meaning, except for those that
+// resolve_foreign() handles.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@
 
 namespace shoal::app {
 
-// Bits for the programs that have an option.
+// The programs whose options are known, as bits for ForeignOption::programs.
 enum Program : unsigned {
   kImagenet = 1,          // PyTorch's imagenet example, main.py
   kNvidiaPyTorch = 2,     // NVIDIA DeepLearningExamples, PyTorch ConvNets, main.py
@@ -24,18 +24,18 @@ enum Program : unsigned {
   kTimm = 8,              // timm's train.py and torchvision's references
 };
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;  // our option and its value
+using Pairs = std::vector<std::pair<std::string, std::string>>;  // shoal's option, its value
 
 struct ForeignOption {
-  std::string name;  // with '-' for '_'; a single letter means -x
-  unsigned programs = 0;
+  std::string name;       // with '-' for '_'; a single letter means -x
+  unsigned programs = 0;  // bits of Program
   Kind kind = Kind::value;
-  std::string ours;     // the (main) option of ours that it sets; empty: no effect
+  std::string ours;     // shoal's option that it sets (if several, the main one); empty: no effect
   std::string meaning;  // how the value is translated, or why it has no effect; or empty
-  // Converts the value to settings of our options. Null: `ours` gets the value itself. Throws
-  // UserError for a value without equivalent in shoal.
+  // Converts the value to shoal's options and their values. Throws UserError for a value that shoal
+  // has no equivalent for. Null: `ours` gets the value unchanged.
   Pairs (*translate)(const std::string& value) = nullptr;
-  bool numbers = false;  // whether the value may be several numbers, each a word
+  bool numbers = false;  // whether the value may be several numbers, each a separate word
 };
 
 const std::vector<ForeignOption>& foreign_options();
@@ -43,9 +43,9 @@ const std::vector<ForeignOption>& foreign_options();
 // Returns the row with that name ('_' and '-' are the same), or null.
 const ForeignOption* find_foreign(std::string_view name);
 
-// Translates one of their options into settings of ours; a flag that is off gives none. `encoded`:
-// the value as given (encodings.h). An option without effect adds a line to `ineffective`. Throws
-// UserError.
+// Translates another program's option to shoal's options. Returns none for a flag that is off and
+// for the values null and None. `encoded`: the value as given (encodings.h). An option without
+// effect adds a line to `ineffective`. Throws UserError if the value is not valid.
 Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& ineffective);
 
@@ -60,13 +60,15 @@ std::string defaults_of(const ForeignOption& option);
 //                   of 3 that --ra-sampler sets
 //   --model-ema-decay   likewise with timm's --model-ema
 //   --lr-base, --lr-base-size   have an effect only without --lr. --lr-base-size also has none with
-//                   AdamW: timm scales AdamW's learning rate by the square root, shoal linearly
+//                   adamw, adam and lamb: timm scales their learning rate by the square root, shoal
+//                   linearly
+//   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given
 //   --warmup-lr     is divided by --lr, to give --warmup-start; has no effect without --lr
-//   warmup_epochs   in SMDDP's program: epochs to leave out of its measurements. In shoal: the
-//                   warm-up of the learning rate, which SMDDP calls lr_warmup_epochs
+//   warmup_epochs   has no effect if `defaults` is SMDDP's recipe: that program only leaves these
+//                   epochs out of its measurements; its name for the warm-up is lr_warmup_epochs
 //
 // `defaults`: the recipe of the program that the options identify, or empty. `words`: the command
-// line. It shows whether --warmup_epochs was written with an underscore, as in SMDDP's program.
+// line, which shows whether --warmup_epochs was written with an underscore, as SMDDP spells it.
 void resolve_foreign(const std::string& defaults, const std::vector<std::string>& words,
                      std::vector<Setting>& ours, std::vector<std::string>& ineffective);
 

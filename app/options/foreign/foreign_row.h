@@ -10,7 +10,7 @@ namespace shoal::app {
 
 inline constexpr unsigned kPyTorch = kImagenet | kNvidiaPyTorch;
 
-// Another program's name for one of our options, with the same values.
+// Another program's name for an option of shoal, with the same values.
 inline ForeignOption same(const char* name, unsigned programs, const char* ours) {
   return {name, programs, Kind::value, ours, "", nullptr};
 }
@@ -30,13 +30,13 @@ inline ForeignOption idle_switch(const char* name, unsigned programs, const char
   return {name, programs, Kind::optional_value, "", reason, nullptr};
 }
 
-// Sets our option `Ours` to `Constant` and ignores the value.
+// Sets shoal's option `Ours` to `Constant` and ignores the value.
 template <const char* Ours, const char* Constant>
 Pairs always(const std::string&) {
   return {{Ours, Constant}};
 }
 
-// Returns --auto-augment for the name of an augmenter (autoaugment, randaugment).
+// Converts the name of an augmenter (autoaugment, randaugment) to --auto-augment.
 Pairs augmentation(const std::string& name);
 
 // Reasons used by several rows.

@@ -1,4 +1,4 @@
-// Option rows of PyTorch's imagenet example and NVIDIA's PyTorch program.
+// Table rows for the options of PyTorch's imagenet example and of NVIDIA's PyTorch program.
 #include <algorithm>
 
 #include "app/options/foreign/foreign_row.h"
@@ -11,7 +11,7 @@ bool negative(const std::string& value) {
   return value.starts_with("-");
 }
 
-// Sets `Ours` unless the value is negative: many of their options use -1 for "not set".
+// Sets `Ours` unless the value is negative: many options of these programs use -1 for "not set".
 template <const char* Ours>
 Pairs unless_negative(const std::string& value) {
   if (negative(value)) return {};

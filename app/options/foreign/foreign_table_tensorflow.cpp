@@ -1,4 +1,4 @@
-// Option rows of NVIDIA's TensorFlow 2 EfficientNet and of the SMDDP examples.
+// Table rows for the options of NVIDIA's TensorFlow 2 EfficientNet and of the SMDDP examples.
 #include "app/options/foreign/foreign_row.h"
 
 namespace shoal::app {
@@ -51,10 +51,10 @@ constexpr const char* kTimmStrength =
     "use --random-erase for cutout; translations are at most 45 % of the width or height";
 constexpr const char* kTensorFlow = "shoal does not use TensorFlow";
 constexpr const char* kCounted = "shoal counts the images";
-// NVIDIA's program has a schedule for each strength; --strength-schedule has one factor for all.
 constexpr const char* kStages =
     "use --size-schedule for stages of image sizes, for example "
     "25%:128,25%:192,50%:192,50%:256,75%:256,75%:300";
+// NVIDIA's program schedules each strength separately; --strength-schedule has one factor for all.
 constexpr const char* kStageStrength =
     "use --strength-schedule, one factor for RandAugment, mixup, cutmix and dropout, for example "
     "0:0.3,100%:1";

@@ -1,4 +1,4 @@
-// Option rows of timm's train.py and torchvision's references.
+// Table rows for the options of timm's train.py and of torchvision's references.
 #include <algorithm>
 
 #include "app/options/foreign/foreign_row.h"
@@ -7,7 +7,7 @@
 namespace shoal::app {
 namespace {
 
-// Converts timm's CHANNELS,HEIGHT,WIDTH.
+// Converts timm's --input-size, CHANNELS,HEIGHT,WIDTH.
 Pairs input_size(const std::string& text) {
   std::string list = text;
   std::replace(list.begin(), list.end(), ' ', ',');
@@ -18,7 +18,7 @@ Pairs input_size(const std::string& text) {
   return {{"channels", parts[0]}, {"size", parts[1]}};
 }
 
-// Splits timm's MIN,MAX into the values of `Low` and `High`.
+// Splits timm's MIN,MAX into the values of the options `Low` and `High`.
 template <const char* Low, const char* High>
 Pairs range_of(const std::string& text) {
   const size_t comma = text.find_first_of(", ");
@@ -39,9 +39,10 @@ Pairs optimizer(const std::string& name) {
   if (name == "sgd" || name == "nesterov") return {{"optimizer", "sgd"}, {"nesterov", "true"}};
   if (name == "momentum") return {{"optimizer", "sgd"}, {"nesterov", "false"}};
   if (name == "rmsproptf" || name == "rmsprop") return {{"optimizer", "rmsprop"}};
-  if (name == "adamw") return {{"optimizer", "adamw"}};
+  if (name == "adamw" || name == "adam") return {{"optimizer", name}};
+  if (name == "lamb") return {{"optimizer", "lamb"}, {"clip", "1"}};
   throw UserError("--opt is '" + name +
-                  "'; shoal has sgd, nesterov, momentum, rmsproptf, rmsprop and adamw");
+                  "'; shoal has sgd, nesterov, momentum, rmsproptf, rmsprop, adamw, adam and lamb");
 }
 
 Pairs schedule(const std::string& name) {
@@ -55,7 +56,7 @@ Pairs betas(const std::string& text) {
   return {{"beta1", text.substr(0, comma)}, {"beta2", text.substr(comma + 1)}};
 }
 
-// timm's interval in batches between two recovery checkpoints.
+// Converts timm's --recovery-interval, the number of batches between recovery checkpoints.
 Pairs interval(const std::string& batches) {
   return {{"checkpoint-steps", batches == "0" ? "none" : batches}};
 }
@@ -90,13 +91,15 @@ std::vector<ForeignOption> image_rows() {
 std::vector<ForeignOption> training_rows() {
   return {
       {"opt", kTimm, Kind::value, "optimizer",
-       "sgd: with --nesterov; momentum: sgd without it; rmsproptf: rmsprop", optimizer},
+       "sgd: with --nesterov; momentum: sgd without it; rmsproptf: rmsprop; lamb: with --clip 1 "
+       "unless --clip-grad is given",
+       optimizer},
       same("opt-eps", kTimm, "eps"),
       {"opt-betas", kTimm, Kind::value, "beta1", "B1,B2: also sets --beta2", betas, true},
       {"sched", kTimm, Kind::value, "schedule", "cosine or step", schedule},
       {"lr-base", kTimm, Kind::value, "lr", "has an effect only without --lr", nullptr},
       {"lr-base-size", kTimm, Kind::value, "scale-lr",
-       "has an effect only without --lr and with another optimizer than adamw", nullptr},
+       "has an effect only without --lr and not with adamw, adam and lamb", nullptr},
       {"warmup-lr", kTimm, Kind::value, "warmup-start", "divided by --lr", nullptr},
       same("smoothing", kTimm, "label-smoothing"),
       same("drop", kTimm, "dropout"),

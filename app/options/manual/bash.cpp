@@ -27,8 +27,8 @@ _shoal() {
   case $command in
 )";
 
-// The script after the cases. It removes everything up to the last : from the completions, because
-// bash replaces only the text after it.
+// The script after the cases. It removes everything up to the last colon from the completions,
+// because bash replaces only the text after that colon.
 constexpr const char* kEnd = R"(  esac
   if [[ $current == -* || -z $values$paths ]]; then
     values=$names paths=

@@ -54,7 +54,7 @@ Values values_of_words(const CommandRow& row) {
       add_command_names(values.words);
       break;
     case Command::bench:
-      values.words = {"loader"};
+      values.words = {"loader", "step"};
       values.paths = Values::Paths::files;
       break;
     case Command::prepare:

@@ -17,17 +17,17 @@ struct Values {
   Paths paths = Paths::none;
 };
 
-// Returns what an option accepts: its choices, the names of models, recipes or weights, files.
-// Empty for numbers and other text.
+// Returns the completions of an option's value: its choices, names of models, recipes or weights,
+// and paths. Empty for numbers and other text.
 Values values_of_option(const Option& option);
 
-// Returns what the positional words of a command can be.
+// Returns the completions of a command's positional words.
 Values values_of_words(const CommandRow& row);
 
 // Returns the options of a command. For `config`: those of `train`.
 std::vector<const Option*> completed_options(Command command);
 
-// Return the script that completes the command line of shoal in one shell.
+// Each returns the script that completes shoal's command line in one shell.
 std::string bash_completion();
 std::string zsh_completion();
 std::string fish_completion();

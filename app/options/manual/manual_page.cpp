@@ -7,7 +7,7 @@
 namespace shoal::app {
 namespace {
 
-// Returns `text` so that roff prints it unchanged.
+// Escapes `text` so that roff prints it unchanged.
 std::string roff(const std::string& text) {
   std::string result;
   if (text.starts_with('.') || text.starts_with('\'')) result = "\\&";

@@ -116,7 +116,7 @@ class Matcher {
   std::map<std::string, int> lines_;  // option → its line
 };
 
-// Returns the entry as settings of our options.
+// Returns the entry as shoal's options and their values.
 Pairs in_our_words(const Setting& entry, Command command) {
   if (!decoded(entry.value)) return {};
   if (const Option* option = find_option(command, entry.name)) return {{option->name, entry.value}};
@@ -125,7 +125,7 @@ Pairs in_our_words(const Setting& entry, Command command) {
   return foreign ? translate(*foreign, entry.value, ineffective) : Pairs{};
 }
 
-// Returns an option's value in its usual spelling.
+// Returns the value as option.get() spells it, for comparison: "true" for "yes".
 std::string usual(const Option& option, const std::string& value, Command command) {
   Arguments scratch;
   scratch.command = command;
@@ -160,7 +160,7 @@ std::string overridden_entries(const std::vector<Setting>& entries, const Argume
     for (const auto& [name, given] : in_our_words(entry, arguments.command)) {
       const auto origin = arguments.origins.find(name);
       if (origin == arguments.origins.end()) continue;
-      if (origin->second.starts_with(arguments.config)) continue;  // from the file, too
+      if (origin->second.starts_with(arguments.config)) continue;  // also from the file
       const Option& option = require_option(arguments.command, name, entry.origin);
       const std::string value = option.get(arguments);
       if (usual(option, given, arguments.command) == value) continue;

@@ -4,7 +4,7 @@
 //
 // An entry is NAME = VALUE (TOML) or NAME: VALUE (YAML). NAME is an option's name, with - or _; for
 // `train` also the name of another program's option (foreign_options.h). Entries may be grouped
-// under the option's heading in --help (group_name()). The args.yaml of timm's train.py is read too
+// under the headings of --help (group_name()). Also reads the args.yaml of timm's train.py
 // (timm_args.h).
 
 #include <string>
@@ -28,8 +28,8 @@ ConfigFile read_config(Command command, const std::string& path, const Files& fi
 // Returns the name of an option group in a file: "learning-rate" for the heading "Learning rate".
 std::string group_name(const std::string& heading);
 
-// Returns a sentence that names the entries of the file to which another source gives a different
-// value; empty if there are none. `arguments`: the settings of all sources.
+// Returns a sentence that lists the entries of the file that another source overrides with a
+// different value; empty if there are none. `arguments`: the settings of all sources.
 std::string overridden_entries(const std::vector<Setting>& entries, const Arguments& arguments);
 
 }  // namespace shoal::app

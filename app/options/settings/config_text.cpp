@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kRecipeOrigin = "recipe ";
 
-// Whether TOML reads the bare text as a number that prints as the same text.
+// Whether `text` without quotes is a TOML number that shoal prints as the same text.
 bool is_toml_number(const std::string& text) {
   if (const auto whole = parse_number<int64_t>(text)) return std::to_string(*whole) == text;
   const auto real = parse_number<double>(text);

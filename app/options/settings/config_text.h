@@ -7,11 +7,11 @@
 
 namespace shoal::app {
 
-// Returns all options of the command with value and origin, by group. Defaults, and values that the
-// recipe sets, are comments, so that reading the file gives the same settings with the same
-// consequences: --resume, for example, restores only options that are not given. Settings that
-// contain a secret are comments, too, with the secret masked. A comment at the beginning contains
-// version, command and host of `provenance`.
+// Returns all options of the command with value and origin, by group. Defaults and the recipe's
+// values are commented out, so that a command that reads the file treats them as not given:
+// --resume, for example, restores only such options. Values with a secret, which is masked, and
+// values that are not UTF-8 are commented out too. The first lines contain version, command and
+// host of `provenance`.
 std::string config_text(const Arguments& arguments, const train::Provenance& provenance);
 
 }  // namespace shoal::app

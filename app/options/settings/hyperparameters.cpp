@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kVariable = "SM_HP_";
 
-// Whether the name belongs to an SDK, a launcher or a tuning job and is not an option.
+// Whether the name belongs to an SDK, a launcher or a tuning job instead of shoal.
 bool is_for_other_tools(const std::string& name) {
   for (const char* prefix : {"sagemaker_", "SSM_", "ssm_"}) {
     if (name.starts_with(prefix)) return true;
@@ -60,8 +60,8 @@ class Collector {
   }
 
  private:
-  // Throws UserError if a source gives an option two different values (batch-size, batch_size). All
-  // SM_HP_* variables together are one source.
+  // Throws UserError if one source gives an option two different values, under two spellings such
+  // as batch-size and batch_size. All SM_HP_* variables together are one source.
   void check_once(const std::string& name, const std::string& value, const std::string& origin) {
     const Option* option = find_option(Command::train, name);
     for (const Setting& other : known_) {
@@ -85,8 +85,7 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
   for (const auto& [name, value] : environment) {
     if (!name.starts_with(kVariable) || name.size() == kVariable.size()) continue;
     std::string key = lower(name.substr(kVariable.size()));
-    if (key.starts_with("ssm_"))
-      key = name.substr(kVariable.size());  // keeps the case of the name as the tool wrote it
+    if (key.starts_with("ssm_")) key = name.substr(kVariable.size());  // keeps the tool's own case
     all.add(key, decoded(value), name);
   }
   if (const std::string typed = dist::value_of(environment, "SM_HPS"); !typed.empty())

@@ -27,7 +27,8 @@ struct Hyperparameters {
   std::vector<std::string> empty;        // options whose value is null or None, sorted
 };
 
-// Throws UserError if a source is not a JSON object or gives one option two different values.
+// Collects the hyperparameters of all sources. Throws UserError if a source is not a JSON object or
+// gives one option two different values.
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files);
 
 // Returns one sentence that lists the unknown names, each with the most similar option; empty if

@@ -7,7 +7,7 @@ namespace shoal::app {
 
 // Sets --model to the network of --weights, if shoal knows the weights by name or file name. For
 // evaluation, also sets the preprocessing with which the accuracy of the weights was measured;
-// given options take precedence. Throws UserError for an unknown name, and if --model names another
+// given options take precedence. Throws UserError if the name is unknown or --model names another
 // network.
 void imply_settings(Arguments& arguments);
 

@@ -14,7 +14,7 @@ constexpr const char* kImagesChanged =
     "the images have changed (or an older version also counted files that are not images). Restore "
     "them, or start a new run from the weights: --weights CHECKPOINT with another --output";
 
-// Returns a hash of the class weights. They may come from a file, whose content may change.
+// Returns a hash of the class weights, to detect changes in the file that they may come from.
 std::string hash_of(const std::vector<double>& weights) {
   if (weights.empty()) return "none";
   return hex(hash_bytes(weights.data(), weights.size() * sizeof(double)));
@@ -32,8 +32,8 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
   }
-  // These facts about the data are set by no option. They come last, because a changed option often
-  // causes a difference in them and should be reported first.
+  // These are facts about the data, not options. They come last: if they differ, a changed option
+  // is often the cause and should be reported first.
   settings.push_back(
       {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
   settings.push_back(
@@ -47,6 +47,7 @@ void take_saved_settings(Arguments& arguments,
   const auto named = [&arguments](const std::string& option) {
     const auto origin = arguments.origins.find(option);
     if (origin == arguments.origins.end() || origin->second == kCheckpointOrigin) return false;
+    if (option == "batch-size" && arguments.job.fit_batch_size) return false;
     // SageMaker may set forward-reads by itself. The checkpoint's value wins, so that the image
     // order does not change within a run.
     return option != "forward-reads" || origin->second != kPlatform;
@@ -59,6 +60,11 @@ void take_saved_settings(Arguments& arguments,
     const auto& replacements = option->saving->replaced_by;
     if (std::none_of(replacements.begin(), replacements.end(), named))
       apply(arguments, option->name, value, kCheckpointOrigin);
+  }
+  // The checkpoint's global batch size determines the batch size.
+  if (arguments.job.fit_batch_size && !arguments.job.eval_only) {
+    arguments.job.fit_batch_size = false;
+    arguments.origins.erase("batch-size");
   }
 }
 

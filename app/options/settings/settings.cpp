@@ -24,7 +24,7 @@ bool is_help(const std::string& word) {
   return word == "-h" || word == "--help" || word.starts_with("--help=");
 }
 
-// Parses the command line on top of `settings` and of the file that --config names.
+// Parses the command line. `settings` have lower precedence, the file of --config the lowest.
 Arguments with_config(Command command, const std::vector<std::string>& rest,
                       const std::vector<Setting>& settings, const Files& files) {
   Arguments arguments = parse(command, rest, settings);
@@ -39,8 +39,8 @@ Arguments with_config(Command command, const std::vector<std::string>& rest,
   return arguments;
 }
 
-// Parses the command line on top of the hyperparameters. Unknown hyperparameters become a note, or
-// an error with --strict-hyperparameters.
+// Parses the command line and the hyperparameters, over which the command line takes precedence.
+// Unknown hyperparameters become a note, or an error with --strict-hyperparameters.
 Arguments with_hyperparameters(const std::vector<std::string>& rest,
                                const dist::Variables& environment, const Files& files) {
   const Hyperparameters all = hyperparameters(environment, files);
@@ -54,7 +54,7 @@ Arguments with_hyperparameters(const std::vector<std::string>& rest,
   return arguments;
 }
 
-// Sets paths and platform settings that the user did not give, from the environment.
+// Fills in paths and platform settings from the environment, unless the user gave them.
 class PathFiller {
  public:
   PathFiller(Arguments& arguments, const dist::Variables& environment, const Files& files)
@@ -76,7 +76,7 @@ class PathFiller {
     fill_one("tensorboard", paths_.tensorboard);
     fill_one("cache-dir", paths_.cache);
     fill_one("export-dir", paths_.model);
-    // After an interruption the container restarts with the same command line.
+    // After an interruption, SageMaker restarts the container with the same command line.
     if (platform_) fill_one("resume", PathWithOrigin{"true", "SageMaker"});
     if (arguments_.job.weights == "pretrained") fill_weights();
   }
@@ -108,7 +108,7 @@ class PathFiller {
     if (paths_.fast_files) fill_one("forward-reads", PathWithOrigin{"true", "SageMaker"});
     if (!platform_) return;  // opening the data reports what is missing
     std::string missing;
-    const bool may_hold_out = holds_out && !job.train_dir.empty();  // if the checkpoint has a split
+    const bool may_hold_out = holds_out && !job.train_dir.empty();  // see take_held_out()
     if (job.val_dir.empty() && job.val_split == 0 && !may_hold_out) missing = "validation";
     if (trains_ && job.train_dir.empty()) missing = "training";
     if (missing.empty()) return;
@@ -120,8 +120,8 @@ class PathFiller {
                                              "images with --val-split 0.1"));
   }
 
-  // Replaces `--weights pretrained` by the channel named pretrained. Without that channel, uses
-  // torchvision's V1 weights, as --pretrained does in PyTorch's imagenet example.
+  // Replaces `--weights pretrained` with the path of the channel named pretrained or, without that
+  // channel, with torchvision's V1 weights, which --pretrained loads in PyTorch's imagenet example.
   void fill_weights() {
     const Option& model = require_option(arguments_.command, "model", kCommandLine);
     const std::string name = model.get(arguments_);
@@ -130,7 +130,7 @@ class PathFiller {
                                                                     "no channel named pretrained"};
     if (name.empty() && !paths_.pretrained)
       throw UserError("--weights pretrained needs --model NAME or a channel named pretrained");
-    find_known_weights(place.path);  // throws if there are none for this model
+    find_known_weights(place.path);  // throws if the name is unknown
     apply(arguments_, "weights", place.path, arguments_.origins["weights"] + ", " + place.origin);
   }
 
@@ -160,7 +160,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   if (words.empty()) throw UserError("no command given; see `shoal help`");
   const Command command = require_command(words[0]);
   std::vector<std::string> rest(words.begin() + 1, words.end());
-  // The other words of `config` belong to another command. config_command() parses them.
+  // The other words of `config` are another command and its options; config_command() parses them.
   if (command == Command::config && !rest.empty() && !is_help(rest[0])) rest.clear();
   Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
                                                   : with_config(command, rest, {}, files);
@@ -212,7 +212,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
     if (origin != arguments.origins.end()) {
       const std::string& config = arguments.config;
       const bool from_file = !config.empty() && origin->second.starts_with(config + ":");
-      who = "from " + masked(from_file ? config : origin->second);  // without the line
+      who = "from " + masked(from_file ? config : origin->second);  // without the line number
     }
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto& entry) { return entry.first == who; });

@@ -14,16 +14,17 @@
 
 namespace shoal::app {
 
-// Returns the words of the command line, starting with the command. Adds the command `train` if the
-// program is called `train` (a link on PATH for `docker run IMAGE train`), or if a training
-// container gives no command. `argv`: the argument of main().
+// Returns the words of the command line, starting with the command. Inserts the command `train` if
+// the program is called `train` (a link on PATH for `docker run IMAGE train`), or if no command is
+// given in a training container (`platform`). `argc`, `argv`: the arguments of main().
 std::vector<std::string> command_words(int argc, const char* const* argv, bool platform);
 
-// Environment variable with the number of words that the user gave. The launcher appends further
-// words for the worker.
+// Environment variable with the number of words that the user gave. The worker ignores the words
+// after them, which the launcher appended, when it reports the command line.
 inline constexpr const char* kWordsVariable = "SHOAL_COMMAND_WORDS";
 
-// Returns all settings of a command. `words`: the command and its arguments. Throws UserError.
+// Returns all settings of a command. `words`: the command and its arguments. Throws UserError if
+// they are not valid.
 Arguments gather(const std::vector<std::string>& words, const dist::Variables& environment,
                  const Files& files = real_files());
 

@@ -9,8 +9,8 @@
 namespace shoal::app {
 namespace {
 
-// Arguments of timm that have the name of an option of shoal but another meaning: --val-split and
-// --train-split name a split, and --device contains a device number.
+// Arguments of timm that share their name, but not their meaning, with an option of shoal:
+// --val-split and --train-split name a split, and --device may contain a device number.
 constexpr const char* kOtherMeaning[] = {"val-split", "train-split", "device"};
 
 const ConfigEntry* entry_named(const std::vector<ConfigEntry>& entries, const char* name) {
@@ -62,7 +62,7 @@ std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
     else if (!is_zero(entry.value))
       ignored.push_back(entry.name);
   }
-  // timm's networks have no stochastic depth by default; those of shoal do.
+  // By default, shoal's networks use stochastic depth, and timm's do not.
   if (!entry_named(kept, "drop-path") && !entry_named(kept, "drop-connect"))
     kept.push_back({"", "drop-path", "0", 0});
   return kept;

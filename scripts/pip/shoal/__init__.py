@@ -6,5 +6,5 @@ from pathlib import Path
 
 
 def main():
-    """Replaces this process with the program bin/shoal of this package."""
+    """Replaces this process with this package's program bin/shoal."""
     os.execv(Path(__file__).parent / "bin" / "shoal", ["shoal", *sys.argv[1:]])

@@ -44,7 +44,7 @@ def manifest_objects(s3, uri, place):
 
 
 def source_uri(channel):
-    """Returns the S3 address of a channel. A file system is the folder DIR/FILE-SYSTEM."""
+    """Returns the S3 address of a channel. A file system is emulated by the bucket FILE-SYSTEM."""
     source = channel["DataSource"]
     if "S3DataSource" in source:
         return source["S3DataSource"]["S3Uri"]
@@ -91,7 +91,7 @@ def fill_folder(folder, found):
 
 
 def record(payload):
-    """Returns a RecordIO record, which is split where the payload contains the magic number."""
+    """Returns a RecordIO record. Splits the payload at the magic number if it is aligned."""
     cuts = [m.start() for m in re.finditer(re.escape(MAGIC), payload) if m.start() % 4 == 0]
     parts, begin = [], 0
     for cut in [*cuts, len(payload)]:

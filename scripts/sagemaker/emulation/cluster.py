@@ -1,4 +1,4 @@
-"""Starts the processes of a job's hosts, each in a mount and a network namespace if allowed.
+"""Starts one process per host of a job, if allowed in its own mount and network namespaces.
 
 Without network namespaces, the hosts are addresses of the loopback interface.
 """
@@ -42,7 +42,7 @@ def check(words):
 
 
 def started(words, **options):
-    """Starts a program and waits for its first line, which must be "ready"."""
+    """Starts a program, waits for its first line, "ready", and returns the process."""
     process = subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **options
     )
@@ -52,7 +52,7 @@ def started(words, **options):
 
 
 class Network:
-    """A bridge in a namespace of its own, so that the network of this machine does not change."""
+    """A bridge in its own namespace, so that this machine's network does not change."""
 
     def __init__(self, unshare):
         self.ports = 0
@@ -67,7 +67,7 @@ class Network:
         check([*self.enter, "sh", "-c", command])
 
     def connect(self, process, address):
-        """Gives the process, which has its own network namespace, an interface eth0."""
+        """Connects the process's network namespace to the bridge, with an interface eth0."""
         port, self.ports = f"port{self.ports}", self.ports + 1
         own = f"nsenter -t {process.pid} --net"
         self.run(
@@ -103,7 +103,7 @@ class Cluster:
         return f"10.77.0.{self.hosts.index(host) + 1}"
 
     def setup(self, container):
-        """Returns shell commands that make the container's mounts."""
+        """Returns the shell commands that mount the container's folders and files."""
         commands = []
         if self.network:
             names = container.base / "hosts"
@@ -150,7 +150,10 @@ class Cluster:
         return [process for process in self.processes.values() if process.returncode is None]
 
     def terminate(self):
-        """Sends SIGTERM to each container's first process. Returns the time to call kill()."""
+        """Sends SIGTERM to each container's first process.
+
+        Returns when to call kill(), as a value of time.monotonic().
+        """
         for process in self.running():
             process.send_signal(signal.SIGTERM)
         return time.monotonic() + GRACE_SECONDS

@@ -65,16 +65,16 @@ class Container:
     environment: dict
     words: list  # command and arguments
     mounts: list = field(default_factory=list)
-    threads: list = field(default_factory=list)  # with start() and end()
+    threads: list = field(default_factory=list)  # objects with start() and end()
 
 
 def place(base, path):
-    """Returns the real path of a path in the container. /opt/ml is `base`; the rest is below it."""
+    """Returns the real path of a path in the container. /opt/ml is `base`; others are below it."""
     return base / (path.removeprefix(ML).lstrip("/") if path.startswith(ML) else path.lstrip("/"))
 
 
 def translated(base, text):
-    """Replaces /opt/ml by `base` in a text that is or begins with a path there."""
+    """Replaces /opt/ml by `base` if the text begins with this path."""
     return str(place(base, text)) if text == ML or text.startswith(ML + "/") else text
 
 
@@ -160,7 +160,7 @@ def add_channels(container, s3, request, hosts):
 
 
 def training_container(s3, request, base, hosts, number, interface, program):
-    """Makes the folders of the host hosts[number], with its channels and checkpoints."""
+    """Makes the folders, channels and checkpoint mirror of hosts[number]. Returns a Container."""
     host = hosts[number]
     config = base / "input/config"
     for part in ("input/config", "input/data", "model", "output/data", "output/metrics/sagemaker"):
@@ -188,7 +188,7 @@ def training_container(s3, request, base, hosts, number, interface, program):
 
 
 def processing_container(s3, request, base, program):
-    """Makes the folders of a processing job. Inputs are links to the files in S3."""
+    """Makes a processing job's folders; inputs are links to files in S3. Returns a Container."""
     for entry in request["ProcessingInputs"]:
         target = place(base, entry["S3Input"]["LocalPath"])
         target.mkdir(parents=True)
@@ -208,7 +208,7 @@ def processing_container(s3, request, base, program):
 
 
 def environment(request, base, program, kind):
-    """Makes the programs `train` and `shoal`, as in the image, and returns the variables."""
+    """Makes the links `train` and `shoal` to `program`. Returns the environment variables."""
     (base / "bin").mkdir()
     (base / "tmp").mkdir()
     for name in ("train", "shoal"):

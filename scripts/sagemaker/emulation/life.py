@@ -1,4 +1,4 @@
-"""The life of a job, from its request to its description: start, interruptions, end, results."""
+"""Runs one job from its request to its description: start, interruptions, end, results."""
 
 import datetime
 import queue
@@ -23,16 +23,24 @@ FAILURE_CHARACTERS = 1024
 
 @dataclass
 class Plan:
-    """What the command line asks for."""
+    """Options of `emulate`."""
 
     root: Path
     program: str
     hosts: int = 0  # 0: as in the request
     loopback: bool = False
     keep: bool = False
-    kill: bool = False  # interruptions send no SIGTERM
+    kill: bool = False  # interrupt without SIGTERM
     stop_after: list = field(default_factory=list)  # seconds of training until each interruption
-    stop_at: list = field(default_factory=list)  # regular expressions of lines that interrupt
+    stop_at: list = field(default_factory=list)  # regular expressions: a matching line interrupts
+
+    def check(self, request):
+        """Raises UserError if the options do not fit the request."""
+        if (self.stop_after or self.stop_at) and not request.get("EnableManagedSpotTraining"):
+            raise UserError(
+                "--stop-after, --stop-at: only spot jobs are restarted; set spot, max_wait and "
+                "checkpoints"
+            )
 
 
 class Life:
@@ -45,11 +53,6 @@ class Life:
         self.after, self.at = list(plan.stop_after), [re.compile(text) for text in plan.stop_at]
         self.limit = request["StoppingCondition"]["MaxRuntimeInSeconds"]
         self.trained = 0.0  # seconds
-        if (self.after or self.at) and not request.get("EnableManagedSpotTraining"):
-            raise UserError(
-                "--stop-after, --stop-at: only spot jobs are restarted; set spot, max_wait and "
-                "checkpoints"
-            )
 
     def status(self, text):
         print(f"{self.job}: InProgress {text}", file=sys.stderr, flush=True)
@@ -88,7 +91,7 @@ class Life:
         print(f"{host} | {line}" if len(cluster.hosts) > 1 else line, flush=True)
 
     def due(self, begun, line):
-        """Returns whether an interruption is due, and removes it from the list."""
+        """Returns whether an interruption is due. If so, removes it from its list."""
         if self.after and time.monotonic() - begun >= self.after[0]:
             self.after.pop(0)
             return True
@@ -184,8 +187,6 @@ class Life:
             found["TrainingTimeInSeconds"] = round(self.trained)
             found["ModelArtifacts"] = {"S3ModelArtifacts": self.upload(containers)}
             found["FinalMetricDataList"] = self.metrics()
-            for line in logs.final_metrics(found):
-                print(f"metric {line}", flush=True)
         elif not failed:
             for entry in self.request["ProcessingOutputConfig"]["Outputs"]:
                 output = entry["S3Output"]
@@ -193,7 +194,7 @@ class Life:
         return found
 
     def failure(self, failed, codes):
-        """Returns the failure reason of the first failed host that wrote one, else an exit code."""
+        """Returns why the job failed: a failed host's first failure file, else an exit code."""
         for container in failed:
             path = container.base / "output/failure"
             if path.exists():
@@ -222,7 +223,7 @@ class Life:
         return uri
 
     def upload(self, containers):
-        """Stores the results. Returns the address of the model."""
+        """Copies the results to S3. Returns the address of the model."""
         output = self.request["OutputDataConfig"]
         base = f"{output['S3OutputPath'].rstrip('/')}/{self.job}/output"
         if "TensorBoardOutputConfig" in self.request:
@@ -235,12 +236,12 @@ class Life:
         return self.store(containers, "/opt/ml/model", f"{base}/model/")
 
     def metrics(self):
-        """Returns the last value of each metric, scraped with the request's definitions."""
+        """Returns the last value of each metric that the request's definitions find in the log."""
         given = self.request["AlgorithmSpecification"].get("MetricDefinitions", [])
         last = {}
         for when, name, text in logs.series(self.events, given):
             try:
                 last[name] = {"MetricName": name, "Value": float(text), "Timestamp": when // 1000}
-            except ValueError:  # the platform drops it too
+            except ValueError:  # not a number: SageMaker drops it too
                 continue
         return list(last.values())

@@ -1,7 +1,7 @@
-"""A folder that stands for AWS: s3://BUCKET/KEY is the file DIR/BUCKET/KEY.
+"""Emulates S3 and SageMaker in a folder DIR: s3://BUCKET/KEY is the file DIR/BUCKET/KEY.
 
-DIR/.jobs contains a description of each job that has ended, as DescribeTrainingJob answers it. The
-classes implement only the calls that launch.py makes.
+DIR/.jobs contains the description of each ended job, in the form of DescribeTrainingJob's response.
+The classes implement only the calls that launch.py makes.
 """
 
 import datetime
@@ -41,7 +41,7 @@ class S3:
         self.meta = SimpleNamespace(region_name="us-east-1")
 
     def path(self, uri):
-        """Returns the file or folder that an S3 address stands for."""
+        """Returns the path of the file or folder that emulates an S3 address."""
         bucket, key = split_uri(uri)
         path = (self.root / bucket / key).resolve()
         if not path.is_relative_to(self.root.resolve() / bucket):
@@ -90,7 +90,7 @@ class Iam:
 
 
 class SageMaker:
-    """`run(request)` runs a job to its end and returns its description."""
+    """Emulates SageMaker's client. `run(request)` runs a job and returns its description."""
 
     def __init__(self, root, run):
         self.folder, self.run = Path(root) / ".jobs", run

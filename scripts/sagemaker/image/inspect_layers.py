@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Searches all layers of an image for private keys, and for words that must not be there.
+"""Searches all layers of an image for private keys and for given words, such as secrets.
 
   inspect_layers.py FOLDER [WORD…]      FOLDER: made by `buildah push -D IMAGE dir:FOLDER`
 
-Prints a line for each file that contains one. Exit status: 0 nothing found; 1 something found.
+Prints one line per finding. Exit status: 0 nothing found; 1 something found.
 """
 
 import json
@@ -12,14 +12,14 @@ import sys
 import tarfile
 from pathlib import Path
 
-# Requires 40 characters of the key's Base64: libraries contain only the line before it.
+# Requires 40 characters of Base64, because crypto libraries contain the header line without a key.
 PRIVATE_KEY = re.compile(
     rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s+(?:[\w-]+: [^\n]*\s+)*[A-Za-z0-9+/=]{40}"
 )
 
 
 def layers(folder):
-    """Returns the tars of the layers, the lowest first."""
+    """Returns the paths of the layers' tars, the lowest layer first."""
     manifest = json.loads((folder / "manifest.json").read_text())
     return [folder / layer["digest"].partition(":")[2] for layer in manifest["layers"]]
 

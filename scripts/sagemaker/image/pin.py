@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes toolkit-VERSION.txt: sagemaker-training VERSION and all it needs, pinned by SHA-256.
+"""Writes toolkit-VERSION.txt: sagemaker-training and its dependencies, pinned by SHA-256.
 
   scripts/sagemaker/image/pin.py VERSION
 
@@ -17,7 +17,7 @@ BUILD_TOOLS = "setuptools"
 
 
 def resolve(requirement):
-    """Returns sorted lines NAME==VERSION --hash=sha256:HEX of the requirement and all it needs."""
+    """Returns sorted lines NAME==VERSION --hash=sha256:HEX for all packages pip would install."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-"]
     command += ["--ignore-installed", "--disable-pip-version-check", requirement]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

@@ -1,10 +1,10 @@
 #!/opt/toolkit/bin/python
 """`train` in an image with sagemaker-training: makes SSH keys, then runs the toolkit's `train`.
 
-The toolkit starts MPI on the job's other hosts by SSH, as root. All hosts derive the same keys from
-the secret in SHOAL_JOB_SECRET, which launch.py sets, so that they accept one another and nobody
-else. Without the secret, the keys are random, and SSH connects only to this host. The image itself
-contains no key. The secret and the keys are never printed, and the toolkit does not see the secret.
+The toolkit starts MPI on the job's other hosts by SSH, as root. launch.py sets the secret
+SHOAL_JOB_SECRET, from which all hosts derive the same keys, so only these hosts accept one another.
+Without the secret, the keys are random, and SSH can connect only to this host. The image contains
+no key. The secret and the keys are never printed, and the toolkit does not see the secret.
 """
 
 import os
@@ -27,7 +27,7 @@ def say(text):
 
 
 def derive_key(secret, purpose):
-    """Returns an Ed25519 key. Equal arguments give equal keys, different ones independent keys."""
+    """Derives an Ed25519 key from the secret. Keys for different purposes are independent."""
     kdf = HKDF(hashes.SHA256(), length=32, salt=None, info=f"shoal {purpose}".encode())
     return Ed25519PrivateKey.from_private_bytes(kdf.derive(secret.encode()))
 
@@ -63,7 +63,7 @@ def write_keys(secret, home, etc):
 
 
 def main(environment, home=None, etc=Path("/etc/ssh"), run=os.execve):
-    """Runs the toolkit with the arguments of this program. Returns an exit code on mistakes."""
+    """Replaces this process with the toolkit's `train`. Returns 2 if the secret is too short."""
     environment = dict(environment)
     secret = environment.pop(VARIABLE, "")
     if secret and len(secret) < LEAST_CHARACTERS:

@@ -22,8 +22,8 @@ const Check* named(const std::vector<Check>& checks, const std::string& name) {
 std::vector<Check> all(const train::Job& job, const dist::Variables& environment) {
   std::vector<Check> list;
   const auto groups = app::host_checks(job, environment);
-  for (size_t i = 0; i + 1 < groups.size();
-       ++i) {  // the last one needs the worker, which tests do not have
+  // Leave out the last group: it needs the worker, which this test program does not have.
+  for (size_t i = 0; i + 1 < groups.size(); ++i) {
     for (const Check& check : groups[i]()) list.push_back(check);
   }
   return list;

@@ -24,7 +24,7 @@ using test::Folder;
 
 namespace {
 
-// The script of a worker that runs until SIGTERM, and then exits at once.
+// A script for a worker that runs until SIGTERM ends it.
 const std::string kForever = "exec tail -f /dev/null";
 
 Launch shell(const std::string& script, int workers) {
@@ -80,7 +80,7 @@ TEST_CASE("a worker that ignores SIGTERM is killed after the grace period") {
 
 TEST_CASE("after a lost peer, a worker that ignores SIGTERM is killed after both timeouts") {
   Launch plan = shell("[ $RANK = 0 ] && exit 4; trap '' TERM; " + kForever, 2);
-  plan.culprit_seconds = 60;  // not used while all failed workers only lost a peer
+  plan.culprit_seconds = 60;  // must not apply: the failed worker only lost a peer
   plan.lost_peer_seconds = 0.3;
   plan.grace_seconds = 0.4;
   const Captured run = capture([&] { return launch(plan); });
@@ -192,7 +192,7 @@ TEST_CASE("SIGTSTP stops the launcher and its workers, and SIGCONT continues the
   Folder folder;
   const std::string pipe = folder.text() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  const auto stops = [](const std::string& pid) {  // within 10 s
+  const auto stops = [](const std::string& pid) {  // whether it stops within 10 s
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (std::chrono::steady_clock::now() < end) {
       const std::string stat = test::read_text("/proc/" + pid + "/stat");  // "PID (NAME) STATE …"
@@ -206,7 +206,7 @@ TEST_CASE("SIGTSTP stops the launcher and its workers, and SIGCONT continues the
                              "; else read x < " + pipe + "; echo ready; fi; " + kForever;
   const Captured run = capture(
       [&] {
-        // Only a process group with a parent in another one is stopped, as a shell's jobs are.
+        // SIGTSTP does not stop orphaned process groups. So create a group, as shells do for jobs.
         ::setpgid(0, 0);
         return launch(shell(script, 2));
       },
@@ -229,7 +229,7 @@ TEST_CASE("SIGTSTP stops the launcher and its workers, and SIGCONT continues the
 TEST_CASE("a worker that somebody stops is named, and how to continue it") {
   Folder folder;
   const std::string err = folder.text() + "/err";
-  // A background process continues the worker when the launcher has named it.
+  // The worker stops itself. A background process continues it once the launcher has reported it.
   const std::string script = "pid=$$; (until grep -q \"kill -CONT $pid\" " + err +
                              "; do :; done; kill -CONT $pid) & kill -STOP $$; wait; exit 0";
   const Captured run = capture([&] {

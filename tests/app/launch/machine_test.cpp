@@ -24,6 +24,25 @@ TEST_CASE("the processor quota is read from cgroups v1 and v2") {
   CHECK(app::processor_quota("/nowhere") == 0);
 }
 
+TEST_CASE("a cgroup's memory limit leaves what is not used") {
+  Folder two;
+  CHECK_FALSE(app::cgroup_available(two.text()));
+  test::write_text(two / "memory.max", "max\n");
+  CHECK_FALSE(app::cgroup_available(two.text()));
+  test::write_text(two / "memory.max", "1000\n");
+  test::write_text(two / "memory.current", "700\n");
+  CHECK(app::cgroup_available(two.text()) == 300u);
+  test::write_text(two / "memory.stat", "anon 500\ninactive_file 150\nactive_file 50\n");
+  CHECK(app::cgroup_available(two.text()) == 450u);
+  test::write_text(two / "memory.current", "1200\n");
+  CHECK(app::cgroup_available(two.text()) == 0u);
+  Folder one;
+  test::write_text(one / "memory.limit_in_bytes", "1000\n");
+  test::write_text(one / "memory.usage_in_bytes", "900\n");
+  test::write_text(one / "memory.stat", "total_inactive_file 100\n");
+  CHECK(app::cgroup_available(one.text()) == 200u);
+}
+
 TEST_CASE("at least one processor and some memory are usable") {
   CHECK(app::usable_processors() >= 1);
   CHECK(app::memory_bytes() > 0);
@@ -47,7 +66,7 @@ TEST_CASE("CUDA_VISIBLE_DEVICES limits the GPUs as in CUDA") {
 }
 
 TEST_CASE("the error for a missing worker lists the searched paths") {
-  // This test program has no worker beside it.
+  // There is no worker in the folder of this test program.
   CHECK_THROWS_AS(app::worker_program(), app::SetupMissing);
   CHECK_THROWS_WITH(app::worker_program(),
                     Catch::Contains("shoal-worker") && Catch::Contains("libexec"));

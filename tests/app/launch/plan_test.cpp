@@ -155,7 +155,7 @@ TEST_CASE("nproc sets the number of workers on each SageMaker host") {
   CHECK(plan({}, one_host).workers.size() == 8);
   const Plan single = plan({"--nproc", "1"}, one_host);
   CHECK(single.in_place);
-  // The variables as the worker reads them.
+  // Read the variables as the worker does.
   CHECK(dist::this_worker(single.workers[0].environment).world_size == 1);
 }
 

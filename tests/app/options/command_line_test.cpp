@@ -95,7 +95,7 @@ TEST_CASE("hyperparameters override a recipe, and the command line overrides bot
   const std::vector<app::Setting> settings = {{"lr", "0.1", "SM_HPS"},
                                               {"lr", "0.2", "hyperparameters.json"},
                                               {"momentum", "0.5", "hyperparameters.json"}};
-  // Before or after the recipe makes no difference.
+  // Options override the recipe, whether they come before or after it.
   const Arguments all = parsed({"--lr", "0.3", "--recipe", "resnet50"}, settings);
   CHECK(all.job.schedule.lr == 0.3);
   CHECK(all.job.optimizer.momentum == 0.5);

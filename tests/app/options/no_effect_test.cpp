@@ -93,13 +93,16 @@ std::vector<IdleCase> idle_cases() {
       {{"--size", "64", "--val-size", "64"}, ""},
       {{"--optimizer", "adamw", "--momentum", "0.8", "--nesterov", "--alpha", "0.5", "--beta1",
         "0.8", "--eps", "1e-7", "--no-sync-bn"},
-       "--momentum has no effect: --optimizer is adamw, which uses --beta1 instead\n"
-       "--nesterov has no effect: --optimizer is not sgd\n"
-       "--alpha has no effect: --optimizer is not rmsprop"},
+       "--momentum has no effect: it belongs to --optimizer sgd or rmsprop\n"
+       "--nesterov has no effect: it belongs to --optimizer sgd\n"
+       "--alpha has no effect: it belongs to --optimizer rmsprop"},
       {{"--beta1", "0.8", "--beta2", "0.9", "--eps", "1e-7", "--momentum", "0.5"},
-       "--beta1 has no effect: --optimizer is not adamw\n"
-       "--beta2 has no effect: --optimizer is not adamw\n"
-       "--eps has no effect: --optimizer is sgd, which does not use it"},
+       "--beta1 has no effect: it belongs to --optimizer adamw, adam or lamb\n"
+       "--beta2 has no effect: it belongs to --optimizer adamw, adam or lamb\n"
+       "--eps has no effect: it belongs to --optimizer rmsprop, adamw, adam or lamb"},
+      {{"--optimizer", "adam", "--beta1", "0.8", "--eps", "1e-7"}, ""},
+      {{"--optimizer", "lamb", "--beta2", "0.99", "--eps", "1e-7", "--momentum", "0.5"},
+       "--momentum has no effect: it belongs to --optimizer sgd or rmsprop"},
       {{"--decay-rate", "0.5", "--decay-epochs", "3", "--min-lr", "0.01"},
        "--decay-epochs has no effect: --schedule is not step\n"
        "--decay-rate has no effect: --schedule is not step"},
@@ -183,8 +186,8 @@ TEST_CASE("values from recipes, checkpoints and the platform are not reported as
                                          {"alpha", "0.5", "SM_HPS"},
                                          {"beta1", "0.5", "SM_HP_BETA1"}};
   CHECK(idle_text(parsed({}, all)) ==
-        "--alpha has no effect: --optimizer is not rmsprop\n"
-        "--beta1 has no effect: --optimizer is not adamw\n"
+        "--alpha has no effect: it belongs to --optimizer rmsprop\n"
+        "--beta1 has no effect: it belongs to --optimizer adamw, adam or lamb\n"
         "--decay-rate has no effect: --schedule is not step");
 }
 
@@ -207,5 +210,5 @@ TEST_CASE("values given twice under different names, and null, are reported") {
       idle_text(parsed({"--gpu", "0", "--alpha", "0.5", "--wd", "1e-3", "--weight-decay", "0"})) ==
       "--gpu has no effect: the process's local rank determines the device\n"
       "--wd 1e-3 has no effect: --weight-decay 0 is the same option and takes precedence\n"
-      "--alpha has no effect: --optimizer is not rmsprop");
+      "--alpha has no effect: it belongs to --optimizer rmsprop");
 }

@@ -191,7 +191,7 @@ TEST_CASE(
   CHECK_THAT(message("seed", "-1"), Contains("a whole number of 0 or more"));
   CHECK_THAT(message("sync-bn", "perhaps"), Contains("true or false"));
   CHECK_THAT(message("amp", "tf32"), Contains("off or bf16"));
-  CHECK_THAT(message("optimizer", "SGD"), Contains("sgd, rmsprop or adamw"));
+  CHECK_THAT(message("optimizer", "SGD"), Contains("sgd, rmsprop, adamw, adam or lamb"));
   CHECK_THAT(message("output", ""), Contains("not empty"));
   CHECK(message("beta1", "1") ==
         "--beta1 is '1' (hyperparameter); it must be a number from 0 to below 1");
@@ -229,6 +229,13 @@ TEST_CASE("the nearest name is found by edit distance, not by length") {
   CHECK(nearest("decay", names) == "weight-decay");
   CHECK(nearest("x", names).empty());
   CHECK(nearest("quantisation", names).empty());
+}
+
+TEST_CASE("among equally near names, the one with all letters wins, then the closest in length") {
+  for (const char* written : {"modl", "modle"})
+    CHECK(nearest(written, {"mode", "model"}) == "model");
+  CHECK(nearest("resnet", {"resnet101", "resnet18"}) == "resnet18");
+  CHECK(app::nearest_option(Command::train, "modl") == "model");
 }
 
 TEST_CASE("hints are given only for plausible misspellings") {

@@ -38,6 +38,17 @@ TEST_CASE("a recipe's evaluation size applies only with its training size") {
   CHECK(parsed({"--recipe", "efficientnet_b0", "--size", "96", "--val-size", "64"}).val_size == 64);
 }
 
+TEST_CASE("a given batch size replaces the recipe's global batch size; auto fits it") {
+  const auto parsed = [](const std::vector<std::string>& words) {
+    return app::parse(app::Command::train, words).job;
+  };
+  CHECK(parsed({"--recipe", "finetune"}).global_batch_size == 32);
+  const train::Job given = parsed({"--recipe", "finetune", "--batch-size", "64"});
+  CHECK(given.batch_size == 64);
+  CHECK_FALSE(given.global_batch_size);
+  CHECK(parsed({"--recipe", "finetune", "--batch-size", "auto"}).global_batch_size == 32);
+}
+
 TEST_CASE("the list of recipes can be pasted onto a command line") {
   const std::string text = app::recipe_list();
   CHECK(text.starts_with(

@@ -88,7 +88,8 @@ TEST_CASE("errors for lack of memory and a full disk say what to do") {
   CHECK_THAT(app::describe(std::bad_alloc()), Contains("--batch-size"));
   const std::filesystem::filesystem_error full("write",
                                                std::make_error_code(std::errc::no_space_on_device));
-  CHECK_THAT(app::describe(full), Contains("--output"));
+  // Not every command has --output.
+  CHECK_THAT(app::describe(full), Contains("free disk space") && !Contains("--"));
 }
 
 TEST_CASE("an error of std::filesystem is a sentence with the path and what to do") {

@@ -10,7 +10,7 @@
 
 namespace shoal::test {
 
-// Creates `folders` with their parents, and `files` (path → content) with their folders.
+// Returns a tree with `folders`, `files` (path → content) and all their parent folders.
 app::Files fake(const std::vector<std::string>& folders,
                 const std::map<std::string, std::string>& files);
 

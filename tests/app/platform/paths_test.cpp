@@ -17,7 +17,7 @@ namespace {
 const std::string kData = "/base/input/data/";
 const std::string kDataConfig = "/base/input/config/inputdataconfig.json";
 
-// Finds the paths in a training container with these folders in BASE/input/data.
+// Returns the paths that are found in a training container with these folders in BASE/input/data.
 Paths paths_in_container(const Tree& channels, dist::Variables environment = {},
                          Contents files = {}) {
   environment["SAGEMAKER_BASE_DIR"] = "/base";

@@ -82,8 +82,8 @@ TEST_CASE("a report contains the numbers of the run's history") {
   REQUIRE(epoch["ema_acc1"] == 31);
   REQUIRE(epoch["images_per_sec"] == 107.5);
   REQUIRE(epoch["train_seconds"] == 4);
-  // Ten steps of 0.4 s per epoch, of which 0.05 s is waiting. Three evaluations of 1.5 s. The first
-  // process ran for 10 s, the second for 6.5 s.
+  // Two epochs of ten steps; each step takes 0.4 s, with 0.05 s of waiting. Three evaluations of
+  // 1.5 s. The first process ran for 10 s, the second for 6.5 s.
   REQUIRE(history["phases"]["computing"] == 7);
   REQUIRE(history["phases"]["waiting"] == 1);
   REQUIRE(history["phases"]["evaluating"] == 4.5);
@@ -108,7 +108,7 @@ TEST_CASE("a report lists every event, from the file of events if there is one")
   REQUIRE(event["time"] == 13);
   REQUIRE(event["values"] == Json{{"images", 2}});
   REQUIRE(sample.run()["history"]["events"][0]["values"]["hosts"] == Json{"one", "two"});
-  fs::remove(sample.folder / "events.jsonl");  // older versions did not write it
+  fs::remove(sample.folder / "events.jsonl");  // as in runs of older versions
   REQUIRE(names() == std::vector<std::string>{"loss_spike"});
 }
 

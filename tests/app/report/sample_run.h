@@ -116,14 +116,14 @@ inline void write_sample_run(const std::filesystem::path& folder) {
   write_text(folder / "evaluation.json", evaluation().dump());
 }
 
-// Returns the text between two marks, the first of which begins after `from`.
+// Returns the text between the first `begin` at or after position `from` and the next `end`.
 inline std::string between(const std::string& text, const std::string& begin,
                            const std::string& end, size_t from = 0) {
   const size_t at = text.find(begin, from) + begin.size();
   return text.substr(at, text.find(end, at) - at);
 }
 
-// Returns the numbers in a page.
+// Returns the JSON data that a page contains.
 inline nlohmann::json data_in(const std::string& page) {
   return nlohmann::json::parse(
       between(page, "<script type=\"application/json\" id=\"data\">", "</script>"));

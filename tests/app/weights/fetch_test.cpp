@@ -28,7 +28,7 @@ struct Cache {
   void use(const HttpServer& server) {
     options.servers = {server.url("/models"), server.url("/hf")};
   }
-  // The place of a file of `server` in the cache.
+  // Returns the path in the cache for a file of `server`.
   fs::path place(const HttpServer& server, const std::string& path) const {
     return options.cache / ("http/127.0.0.1:" + std::to_string(server.port()) + path);
   }
@@ -52,7 +52,7 @@ TEST_CASE("weights are downloaded once, and later found without a network") {
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(cache.options.cache))
     files += entry.is_regular_file() ? 1 : 0;
-  CHECK(files == 1);  // neither a lock nor a part
+  CHECK(files == 1);  // no lock file and no partial file is left
 }
 
 TEST_CASE("a path is returned as it is") {
@@ -77,7 +77,7 @@ TEST_CASE("a file in the cache with a wrong digest is downloaded again") {
   server.answer_with(always({500, {}, ""}));
   cache.options.download.retries = 0;
   CHECK_THROWS(fetch_weights(what, cache.options));
-  CHECK(read_text(place) == "damaged");  // nothing better is there
+  CHECK(read_text(place) == "damaged");  // kept, because there is no replacement
 }
 
 TEST_CASE("torchvision's weights are checked against the digest in their names") {
@@ -103,7 +103,7 @@ TEST_CASE("Hugging Face: safetensors are preferred, and pytorch_model.bin is the
         cache.place(server, "/hf/me/net/resolve/main/pytorch_model.bin"));
   REQUIRE(server.requests().size() == 2);
   CHECK(server.requests()[0].target == "/hf/me/net/resolve/main/model.safetensors");
-  for (const HttpRequest& request : server.requests())  // a token is secret, and http is not
+  for (const HttpRequest& request : server.requests())  // http would reveal a token
     CHECK(request.header("authorization").empty());
   CHECK(fetch_weights("hf:me/net", cache.options).ends_with("pytorch_model.bin"));
   CHECK(server.requests().size() == 2);

@@ -35,7 +35,7 @@ TEST_CASE("open standard descriptors stay as they are") {
 TEST_CASE("a full pipe that does not block is waited for") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_NONBLOCK) == 0);
-  const std::string text(1 << 20, 'x');  // more than a pipe keeps
+  const std::string text(1 << 20, 'x');  // larger than a pipe's buffer
   size_t received = 0;
   ::fcntl(ends[0], F_SETFL, 0);
   std::thread reader([&] {

@@ -1,5 +1,7 @@
 #include "base/file/file_lock.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -20,9 +22,15 @@ TEST_CASE("a folder has one writer at a time, and its lock ends with the writer"
   {
     const FileLock first(directory.path() / "lock", "here", "name", 0);
     REQUIRE(first.held());
-    REQUIRE_THROWS_WITH(FileLock(directory.path() / "lock", "here", "name", 0.1),
-                        Contains("writing to here") && Contains("another name"));
+    REQUIRE_THROWS_WITH(
+        FileLock(directory.path() / "lock", "here", "name", 0.1),
+        Contains("writing to here (process " + std::to_string(::getpid()) + " on ") &&
+            Contains("another name"));
+    REQUIRE(is_locked(directory.path() / "lock"));
+    REQUIRE_THROWS_WITH(require_unlocked(directory.path() / "lock", "here", "name"),
+                        Contains("writing to here"));
   }
+  REQUIRE_FALSE(is_locked(directory.path() / "lock"));
   {
     const FileLock second(directory.path() / "lock", "here", "name", 0);
     REQUIRE(second.held());
@@ -43,7 +51,7 @@ TEST_CASE("without locks, or if the file cannot be opened, a warning names the p
   });
   CHECK(locked.code == 0);
   CHECK_THAT(locked.err, Contains("cannot lock") && Contains("this folder"));
-  const auto unopened = test::capture([&] {  // nobody can open a folder for writing
+  const auto unopened = test::capture([&] {  // a folder cannot be opened for writing
     return FileLock(directory.path(), "this folder", "name", 0).held() ? 1 : 0;
   });
   CHECK(unopened.code == 0);
@@ -54,8 +62,8 @@ TEST_CASE("without locks, or if the file cannot be opened, a warning names the p
   CHECK_THROWS_WITH(FileLock(directory.path() / "lock", "here", "name", 0), Contains("here"));
 }
 
-// If the lock file is removed after it was opened and before it is locked, the lock excludes
-// nobody: other processes create and lock a new file. This happens in every run of the test.
+// If the lock file is removed between open() and flock(), that lock excludes nobody, because other
+// processes create and lock a new file. This happens in every run of the test.
 TEST_CASE("a lock has one holder at a time, even if each holder removes its file") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "lock";

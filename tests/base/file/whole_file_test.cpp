@@ -1,7 +1,10 @@
 #include "base/file/whole_file.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -31,7 +34,7 @@ size_t files_in(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
 
-// Acts like a full disk: no file can grow beyond `bytes` during its lifetime.
+// Simulates a full disk: while this object exists, no file can grow beyond `bytes`.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) {
@@ -256,4 +259,21 @@ TEST_CASE("only temporary files of the named files are removed") {
   remove_parts(directory.path(), [](const fs::path& name) { return name == "a"; });
   CHECK_FALSE(fs::exists(directory.path() / ".a.part"));
   CHECK(files_in(directory.path()) == 5);
+}
+
+TEST_CASE("a device or pipe is written to and stays what it is") {
+  const test::TemporaryDirectory directory;
+  const fs::path pipe = directory.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(reader >= 0);
+  write_whole(pipe, "text");
+  char got[8] = {};
+  CHECK(::read(reader, got, sizeof got) == 4);
+  ::close(reader);
+  CHECK(std::string(got) == "text");
+  CHECK(fs::is_fifo(pipe));
+  CHECK(files_in(directory.path()) == 1);
+  CHECK_THROWS_WITH(write_whole("/dev/full", "text"), Contains("/dev/full"));
+  CHECK(fs::is_character_file("/dev/full"));
 }

@@ -1,4 +1,4 @@
-// Downloads that fail, are refused or must not give away secrets.
+// Tests downloads that fail, are refused or must not reveal secrets.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <optional>
@@ -44,7 +44,7 @@ TEST_CASE("the server's digest is that of the answer before the redirect") {
   const Target target;
   CHECK_THROWS_AS(download(server.url("/model.pth"), target.path, quick()), WrongDigest);
   DownloadOptions options = quick();
-  options.sha256 = sha256(content);  // the caller's digest counts more
+  options.sha256 = sha256(content);  // overrides the server's digest
   download(server.url("/model.pth"), target.path, options);
   CHECK(target.text() == content);
 }

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sets a variable of the environment, which libcurl reads, until the end of the test.
+// Sets an environment variable, which libcurl reads, during its lifetime.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

@@ -42,7 +42,7 @@ struct Case {
   Size size;
 };
 
-// Returns the cases of augment.txt, one per line.
+// Reads the cases in tests/golden/augment.txt, one per line.
 std::vector<Case> golden_cases() {
   const Bytes list = read_golden("augment.txt");
   std::istringstream text(std::string(list.begin(), list.end()));
@@ -63,7 +63,7 @@ std::vector<Case> golden_cases() {
   return cases;
 }
 
-// Whether a result may differ by one level: if it is interpolated between pixels, or if
+// Whether a result may differ from the golden one by one level, because pixels are interpolated or
 // intermediate sums are rounded.
 bool may_differ(Effect effect, Sampling sampling) {
   return effect == Effect::gaussian_blur || sampling != Sampling::nearest;

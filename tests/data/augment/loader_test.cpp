@@ -43,7 +43,7 @@ struct Made {
   Row row;
 };
 
-// Returns position in the epoch → the image made for it.
+// Returns the image made for each position of epoch 2.
 std::map<int64_t, Made> made(const std::shared_ptr<MemoryDataset>& data,
                              const LoaderOptions& options, int64_t first_batch = 0) {
   Loader loader(data, options);

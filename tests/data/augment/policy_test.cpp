@@ -103,6 +103,10 @@ TEST_CASE("an invalid policy is refused with its invalid part and the valid name
   refused("rand-tall", "tall", "tweights, t3a or t3aw");
   refused("rand-m", "m", "m takes a whole number from 0 to 100");
   refused("rand-m9.5", "m9.5", "whole number");
+  refused("rand-m99", "m99", "the largest magnitude is 10; write m10, or raise it with mmax99");
+  refused("rand-m16-mmax15", "m16", "write m15");
+  refused("augmix-m11", "m11", "from 0 to 10");
+  CHECK(parse_policy("rand-m20-mmax20").magnitude_limit == 20);
   refused("rand-p2", "p2", "from 0 to 1");
   refused("rand-m9-", "-", "rand accepts");
   refused("rand-tweights-n16", "n16", "drawn only once");

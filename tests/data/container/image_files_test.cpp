@@ -21,7 +21,7 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Files that people and systems leave among images. Two of them are hidden.
+// Typical other files among images. Two of them are hidden.
 const Members& strangers() {
   static const Members all = {{"cat/.DS_Store", "x"},         {"cat/._a.jpg", "x"},
                               {"cat/README.txt", "our cats"}, {"cat/Thumbs.db", "\xd0\xcf\x11\xe0"},
@@ -34,7 +34,7 @@ const char* const kSentence =
     ": left out 7 files that are not images by name or content (cat/README.txt, cat/Thumbs.db, "
     "cat/index.csv, …) and 2 hidden files";
 
-// Images with and without the name of an image file. One of them is damaged.
+// Images, some without the extension of an image file. One is damaged.
 Members images() {
   return {{"cat/a.jpg", jpeg_text(1)},
           {"cat/b", jpeg_text(2)},
@@ -82,7 +82,7 @@ TEST_CASE("a file is an image by its name or by its content") {
     CHECK_FALSE(is_image(name, bytes_of(text)));
     CHECK_FALSE(is_image(name, {}));
   }
-  CHECK(is_image_file("/nonexistent/file"));  // missing: reading it reports that
+  CHECK(is_image_file("/nonexistent/file"));  // missing: left to read() to report
 }
 
 TEST_CASE("files that are not images are left out of class folders and reported once") {
@@ -131,8 +131,8 @@ TEST_CASE("a cached listing knows the files it left out and notices when one bec
   CHECK(size() == 4);
   CHECK(load_listing(cache.path(), mixed.folder / "set"));
   CHECK(size() == 4);
-  // Written in place, so the modification time of its folder does not change. A file beside the
-  // class folders cannot become a sample.
+  // Overwriting a file does not change its folder's modification time. A file outside the class
+  // folders cannot become a sample, so the cached listing stays valid.
   std::ofstream(mixed.folder / "set/notes.txt") << "more";
   CHECK(load_listing(cache.path(), mixed.folder / "set"));
   std::ofstream(mixed.folder / "set/dog/empty") << jpeg_text(9);

@@ -4,7 +4,7 @@
 
 using namespace shoal::data;
 
-// With a search through all labels for each image, this takes many minutes.
+// With a linear search for each label, this would take many minutes.
 TEST_CASE("the labels of a scan are found in linear time, in any order", "[single]") {
   constexpr int32_t kLabels = 500'000;
   Scan scan;

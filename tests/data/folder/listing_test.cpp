@@ -31,7 +31,8 @@ void age(const std::string& root) {
     if (entry.is_directory()) fs::last_write_time(entry.path(), then);
 }
 
-// A folder of three classes, and a cache in another folder. `listed` counts the listings.
+// A folder with three classes, and a cache folder. `listed` counts how often the folder is listed,
+// which a valid cache makes unnecessary.
 struct Cached {
   TempFolder data, cache;
   int listed = 0;

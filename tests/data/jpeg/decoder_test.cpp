@@ -146,7 +146,8 @@ Box random_box(KeyedRandom& random, const Size& size) {
   return box;
 }
 
-// Decodes the box with our own decoder. Returns nothing if it leaves the file to libjpeg-turbo.
+// Decodes the box with our own decoder. The result is empty if the decoder rejects the file, which
+// is then left to libjpeg-turbo.
 Bytes read_own(jpeg::BaselineDecoder& decoder, const Bytes& file, const Box& box,
                jpeg::SeekIndex* index) {
   if (!decoder.open(file) || !decoder.start(box, index)) return {};
@@ -332,8 +333,8 @@ TEST_CASE("our own decoder reads changed bytes like libjpeg-turbo, or leaves the
         ++taken;
         INFO(size.width << "x" << size.height << ", attempt " << i);
         if (read_box(turbo, broken, box) == pixels) continue;  // must not throw
-        // Only impossible coefficients may give other pixels: they overflow 16 bits at other steps
-        // than in libjpeg-turbo.
+        // Pixels may differ only for impossible coefficients, which overflow 16 bits at different
+        // steps in the two decoders.
         CHECK(largest_coefficient(broken) > 8300);
       }
     }

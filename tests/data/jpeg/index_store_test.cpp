@@ -75,7 +75,7 @@ TEST_CASE("an index that one store writes is found by another; changed images ha
   CHECK(reader.will_read(4, 1) == 0);
   CHECK(reader.find(3, file, found) == Answer::found);
   CHECK(reader.find(5, other, found) == Answer::found);
-  reader.add(3, other, index_of(other));  // the newest record counts
+  reader.add(3, other, index_of(other));  // overrides the older record
   reader.refresh();
   CHECK(reader.find(3, file, found) == Answer::unknown);
   CHECK(reader.find(3, other, found) == Answer::found);

@@ -47,7 +47,8 @@ struct Validation {
   OpenOptions options;
 };
 
-// Returns the error message of read_synsets(); empty if the file has `names`.
+// Returns the error message of read_synsets(), "other names" if it returns other names than
+// `names`, or "".
 std::string refused_synsets(const std::string& path, const std::map<int64_t, std::string>& names) {
   try {
     return read_synsets(path) == names ? "" : "other names";

@@ -1,5 +1,5 @@
-// After a warm-up, the threads of the loader allocate no memory per image. This program replaces
-// malloc, counts the calls and forwards them to the C library.
+// Tests that the loader's threads allocate no memory per image after a warm-up. This program
+// replaces malloc with a function that counts calls and forwards them to the C library.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -99,8 +99,7 @@ int64_t allocated_when_warm(const std::string& source, const LoaderOptions& opti
   return epochs_from(kEpochs);
 }
 
-// Allowed allocations: a buffer grows for a crop that is larger than all before, which becomes
-// rare.
+// Allowed allocations: a buffer still grows for the rare crop that is larger than all before it.
 constexpr int64_t kFew = kImages * kEpochs / 32;
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST_CASE("an evaluation feed follows the listing") {
 
 namespace {
 
-// Counts announced samples.
+// Counts how often each sample is announced.
 struct Announced {
   Feed::WillRead will_read = [this](int64_t first, int64_t number) {
     for (int64_t i = first; i < first + number; ++i) ++times[i];

@@ -67,6 +67,26 @@ TEST_CASE("a file of the right size with another content is written again") {
   CHECK(file_bytes(folder / "cat/1.jpg") == Bytes{1, 2, 0});
 }
 
+TEST_CASE("a tar with the same names but another content is written again") {
+  const TempFolder folder;
+  const NamedImages source({"cat", "dog"}, {"1.jpg", "2.jpg"});
+  CHECK(arranged(source, folder.path(), Arrangement::tars).kept == 0);
+  const Bytes whole = file_bytes(folder / "cat.tar");
+  Bytes changed = whole;
+  changed[512] ^= 1;  // the first byte of the image
+  folder.write("cat.tar", changed);
+  ArrangeSummary again = arranged(source, folder.path(), Arrangement::tars);
+  CHECK(again.images == 2);
+  CHECK(again.kept == 1);
+  CHECK(again.damaged == 0);
+  CHECK(file_bytes(folder / "cat.tar") == whole);
+  changed = whole;
+  changed.push_back(0);
+  folder.write("cat.tar", changed);
+  CHECK(arranged(source, folder.path(), Arrangement::tars).kept == 1);
+  CHECK(file_bytes(folder / "cat.tar") == whole);
+}
+
 TEST_CASE("a tar of other images is not taken for one of an earlier run") {
   const TempFolder folder;
   arranged(NamedImages({"cat"}, {"1.jpg"}), folder.path(), Arrangement::tars);

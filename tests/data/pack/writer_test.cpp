@@ -52,7 +52,7 @@ TEST_CASE("data of an interrupted set that a power loss destroyed is packed agai
     if (done >= 40) throw std::runtime_error("stop");
   };
   CHECK_THROWS(write_pack(*source, folder / "set.pack", {}, interrupt));
-  // The last pages did not reach the disk.
+  // Simulate a power loss in which the last third of the data did not reach the disk.
   Bytes torn = file_bytes(folder / "set.pack.partial");
   std::fill(torn.begin() + static_cast<int64_t>(torn.size() * 2 / 3), torn.end(), uint8_t{0});
   write_bytes(folder / "set.pack.partial", torn);
@@ -87,7 +87,7 @@ TEST_CASE("data before the last mark is not read again; a damaged table counts u
   };
   CHECK(go_on(table) == 48);
   int64_t before = 0;
-  for (size_t cut = 16; cut < table.size(); cut += 40) {  // the rest did not reach the disk
+  for (size_t cut = 16; cut < table.size(); cut += 40) {  // power loss: the table is cut short
     Bytes torn = table;
     std::fill(torn.begin() + static_cast<int64_t>(cut), torn.end(), uint8_t{0});
     const int64_t resumed = go_on(torn);
@@ -127,7 +127,7 @@ TEST_CASE("packing again what is packed already succeeds and removes what a kill
     options.index = false;
     CHECK_THROWS_AS(write_pack(*source, path, options), std::invalid_argument);
   }
-  // Killed before the first list of shards had its name.
+  // A process was killed before it renamed the first list of shards.
   fs::create_directory(folder / "started");
   std::ofstream(fs::path(folder / "started") / ".shards.txt.part") << "left";
   PackOptions options;
@@ -276,7 +276,7 @@ TEST_CASE("a replacement that was interrupted between its files is not read, and
   write_pack(*before, set, options);
   write_pack(*after, other, options);
   REQUIRE(packed_files(other).size() >= 2);
-  // The new set is complete, and its first file has been moved.
+  // The writer was killed when the new set was complete and its first file had been moved.
   fs::rename(other, fs::path(set) / ".replacement");
   fs::rename(fs::path(set) / ".replacement/00000.pack", fs::path(set) / "00000.pack");
   std::ofstream(fs::path(set) / "shards.txt") << "shoal packed set, request 0, being replaced\n5\n";

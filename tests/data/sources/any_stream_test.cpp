@@ -35,7 +35,7 @@ TEST_CASE("images of a tar get their classes from folders, labels beside them, o
 
 TEST_CASE("a shard has the same samples as a file and as a stream") {
   const std::string large((size_t{1} << 20) + 1, ' ');
-  const std::string tar = make_tar({{"1.json", large},  // too large, but not the label
+  const std::string tar = make_tar({{"1.json", large},  // too large for a label, but not the label
                                     {"1.gif", "GIF87a: a mask"},
                                     {"1.jpg", "one"},
                                     {"1.cls", "2"},
@@ -100,6 +100,33 @@ TEST_CASE("images without a label are images of their own, even if their names b
              Contains("3.cls is a label without an image"));
   CHECK_THAT(error_of_stream(make_tar({{"3.jpg", "x"}, {"3.png", "y"}, {"3.cls", "1"}}), kClasses),
              Contains("3.png is the second image"));
+}
+
+TEST_CASE("a stream holds 16 images of a sample until both its label and its image are read") {
+  const Members::value_type label = {"cat/1.cls", "2"}, image = {"cat/1.jpg", "one"};
+  const auto masks = [](int count) {
+    Members masks;
+    for (int i = 0; i < count; ++i)
+      masks.push_back({"cat/1.mask" + std::to_string(i) + ".png", "x"});
+    return masks;
+  };
+  const auto label_last = [&](int count) {
+    Members all = masks(count);
+    all.insert(all.end(), {image, label});
+    return make_tar(all);
+  };
+  const auto label_first = [&](int count) {
+    Members all = masks(count);
+    all.insert(all.begin(), label);
+    all.push_back(image);
+    return make_tar(all);
+  };
+  const Texts expected = {"2 1.jpg one"};
+  CHECK(streamed(label_last(15), kClasses) == expected);
+  CHECK(streamed(label_first(16), kClasses) == expected);
+  for (const std::string& tar : {label_last(16), label_first(17)})
+    CHECK_THAT(error_of_stream(tar, kClasses),
+               Contains("1.cls") && Contains("more than 16 images"));
 }
 
 TEST_CASE("tars may follow one another and be inside a tar") {
@@ -185,7 +212,7 @@ TEST_CASE("records that are cut short anywhere are reported", "[single]") {
     for (size_t cut = 513; cut < whole.size(); ++cut) {
       INFO(name << " " << cut);
       const std::string error = error_of_stream(whole.substr(0, cut), classes);
-      // The last padding may be missing, and a cut between two records is a valid end.
+      // Not an error: missing padding at the end, or a cut between two records.
       whole_ends += error.empty();
       if (!error.empty()) CHECK_THAT(error, Contains("cut short"));
     }

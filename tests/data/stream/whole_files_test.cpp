@@ -22,7 +22,7 @@ struct ReadCall {
   size_t bytes = 0;
 };
 
-// While `recording`, `calls` gets the arguments of pread() by descriptor.
+// While `recording` is true, `calls` collects the arguments of pread(), by descriptor.
 std::mutex recorder;
 bool recording = false;
 off_t bad_spot = -1;  // reads that include this file offset fail; -1: none
@@ -30,7 +30,7 @@ std::map<int, std::vector<ReadCall>> calls;
 
 }  // namespace
 
-// Replaces the C library's function in this program.
+// Replaces the C library's pread() in this program.
 extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
   const std::lock_guard lock(recorder);
   if (recording) calls[descriptor].push_back({offset, bytes});
@@ -43,7 +43,6 @@ extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
 
 namespace {
 
-// Starts or stops recording.
 void record(bool on) {
   const std::lock_guard lock(recorder);
   recording = on;
@@ -155,11 +154,11 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
     }
     return true;
   };
-  // Several files use the same descriptor number in turn, because their formats are recognized
-  // first.
   record(true);
   const auto set = open_dataset(folder / "", forward());
   record(false);
+  // Listing opens the files one after another, so several may share a descriptor number in `calls`.
+  // So only the total number of reads can be checked.
   size_t large = 0;
   for (auto& [descriptor, reads] : calls) {
     std::erase_if(reads, [](const ReadCall& read) { return read.bytes < 1 << 20; });

@@ -58,10 +58,16 @@ TEST_CASE("incomplete samples are refused by name") {
   CHECK(refused({{"README.txt", "what this is about"}, {"meta.json", "[]"}}).empty());
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.png", "y"}, {"1.cls", "1"}}),
              Contains("1.png is the second image"));
+  CHECK_THAT(refused({{"photo.1.JPG", "x"}, {"photo.1.cls", "1"}}),
+             Contains("photo.1.JPG is not read as an image") && Contains("'photo' is its key") &&
+                 Contains("'1.jpg'"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.cls", "-1"}}), Contains("1.cls has no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{\"a\": 1}"}}), Contains("has no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{"}}), Contains("1.json has no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.cls", "cat"}}), Contains("of the same kind"));
+  // Without any image that has a label, the tar is not taken for WebDataset.
+  t.write("c.tar", make_tar({{"photo.1.jpg", "x"}, {"photo.1.cls", "1"}}));
+  CHECK_THAT(message_of(t / "c.tar"), Contains("without classes") && Contains("first dot"));
   OpenOptions options;
   options.labels = "labels.txt";
   t.write("b.tar", make_tar(good));

@@ -1,5 +1,5 @@
 #pragma once
-// Functions that return a set of variables with a few changes.
+// Functions that return changed copies of environment variables.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Tests the installed launchers. CMake enables the test of each launcher that works.
+// Runs shoal under the installed launchers. CMake enables the tests of the launchers that work.
 
 #include <signal.h>
 
@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "dist/env/network.h"
 #include "small_run.h"
 
 using namespace shoal;
@@ -52,7 +51,7 @@ pid_t worker_with(const std::string& word) {
 
 TEST_CASE("torchrun's processes on one host train together", "[torchrun]") {
   const auto words = pair_run().words("one-host");
-  const std::string port = std::to_string(dist::free_port());
+  const std::string port = test::free_port();
   test::require_success(
       test::run_together({torchrun({"--nproc-per-node=2", "--master-port=" + port}, words)}));
   pair_run().require_same("one-host");
@@ -60,7 +59,7 @@ TEST_CASE("torchrun's processes on one host train together", "[torchrun]") {
 
 TEST_CASE("torchrun's processes on two hosts train together", "[torchrun]") {
   const auto words = pair_run().words("two-hosts");
-  const std::string port = "--master-port=" + std::to_string(dist::free_port());
+  const std::string port = "--master-port=" + test::free_port();
   const auto agent = [&](const std::string& node) {
     return torchrun({"--nnodes=2", "--nproc-per-node=1", "--node-rank=" + node,
                      "--master-addr=127.0.0.1", port},
@@ -73,7 +72,7 @@ TEST_CASE("torchrun's processes on two hosts train together", "[torchrun]") {
 TEST_CASE("torchrun restarts a killed worker and the run resumes", "[torchrun]") {
   const std::string output = pair_run().output("elastic").string();
   const auto words = pair_run().words("elastic", {"--resume", "--checkpoint-steps", "1"});
-  const std::string endpoint = "127.0.0.1:" + std::to_string(dist::free_port());
+  const std::string endpoint = "127.0.0.1:" + test::free_port();
   const fs::path marker = fs::path(output) / "checkpoints" / "epoch-0000-step-00000002.json";
   bool killed = false;
   const auto kill_one = [&](const std::vector<pid_t>&) {

@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "dist/env/network.h"
 #include "small_run.h"
 
 using namespace shoal;
@@ -14,10 +13,6 @@ using test::pair_run;
 namespace {
 
 using Environment = std::vector<std::string>;
-
-std::string port() {
-  return std::to_string(dist::free_port());
-}
 
 void check(const std::string& name, const Environment& first, const Environment& second) {
   INFO(name);
@@ -29,7 +24,7 @@ void check(const std::string& name, const Environment& first, const Environment&
 }  // namespace
 
 TEST_CASE("tasks with srun's variables on two hosts train together", "[replayed]") {
-  const std::string job = "SLURM_JOB_ID=" + port();
+  const std::string job = "SLURM_JOB_ID=" + test::free_port();
   const auto task = [&](const std::string& id) -> Environment {
     return {job,
             "SLURM_STEP_ID=0",
@@ -45,7 +40,7 @@ TEST_CASE("tasks with srun's variables on two hosts train together", "[replayed]
 }
 
 TEST_CASE("the pods of a Kubeflow job train together", "[replayed]") {
-  const std::string master = "MASTER_PORT=" + port();
+  const std::string master = "MASTER_PORT=" + test::free_port();
   const auto pod = [&](const std::string& rank) -> Environment {
     return {"MASTER_ADDR=localhost", master, "WORLD_SIZE=2", "RANK=" + rank,
             "KUBERNETES_PORT=tcp://10.96.0.1:443"};
@@ -54,7 +49,7 @@ TEST_CASE("the pods of a Kubeflow job train together", "[replayed]") {
 }
 
 TEST_CASE("processes with horovodrun's variables train together", "[replayed]") {
-  const std::string driver = "HOROVOD_GLOO_RENDEZVOUS_PORT=" + port();
+  const std::string driver = "HOROVOD_GLOO_RENDEZVOUS_PORT=" + test::free_port();
   const auto process = [&](const std::string& rank) -> Environment {
     return {driver,
             "HOROVOD_GLOO_RENDEZVOUS_ADDR=127.0.0.1",
@@ -71,7 +66,7 @@ TEST_CASE("processes with horovodrun's variables train together", "[replayed]") 
 }
 
 TEST_CASE("processes with Intel MPI's variables on one host train together", "[replayed]") {
-  const std::string master = "MASTER_PORT=" + port();
+  const std::string master = "MASTER_PORT=" + test::free_port();
   const auto process = [&](const std::string& rank) -> Environment {
     return {master, "PMI_SIZE=2", "PMI_RANK=" + rank, "MPI_LOCALNRANKS=2",
             "MPI_LOCALRANKID=" + rank};
@@ -80,7 +75,7 @@ TEST_CASE("processes with Intel MPI's variables on one host train together", "[r
 }
 
 TEST_CASE("hosts with the variables of SageMaker's script mode train together", "[replayed]") {
-  const std::string master = "MASTER_PORT=" + port();
+  const std::string master = "MASTER_PORT=" + test::free_port();
   const auto host = [&](const std::string& name) -> Environment {
     return {master,          R"(SM_HOSTS=["localhost","127.0.0.1"])", "SM_CURRENT_HOST=" + name,
             "SM_NUM_GPUS=0", "SM_NETWORK_INTERFACE_NAME=ethwe",       "SSM_NUM_NODES=2"};
@@ -93,7 +88,7 @@ TEST_CASE("only the host of rank 0 needs a checkpoint to resume from", "[replaye
     return {"MASTER_ADDR=localhost", "MASTER_PORT=" + master_port, "WORLD_SIZE=2", "RANK=" + rank};
   };
   const auto train = [&](const std::string& second, const std::vector<std::string>& more) {
-    const std::string master_port = port();
+    const std::string master_port = test::free_port();
     return test::run_together({{pair_run().words("first", more), pod(master_port, "0")},
                                {pair_run().words(second, more), pod(master_port, "1")}});
   };
@@ -114,8 +109,8 @@ TEST_CASE("if a host is missing, rank 0 names it", "[replayed]") {
   const auto run =
       test::run_shoal({"train", "--data", (pair_run().output("data")).string(), "--output",
                        pair_run().output("alone").string(), "--rendezvous-timeout", "1"},
-                      {"MASTER_PORT=" + port(), R"(SM_HOSTS=["127.0.0.1","algo-2.invalid"])",
-                       "SM_CURRENT_HOST=127.0.0.1"});
+                      {"MASTER_PORT=" + test::free_port(),
+                       R"(SM_HOSTS=["127.0.0.1","algo-2.invalid"])", "SM_CURRENT_HOST=127.0.0.1"});
   REQUIRE(run.exit_code == 1);
   REQUIRE(run.err.find("rank 1 (algo-2.invalid") != std::string::npos);
   REQUIRE(run.err.find("--rendezvous-timeout") != std::string::npos);

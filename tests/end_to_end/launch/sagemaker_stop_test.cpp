@@ -1,4 +1,4 @@
-// Tests stops of a job in a SageMaker container, which count as success.
+// Tests that stopping a job in a SageMaker container counts as success.
 
 #include <signal.h>
 

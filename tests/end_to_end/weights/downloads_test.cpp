@@ -1,4 +1,4 @@
-// Tests commands with weights that they download.
+// Tests commands that download weights.
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A trained model that a server has, and an empty cache.
+// A trained model for a server to offer, and an empty cache.
 struct Published {
   TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),
@@ -177,7 +177,7 @@ TEST_CASE("shoal weights lists weights that shoal's networks can hold") {
     REQUIRE(parameters.contains(row["model"]));
     models.insert(row["model"].get<std::string>());
     if (row["file_mb"].is_null()) continue;
-    const double megabytes = 4e-6 * parameters[row["model"]];  // and the buffers, at most 1.5 %
+    const double megabytes = 4e-6 * parameters[row["model"]];  // buffers add at most 1.5 %
     CHECK(row["file_mb"].get<double>() == Approx(1.01 * megabytes).epsilon(0.01));
   }
   CHECK(models.size() == parameters.size());

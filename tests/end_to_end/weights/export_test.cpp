@@ -135,7 +135,7 @@ TEST_CASE("exported safetensors and state dicts give predict's logits") {
   CHECK(model.input_dimensions == Words{"batch", "3", "224", "224"});
 }
 
-TEST_CASE("--no-ema exports the weights that were trained, --format overrides the ending") {
+TEST_CASE("--no-ema exports the weights that were trained, --format names another file's format") {
   const Trained& t = trained();
   const std::string file = t.path("plain.bin");
   run({"export", t.output, "--no-ema", "--format", "safetensors", "-o", file});
@@ -145,6 +145,8 @@ TEST_CASE("--no-ema exports the weights that were trained, --format overrides th
   CHECK_THAT(refusal({file, "--ema", "-o", t.path("x.onnx")}),
              Contains("--ema") && Contains(file) && Contains("no averaged weights"));
   CHECK_FALSE(fs::exists(t.path("x.onnx")));
+  CHECK_THAT(refusal({t.output, "--format", "safetensors", "-o", t.path("x.onnx")}),
+             Contains("x.onnx: the ending .onnx") && Contains("--format"));
   const std::string averaged = t.path("averaged.safetensors");
   run({"export", t.output, "-o", averaged});
   CHECK_THAT(refusal({averaged, "--no-ema", "-o", t.path("x.onnx")}),
@@ -175,8 +177,9 @@ TEST_CASE("export names bad input and keeps the file that it would replace") {
   CHECK_THAT(refusal({"-o", file}), Contains("CHECKPOINT"));
   CHECK_THAT(refusal({t.output, t.output, "-o", file}), Contains("one CHECKPOINT"));
   CHECK_THAT(refusal({t.output, "--format", "caffe", "-o", file}), Contains("--format"));
-  CHECK_THAT(refusal({t.output, "--format", "safetensors", "--dynamic-batch", "-o", file}),
+  CHECK_THAT(refusal({t.output, "--format", "safetensors", "--dynamic-batch"}),
              Contains("--dynamic-batch") && Contains("onnx"));
+  CHECK_THAT(refusal({t.output, "--format", "safetensors", "-o", file}), Contains("ending .onnx"));
   CHECK_THAT(refusal({t.output, "-o", t.data}), Contains(t.data) && Contains("folder"));
   CHECK_THAT(refusal({t.output, "-o", t.path("m.tflite")}), Contains("ending .tflite"));
   CHECK_THAT(refusal({t.output, "-o", t.path("no/m.onnx")}), Contains("no folder"));

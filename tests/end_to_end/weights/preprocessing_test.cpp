@@ -1,4 +1,4 @@
-// Tests runs with other preprocessing than the model's: resuming, evaluating and exporting them.
+// Tests runs whose preprocessing differs from the model's default: resume, evaluation, export.
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -100,7 +100,7 @@ TEST_CASE("a run that starts from other weights takes their mean, and sums them 
   CHECK_THAT(tuned.err, !Contains("are summed"));
   CHECK_THAT(summed.err, Contains("features.0.0.weight are summed over red, green and blue"));
   CHECK_THAT(summed.err, Contains("channels=1  mean=0.5  "));
-  // The other way round does not work.
+  // A model for grayscale cannot be evaluated in color.
   const auto refused = test::run_shoal(
       {"eval", "--checkpoint", data.run("summed"), "--data", data.images(), "--channels", "3"});
   CHECK(refused.exit_code == 2);

@@ -129,7 +129,7 @@ TEST_CASE("inspect describes runs, checkpoints, exports and files of Python") {
                         Contains("3 names: ") && Contains("102 initializers"));
   CHECK(test::lines_of(model).size() < 16);
   const Json as_json = Json::parse(succeeds({"inspect", onnx, "--json", "--tensors"}).out);
-  CHECK(as_json["parameters"] == 11178051 + 9600);  // and the statistics of batch norm
+  CHECK(as_json["parameters"] == 11178051 + 9600);  // plus batch-norm statistics
   CHECK(as_json["classes"].size() == 3);
   CHECK(as_json["tensors"].size() == 102);
   const std::string no_onnx = trained.path("text.onnx");

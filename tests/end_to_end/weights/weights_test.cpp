@@ -110,6 +110,11 @@ TEST_CASE("eval and predict accept another program's weights") {
 TEST_CASE("weights that do not fit are refused with advice") {
   const Trained trained;
   const std::string &data = trained.data, &foreign = trained.foreign;
+  CHECK_THAT(refusal({"eval", "none.pt", "--data", data}),
+             Contains("error: none.pt: no such file") && !Contains("--weights"));
+  CHECK_THAT(refusal({"export", "none.pt"}), Contains("error: none.pt: no such file"));
+  CHECK_THAT(refusal({"eval", "--weights", "none.pt", "--data", data}),
+             Contains("--weights none.pt: no such file"));
   CHECK_THAT(refusal({"eval", "--data", data}), Contains("--checkpoint") && Contains("--weights"));
   CHECK_THAT(refusal({"eval", "--weights", foreign, "--checkpoint", foreign, "--data", data}),
              Contains("remove one of them"));

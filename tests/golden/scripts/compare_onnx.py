@@ -4,15 +4,15 @@
     tests/golden/scripts/compare_onnx.py [--program FILE] [--size N] [--images FOLDER] [NETWORK...]
 
 Needs Python's onnx, onnxruntime, safetensors, Pillow (13 or later) and NumPy. Gives each network
-random weights for which activations keep their size from layer to layer, exports it, and prints the
-largest differences of the logits over the images:
+random weights that keep the scale of activations from layer to layer, exports it, and prints the
+largest differences between logits over all images:
 
     graph          onnxruntime on crops that Pillow made
     preprocessing  onnxruntime on the decoded images, with --with-preprocessing
     batch          onnxruntime on all crops at once, with --dynamic-batch
 
-Exits with 1 if `graph` or `batch` is above 1e-4. A wrong rounding in the preprocessing can change a
-pixel by one level, so `preprocessing` is printed next to the largest logit, and not limited.
+Exits with 1 if `graph` or `batch` is above 1e-4. `preprocessing` has no limit, because rounding can
+change a pixel by one level; the largest logit is printed for comparison.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def run(*words):
 
 
 def random_weights(shoal, network, folder):
-    """Returns the words that select the weights."""
+    """Makes the weights. Returns the options that select them."""
     for part in ("train", "val"):
         for name in CLASSES:
             (folder / "data" / part / name).mkdir(parents=True, exist_ok=True)

@@ -75,7 +75,7 @@ def main():
         return
     random = np.random.default_rng(21)
     classes, count = 8, 60
-    # No image has class 5, no prediction is class 6, and nothing is class 7.
+    # No image has class 5, no prediction is class 6, and class 7 occurs in neither.
     labels = random.choice([0, 1, 2, 3, 4, 6], count)
     logits = random.normal(0, 1.5, (count, classes))
     logits[np.arange(count), labels] += random.choice([0.5, 2.5, 6], count)

@@ -86,13 +86,13 @@ class Lite(torch.nn.Module):
         theirs = efficientnet_lite_pytorch.EfficientNet.from_name(
             name.replace("_lite", "-lite"), image_size=size, num_classes=classes, **options
         )
-        self.theirs = [theirs]  # in a list: its modules are registered below
+        self.theirs = [theirs]  # in a list, so that its modules are registered only below
         features = [[theirs._conv_stem, theirs._bn0]]
         for block in theirs._blocks:
             parts = [[block._depthwise_conv, block._bn1], [block._project_conv, block._bn2]]
             if hasattr(block, "_expand_conv"):
                 parts.insert(0, [block._expand_conv, block._bn0])
-            # The first block of a stage has other input than output filters, or a stride.
+            # A stage begins where the number of filters changes or the stride is not 1.
             args = block._block_args
             if len(features) == 1 or args.stride != 1 or args.input_filters != args.output_filters:
                 features.append([])

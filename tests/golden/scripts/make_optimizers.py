@@ -68,6 +68,11 @@ CASES = {
     "adamw_clip": (
         lambda g: torch.optim.AdamW(g, lr=1, betas=(0.8, 0.99), eps=1e-8, foreach=False),
         DECAY, 2.5),
+    "adam": (lambda g: torch.optim.Adam(g, lr=1, betas=(0.9, 0.999), eps=1e-8, foreach=False),
+             DECAY, 0),
+    "adam_clip": (
+        lambda g: torch.optim.Adam(g, lr=1, betas=(0.8, 0.99), eps=1e-8, foreach=False),
+        DECAY, 2.5),
 }
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes preprocessing.txt (one case per line) and preprocessing.bin (the pixels of the cases).
 
-The pixels are results of Pillow and torchvision. Greyscale images are converted by Pillow's
-convert("L") before anything else, as in timm. Needs pillow 13, numpy, torch, torchvision 0.26.
+The pixels are results of Pillow and torchvision. With one channel, Pillow's convert("L") is applied
+first, as in timm. Needs pillow 13, numpy, torch, torchvision 0.26.
 Usage: python make_preprocessing.py
 
 Lines:

@@ -34,7 +34,7 @@ def fnv(text):
 
 
 def timm_model(name):
-    """timm's network of that name, with torchvision's batch norm."""
+    """Returns timm's network of that name, with torchvision's batch-norm epsilon."""
     other = {"efficientnet_v2": "tf_efficientnetv2", "mobilenet_v3_large": "mobilenetv3_large_100",
              "mobilenet_v3_small": "mobilenetv3_small_100"}
     for ours, theirs in other.items():
@@ -94,14 +94,13 @@ def constant(index, like):
 
 
 def save_compressed(checkpoint, name, **format):
-    """Saves with torch.save and gzip."""
     file = io.BytesIO()
     torch.save(checkpoint, file, **format)
     (OUT / "weights" / name).write_bytes(gzip.compress(file.getvalue(), 9, mtime=0))
 
 
 def write_small_example():
-    """Writes the same layout for a tiny model."""
+    """Writes a checkpoint like write_example(), but of a tiny model."""
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
     model(torch.ones(1, 2)).sum().backward()
@@ -137,7 +136,7 @@ def write_example():
         "scheduler": scheduler.state_dict(),
     }
     save_compressed(checkpoint, "imagenet_example.pth.tar.gz")
-    # Versions before 2022: no scheduler, the learning rate of the last epoch in the group.
+    # As in versions before 2022: no scheduler; the group has the learning rate of the last epoch.
     del checkpoint["scheduler"]
     checkpoint["epoch"] = 35
     checkpoint["best_acc1"] = 41.5

@@ -49,7 +49,7 @@ class Chains(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.file = Path(folder.name) / "chain.json"
-        # Each job gets a second of its own in its name.
+        # Each job gets a different time in its name.
         clock = mock.patch("chain.time")
         clock.start().strftime.side_effect = (f"20260102-{second:06}" for second in range(99))
         self.addCleanup(clock.stop)
@@ -106,7 +106,7 @@ class Chains(unittest.TestCase):
         self.assertEqual(len(self.names()), 4)
         self.assertNotIn("prepare", out)
 
-        # A new job of prepare makes other data, so the training task is not complete any more.
+        # A new job of prepare makes new data, so the training task must run again.
         self.assertEqual(self.run_chain("--task", "prepare", "--force")[0], 0)
         code, out, err = self.run_chain()
         self.assertEqual((code, len(self.names())), (0, 6), err)

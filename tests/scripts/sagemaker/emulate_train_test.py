@@ -1,4 +1,4 @@
-"""Trains in `emulate`: an interrupted spot job gives the same weights as one that was not.
+"""Trains in `emulate`: an interrupted spot job gives the same weights as an undisturbed one.
 
 Environment: SHOAL_PROGRAM is the built program.
 """
@@ -61,7 +61,7 @@ class Training(unittest.TestCase):
                 )
 
             out, whole = run("whole")
-            self.assertRegex(out, r"metric valid:acc1 \d")
+            self.assertRegex(out, r"Acc@1 \d")
             out, interrupted = run("interrupted", "--stop-at", r"Epoch: \[0\]\[1/2\]")
             self.assertIn("stopped by SIGTERM", out)
             self.assertRegex(out, r"start .*/checkpoints/epoch-0000-step-\d+\.pt")

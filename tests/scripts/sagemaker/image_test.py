@@ -1,4 +1,4 @@
-"""Tests of the Dockerfile's pins, and of what the image starts and is checked with."""
+"""Tests image/train.py, image/inspect_layers.py, the Dockerfile's pins and .dockerignore."""
 
 import contextlib
 import io
@@ -161,7 +161,7 @@ class Context(unittest.TestCase):
 
     @staticmethod
     def contains(path, lines):
-        """Whether a file is in the build context: the last line that matches decides."""
+        """Returns whether a file is in the build context: the last matching line decides."""
         included = True
         for line in lines:
             pattern = line.lstrip("!").replace(".", r"\.").replace("?", "[^/]")

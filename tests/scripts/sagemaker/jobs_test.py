@@ -1,4 +1,4 @@
-"""Tests jobs.py with botocore's Stubber and recorded answers: moto completes every job at once."""
+"""Tests jobs.py with botocore's Stubber, because moto's jobs complete at once."""
 
 import contextlib
 import io

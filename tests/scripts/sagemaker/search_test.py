@@ -1,4 +1,4 @@
-"""Tests searching with botocore's Stubber and recorded answers: moto ignores most filters."""
+"""Tests searching with botocore's Stubber, because moto ignores most filters."""
 
 import unittest
 from unittest import mock

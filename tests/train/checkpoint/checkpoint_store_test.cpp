@@ -1,4 +1,4 @@
-// Saving, reading and pruning. See also leftovers_test.cpp and store_disk_test.cpp.
+// Tests saving, reading and pruning. See also leftovers_test.cpp and store_disk_test.cpp.
 #include "train/checkpoint/checkpoint_store.h"
 
 #include <cerrno>
@@ -46,9 +46,25 @@ TEST_CASE("pruning keeps the newest and the best checkpoints") {
   std::vector<int64_t> steps;
   for (const auto& entry : store.entries()) steps.push_back(entry.step);
   REQUIRE(steps == std::vector<int64_t>{50, 40, 20});
-  REQUIRE(store.best()->step == 20);  // of equal ones, the earlier
+  REQUIRE(store.best()->step == 20);  // the earlier of two equal ones
   const std::string manifest = test::read_text(directory.path() / "c" / "manifest.json");
   REQUIRE(manifest.find("epoch-0002-step-00000020.pt") != std::string::npos);
+}
+
+TEST_CASE("a marker whose checkpoint was deleted is neither listed, nor the best, nor kept") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 2);
+  store.open_for_writing();
+  store.save(1, 10, 30.0, bytes_of("ten"));
+  fs::remove(store.path(store.save(2, 20, 60.0, bytes_of("twenty"))));
+  REQUIRE(store.entries().size() == 1);
+  REQUIRE(store.best()->step == 10);
+  store.save(3, 30, 20.0, bytes_of("thirty"));
+  std::vector<int64_t> steps;
+  for (const auto& entry : store.entries()) steps.push_back(entry.step);
+  REQUIRE(steps == std::vector<int64_t>{30, 10});
+  const std::string manifest = test::read_text(directory.path() / "c" / "manifest.json");
+  REQUIRE(manifest.find("epoch-0001-step-00000010.pt") != std::string::npos);  // the best
 }
 
 TEST_CASE("a protected file is not pruned") {

@@ -1,11 +1,13 @@
 #include "train/checkpoint/find_checkpoint.h"
 
 #include <ATen/ops/full.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "base/file/whole_file.h"
+#include "tests/support/capture.h"
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/export.h"
 #include "train/weights/model_file.h"
@@ -17,12 +19,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A run's output folder with checkpoints. The values of the weight are the number of the step.
+// A run's output folder with checkpoints. Each has one weight, whose elements are the step.
 class Run {
  public:
   explicit Run(const fs::path& folder) : store_(folder / "checkpoints", 10) {
     job_.output = folder.string();
-    store_.open_for_writing();
+    fs::create_directories(store_.directory());
   }
 
   static CheckpointData state(int64_t step) {
@@ -35,7 +37,9 @@ class Run {
     return data;
   }
   fs::path save(int64_t step, std::optional<double> top1 = std::nullopt) {
-    return store_.path(store_.save(1, step, top1, [&](const CheckpointStore::Sink& sink) {
+    CheckpointStore writer(store_.directory(), 10);
+    writer.open_for_writing();
+    return writer.path(writer.save(1, step, top1, [&](const CheckpointStore::Sink& sink) {
       write_checkpoint(state(step), sink);
     }));
   }
@@ -80,8 +84,34 @@ TEST_CASE("without --resume a run starts from scratch, but must not write over a
   CHECK_FALSE(run.start().data);
   CHECK_THROWS_AS(require_own(), UserError);
   CHECK_THROWS_WITH(require_own(), Contains(name) && Contains("--resume") && Contains("--output"));
+  {
+    CheckpointStore writer(run.store().directory(), 10);
+    writer.open_for_writing();
+    CHECK_THROWS_WITH(require_own(), Contains("another run is writing") &&
+                                         Contains("process " + std::to_string(::getpid())) &&
+                                         !Contains("--resume"));
+  }
   run.job().resume = true;
   require_own();
+}
+
+TEST_CASE(
+    "if --resume finds no checkpoint, a folder with a similar name and checkpoints is named") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "imagenet"), other(directory.path() / "imgenet");
+  run.save(4);
+  other.job().resume = true;
+  const auto warning = [&] {
+    return test::capture([&] { return other.start().data ? 1 : 0; }).err;
+  };
+  CHECK_THAT(warning(), Contains("new run") && Contains("did you mean --output") &&
+                            Contains((directory.path() / "imagenet").string() + "?"));
+  other.job().checkpoint_dir = (directory.path() / "elsewhere").string();
+  CHECK_THAT(warning(), Contains("new run") && !Contains("did you mean"));
+  other.job().checkpoint_dir = (directory.path() / "imagenets").string();
+  CHECK_THAT(warning(), Contains("did you mean --checkpoint-dir"));
+  other.job().on_platform = true;  // every start has --resume there
+  CHECK_THAT(warning(), !Contains("did you mean"));
 }
 
 TEST_CASE("--resume continues from the newest intact checkpoint, or from scratch without one") {
@@ -196,6 +226,16 @@ TEST_CASE("best and last name a checkpoint of a run") {
   CHECK(weight_from("last") == 8);
   CHECK(weight_from("best") == 4);
   CHECK_THROWS_AS(weight_from("newest"), UserError);
+}
+
+TEST_CASE("a folder whose own name is best is read like any other folder") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "best");
+  run.save(4, 50.0);
+  run.save(8, 40.0);
+  CHECK(weight_of(open_checkpoint(run.folder().string()).data) == 8);
+  run.job().resume_path = run.folder().string();
+  CHECK(run.start().data.value().integer("step") == 8);
 }
 
 TEST_CASE("best is the newest checkpoint if none was evaluated") {

@@ -1,4 +1,4 @@
-// What CheckpointStore does with files that earlier writers and other programs left.
+// Tests how CheckpointStore handles files left by earlier writers and by other programs.
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -23,7 +23,7 @@ void write_text(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// Accepts "whole EPOCH STEP [TOP1]".
+// Parses checkpoints with the text "whole EPOCH STEP [TOP1]". Throws for others, which are damaged.
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string&) {
   std::istringstream text(text_of(bytes));
   std::string word;
@@ -140,7 +140,7 @@ TEST_CASE("files of others stay, temporary files of a killed writer do not") {
     INFO(other.string());
     REQUIRE(test::read_text(other) == "mine");
   }
-  REQUIRE(in_folder(beside).size() == 3);  // the lock, and two of others
+  REQUIRE(in_folder(beside).size() == 3);  // the lock, and two files of others
 }
 
 TEST_CASE("damaged markers and a folder that cannot be read are never an empty store") {

@@ -1,4 +1,4 @@
-// CheckpointStore on full and failing disks, and across mounts.
+// Tests CheckpointStore on full and failing disks, and across mounts.
 #include <cerrno>
 #include <stdexcept>
 
@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether the folder was flushed during `change` when a checkpoint had lost its marker and was
-// still `text`.
+// Returns whether `change` flushed the folder while the checkpoint's marker was already deleted and
+// its content was still `text`.
 bool loses_marker_first(const fs::path& folder, const std::string& name, const std::string& text,
                         const std::function<void()>& change) {
   bool seen = false;

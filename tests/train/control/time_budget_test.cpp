@@ -8,9 +8,9 @@ TEST_CASE("the start of the next step is extrapolated from the steps that have a
   TimeBudget time(100, 0, 0, 0, 50);
   CHECK(time.trained(53) == 3);
   CHECK(time.progress(0) == 0);
-  CHECK(time.progress(1) == 0);  // nothing has arrived yet
+  CHECK(time.progress(1) == 0);  // no step time has arrived yet
   time.begin_epoch();
-  time.arrived(1, 12);  // with the start of the run; not the duration of a step
+  time.arrived(1, 12);  // includes the start of the run, so it is no step time
   CHECK(time.step_seconds() == 0);
   CHECK(time.progress(2) == Approx(0.12));
   time.arrived(2, 22);

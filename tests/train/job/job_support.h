@@ -1,12 +1,11 @@
 #pragma once
-// The surroundings of the runs whose settings the tests resolve.
+// Surroundings for tests that resolve settings.
 
 #include "train/job/job.h"
 
 namespace shoal::train {
 
-// Returns one machine of four processors with 1000 training and 100 validation images of 10
-// classes.
+// Returns a machine with four processors, 1000 training and 100 validation images, and 10 classes.
 inline Surroundings surroundings(int64_t world = 1) {
   Surroundings s;
   s.world_size = s.local_world_size = world;

@@ -12,7 +12,7 @@ using namespace shoal::train;
 
 namespace {
 
-// What scikit-learn and torchmetrics compute for the same logits.
+// Results that scikit-learn and torchmetrics computed for the same logits.
 struct Golden {
   std::vector<ImageResult> images;
   std::vector<double> figures;               // see tests/golden/scripts/make_classification.py

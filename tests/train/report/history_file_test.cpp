@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// While it lives, files cannot grow beyond `bytes`: a write takes what fits, the next one fails.
+// While this object exists, files cannot grow beyond `bytes`: a write stores the part that fits,
+// and the next one fails.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
@@ -65,7 +66,7 @@ TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
   CHECK(HistoryFile(job, 3).lines() == 3);
   CHECK(rows(path)[2].at("step") == 9);
 
-  // --resume FILE with another --output.
+  // --resume FILE with another --output uses the history beside the checkpoint.
   ResolvedJob other = job_in(folder.path() / "other");
   other.resume_path = job.checkpoint_dir + "/epoch-0001-step-00000009.pt";
   CHECK(HistoryFile(other, 3).lines() == 3);

@@ -165,6 +165,36 @@ TEST_CASE("--log-format dllogger adds the lines of NVIDIA's DLLogger") {
   CHECK(logs.at("[]").at("train.loss") == 2.0);
 }
 
+TEST_CASE("the table at the end of a run names the folder with the best checkpoint") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  const auto printed = [&](const std::string& name) {
+    {
+      const Redirected out(STDOUT_FILENO, folder.path() / "out");
+      const Redirected err(STDERR_FILENO, folder.path() / name);
+      Reporter reporter(job, 0, 0);
+      reporter.start({"fresh start", {"cat"}});
+      reporter.step(step_report(10));
+      reporter.evaluation(evaluation_report(false));
+      RunEnd end;
+      end.outcome = "complete";
+      end.best = Evaluated{75, 1, 10};
+      reporter.end(end);
+    }
+    return test::read_text(folder.path() / name);
+  };
+  fs::create_directories(job.checkpoint_dir);
+  std::ofstream(fs::path(job.checkpoint_dir) / "superseded-epoch-0001-step-00000010.pt");
+  const std::string none = printed("none");
+  CHECK_THAT(none, Contains(job.checkpoint_dir) && !Contains("the best: "));
+  std::ofstream(fs::path(job.checkpoint_dir) / "epoch-0001-step-00000010.pt");
+  CHECK_THAT(printed("apart"), Contains("the best: --checkpoint " + job.checkpoint_dir + "/best"));
+  const std::string inside = job.output + "/checkpoints";
+  fs::rename(job.checkpoint_dir, inside);
+  job.checkpoint_dir = inside;
+  CHECK_THAT(printed("inside"), Contains("the best: --checkpoint " + job.output + "/best"));
+}
+
 TEST_CASE("reports are metric lines on stdout") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());
@@ -226,7 +256,7 @@ TEST_CASE("ranks other than 0 write nothing") {
   CHECK(fs::is_empty(folder.path()));
 }
 
-// With one search per class this takes minutes.
+// With one search per class, this would take minutes.
 TEST_CASE("the classes are written in the order of their labels, however many there are",
           "[single]") {
   const std::vector<std::string> few = {"b", "a", "say \"x\""};
@@ -290,7 +320,7 @@ TEST_CASE("an evaluation.json that cannot be written does not end the run") {
   const ResolvedJob job = job_in(folder.path());
   EvaluationReport report = evaluation_report(false);
   report.best = true;
-  CHECK_NOTHROW(evaluation_file(job)->evaluation(report));  // there is no folder
+  CHECK_NOTHROW(evaluation_file(job)->evaluation(report));  // there is no output folder
 }
 
 TEST_CASE("a run with no steps left keeps the summary of the run that trained") {

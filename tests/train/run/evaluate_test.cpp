@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kImages = 23, kClasses = 10;
 
-// A model that gives class c of every image the score -c, so labels 0 to 4 count for top-5.
+// A model that gives class c the score -c for every image. So labels 0 to 4 are right in the top 5.
 class FixedScores final : public models::Classifier {
  public:
   at::Tensor forward(const at::Tensor& images, const models::StepContext&) override {
@@ -77,7 +77,7 @@ void require_all_images(const Meter& sum) {
   REQUIRE(sum.loss == Approx(loss).epsilon(1e-5));
 }
 
-// Checks the results of each image: class 0 is always predicted.
+// Checks the results of each image. The predicted class is always 0.
 void require_all_results(const EvaluationReport& report) {
   REQUIRE(report.images.size() == kImages);
   for (size_t i = 0; i < kImages; ++i) {
@@ -125,7 +125,7 @@ TEST_CASE("ranks with different numbers of images have the same sums") {
 }
 
 TEST_CASE("the pixels of the worst images are those of the loader, with any number of ranks") {
-  // By loss, then by position: the images of class 9, 8, …. All are in one epoch of the loader.
+  // The worst images are those of class 9, then 8, and so on; equal losses are ordered by position.
   const auto expected = [](int64_t channels) {
     data::LoaderOptions options = loading();
     options.transform.channels = channels;

@@ -70,7 +70,7 @@ TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; --resum
   run_alone(again);
   REQUIRE(history_of(again).size() == 6);
   REQUIRE(checkpoints_of(again).size() == 2);
-  REQUIRE(summary_of(again).at("train").at("step") == 4);  // still from the run that trained
+  REQUIRE(summary_of(again).at("train").at("step") == 4);  // still the value from the first run
 }
 
 TEST_CASE("a signal on one rank stops all ranks after the same step, with a checkpoint", "[slow]") {

@@ -1,4 +1,4 @@
-// A rollback that cannot be finished.
+// Tests loss spikes without a usable checkpoint to roll back to, and checkpoints of older versions.
 
 #include <catch2/catch.hpp>
 #include <fstream>

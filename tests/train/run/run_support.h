@@ -1,5 +1,5 @@
 #pragma once
-// Small training runs on synthetic images, and what they leave.
+// Small training runs on synthetic images, and functions that read their files.
 
 #include <filesystem>
 #include <functional>
@@ -24,7 +24,7 @@ train::ResolvedJob job_in(const std::filesystem::path& folder,
                           const std::function<void(train::Job&)>& change = {}, int64_t rank = 0,
                           int64_t world_size = 1);
 
-// `train`, `val`: the images; null: synthetic ones.
+// Run the job. `train`, `val`: the images; null: synthetic ones.
 train::RunResult run_job(const train::ResolvedJob& job, dist::Communicator& communicator,
                          const std::shared_ptr<const data::Source>& train = nullptr,
                          const std::shared_ptr<const data::Source>& val = nullptr);

@@ -1,4 +1,4 @@
-// What a run saves when something fails.
+// Tests what a run saves when something fails.
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Its folder vanishes after some reads.
+// A dataset whose folder vanishes after some reads.
 class VanishingImages final : public data::ForwardingDataset {
  public:
   VanishingImages(std::shared_ptr<const data::Dataset> inner, int reads)
@@ -124,7 +124,7 @@ TEST_CASE("--checkpoint-minutes saves within an epoch") {
   const ResolvedJob job =
       job_in(folder.path(), [](Job& j) { j.checkpoint_minutes = 1e-6; });  // less than a step
   run_alone(job);
-  REQUIRE(steps_of(job).size() > 2);  // without, only at the end of the two epochs
+  REQUIRE(steps_of(job).size() > 2);  // by default, only the ends of the two epochs are saved
 }
 
 TEST_CASE("a checkpoint that --checkpoint-minutes requests is saved once") {
@@ -148,7 +148,7 @@ TEST_CASE("a checkpoint that another run saves in the meantime is not set aside"
   asked.resume_path = job.checkpoint_dir + "/" + checkpoint_name(1, 3) + ".pt";
   dist::Communicator alone = dist::connect(dist::single_process());
   Start start = find_start(asked, alone.main);
-  std::erase(start.seen, checkpoint_name(2, 6));  // as if it was saved after that
+  std::erase(start.seen, checkpoint_name(2, 6));  // as if another run saved it after find_start()
   const ResolvedJob resumed =
       job_in(folder.path(), [&](Job& j) { j.resume_path = asked.resume_path; });
   const auto describe = [](const std::exception& error) { return std::string(error.what()); };
@@ -224,7 +224,7 @@ TEST_CASE("images that vanish while they are skipped are reported, not thrown") 
   const auto images = std::make_shared<VanishingImages>(synthetic_images(12), 0);
   data::Loader loader(images, rank_loader_options(job, 0, true));
   loader.start_epoch(0);
-  CHECK(trainer.skip(loader).loader_failure);
+  CHECK(trainer.skip([&] { return loader.next(); }).loader_failure);
 }
 
 TEST_CASE("training images that vanish for one rank end all ranks, saved", "[slow]") {
@@ -301,7 +301,7 @@ TEST_CASE("a disk that is full at the export loses no checkpoint") {
   const auto checkpoints = [&] {
     return checkpoint_store(job.checkpoint_dir, job.keep).entries().size();
   };
-  size_t before = 0;  // when the disk becomes full
+  size_t before = 0;  // number of checkpoints when the disk becomes full
   const FailingCalls full(
       "write",
       [&](const std::string& path) {

@@ -1,6 +1,6 @@
-// Tests the conversion of batches to inputs. For a CPU, an input is made directly from the loader's
-// memory; for a GPU, through an upload. The tests run the path for a GPU on the CPU, with loops
-// compiled from the GPU's sources.
+// Tests the conversion of batches to inputs. On a CPU, inputs are made directly from the loader's
+// memory; on a GPU, the batch is uploaded first. The tests also run the GPU path on the CPU, with
+// loops compiled from the GPU's sources.
 
 #include "train/step/input.h"
 

@@ -72,17 +72,18 @@ TEST_CASE("gradients above the clipping norm are scaled down to it") {
 
 TEST_CASE("the optimizer refreshes the low-precision copies") {
   ToyClassifier model;
-  FlatParameters flat(model, {.copy_type = at::kHalf});
+  FlatParameters flat(model, {.copy_type = at::kBFloat16});
   Optimizer optimizer(options_of(Kind::adamw), flat);
   at::NoGradGuard no_grad;
   for (const auto& parameter : flat.tensors()) parameter.grad().fill_(1);
   optimizer.step(0.1);
-  CHECK(at::equal(model.conv_copy, model.conv.to(at::kHalf)));
-  CHECK(at::equal(flat.copies(), flat.flat().to(at::kHalf)));
+  CHECK(at::equal(model.conv_copy, model.conv.to(at::kBFloat16)));
+  CHECK(at::equal(flat.copies(), flat.flat().to(at::kBFloat16)));
 }
 
 TEST_CASE("a step with a non-finite gradient changes nothing") {
-  for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
+  for (const shoal::ops::OptimizerInfo& info : shoal::ops::kOptimizers) {
+    const Kind kind = info.kind;
     ToyClassifier model;
     FlatParameters flat(model, {.copy_type = at::kBFloat16});
     Optimizer optimizer(options_of(kind), flat);
@@ -101,7 +102,8 @@ TEST_CASE("a step with a non-finite gradient changes nothing") {
 }
 
 TEST_CASE("an optimizer with copied state and number of steps continues identically") {
-  for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
+  for (const shoal::ops::OptimizerInfo& info : shoal::ops::kOptimizers) {
+    const Kind kind = info.kind;
     ToyClassifier model, resumed_model;
     FlatParameters flat(model, {}), resumed(resumed_model, {});
     Optimizer optimizer(options_of(kind), flat), other(options_of(kind), resumed);
@@ -123,13 +125,14 @@ TEST_CASE("an optimizer with copied state and number of steps continues identica
     other.set_steps(optimizer.steps());
     step(optimizer, flat);
     step(other, resumed);
-    INFO(static_cast<int>(kind));
+    INFO(info.name);
     CHECK(hash({flat.flat()}) == hash({resumed.flat()}));
   }
 }
 
 TEST_CASE("the padding stays zero with every optimizer") {
-  for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
+  for (const shoal::ops::OptimizerInfo& info : shoal::ops::kOptimizers) {
+    const Kind kind = info.kind;
     ToyClassifier model;
     FlatParameters flat(model, {});
     Optimizer optimizer(options_of(kind), flat);
@@ -144,8 +147,9 @@ TEST_CASE("the padding stays zero with every optimizer") {
 }
 
 TEST_CASE("parameters that are not trained keep their bits, and later step like new ones") {
-  for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
-    INFO(static_cast<int>(kind));
+  for (const shoal::ops::OptimizerInfo& info : shoal::ops::kOptimizers) {
+    const Kind kind = info.kind;
+    INFO(info.name);
     ToyClassifier model, original, late_model;
     FlatParameters flat(model, {.weight_decay = 0.1}), late(late_model, {.weight_decay = 0.1});
     Optimizer optimizer(options_of(kind), flat), late_optimizer(options_of(kind), late);

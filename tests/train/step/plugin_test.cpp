@@ -16,7 +16,7 @@
 using namespace shoal;
 using Catch::Matchers::Contains;
 
-// Must run first, because an open plug-in stays open.
+// Must be the first test case, because an open plug-in stays open.
 TEST_CASE("a missing CUDA plug-in is a clear error") {
   CHECK_THROWS_WITH(train::cuda_plugin("/nonexistent"),
                     Contains("no CUDA plug-in") && Contains("--device cpu"));

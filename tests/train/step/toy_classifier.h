@@ -1,7 +1,7 @@
 #pragma once
 // A small classifier for tests of train/ that need no real model: the parameters and buffers of a
-// convolution, a depthwise convolution, two batch norms and a linear layer. Their sizes are odd, so
-// that padding follows every parameter.
+// convolution, a depthwise convolution, two batch norms and a linear layer. No size is a multiple
+// of the alignment, so padding follows every parameter.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>

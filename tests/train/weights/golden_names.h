@@ -10,7 +10,7 @@
 
 namespace shoal::train {
 
-// "[32,3,3,3]" → sizes
+// Parses "[32,3,3,3]".
 inline std::vector<int64_t> sizes_in(const std::string& text) {
   std::vector<int64_t> sizes;
   std::istringstream in(text.substr(1));
@@ -19,7 +19,7 @@ inline std::vector<int64_t> sizes_in(const std::string& text) {
   return sizes;
 }
 
-// The parameters and buffers of torchvision's efficientnet_b0, resnet18 or resnet50.
+// Returns the parameters and buffers of torchvision's efficientnet_b0, resnet18 or resnet50.
 inline TensorShapes golden_model(const std::string& model) {
   TensorShapes shapes;
   std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/models.txt");
@@ -50,7 +50,7 @@ inline GoldenNames golden_names(const std::string& family) {
   return golden;
 }
 
-// The tensors of efficientnet_b0 in a file of a family, in no particular order.
+// Renames the tensors of torchvision's efficientnet_b0 to the names of the family.
 inline TensorShapes in_family(const TensorShapes& model, const std::string& family) {
   const GoldenNames golden = golden_names(family);
   TensorShapes shapes;

@@ -13,27 +13,28 @@ namespace shoal::train {
 struct EpochValues {
   int64_t epoch = 0;                                   // from 0
   std::optional<double> train_loss, train_top1;        // means over the epoch
-  std::optional<double> loss, top1, top5;              // from the evaluation of the weights
-  std::optional<double> ema_loss, ema_top1, ema_top5;  // from that of the averaged weights
-  std::optional<double> images_per_second;             // of training: mean over the printed steps
+  std::optional<double> loss, top1, top5;              // evaluation of the weights
+  std::optional<double> ema_loss, ema_top1, ema_top5;  // evaluation of the averaged weights
+  std::optional<double> images_per_second;             // in training: mean over the printed steps
 
-  // The accuracy that decides which epoch is the best one: that of the averaged weights, if any.
+  // The accuracy that decides which epoch is best: that of the averaged weights if there is one,
+  // otherwise that of the weights.
   std::optional<double> deciding_top1() const { return ema_top1 ? ema_top1 : top1; }
 };
 
 struct RunHistory {
   std::vector<EpochValues> epochs;  // sorted by epoch
   std::string last_time;            // time of the newest row, ISO 8601; may be empty
-  bool torn = false;                // whether the last line is incomplete and was left out
-  int64_t unreadable = 0;           // number of other lines that were left out
+  bool torn = false;                // whether the last line is incomplete; it is left out
+  int64_t unreadable = 0;           // number of other invalid lines, which are left out
 };
 
 // Parses the contents of history.jsonl. Ignores unknown rows, because another version of shoal may
 // have written them. Values in a later row of an epoch replace those in an earlier row.
 RunHistory read_history(const std::string& text);
 
-// Returns the index of the epoch with the highest deciding_top1(), the first one if several are
-// equal. Returns nothing if no epoch was evaluated.
+// Returns the index of the epoch with the highest deciding_top1(); among equal ones, the first.
+// Returns nullopt if no epoch was evaluated.
 std::optional<size_t> best_epoch(const std::vector<EpochValues>& epochs);
 
 // Returns a table of the epochs as text, one line each; "best" marks the best epoch. If there are

@@ -8,15 +8,24 @@
 #include "train/report/sinks.h"
 
 namespace shoal::train {
+namespace fs = std::filesystem;
 namespace {
 
-// Whether the folder contains a checkpoint. If a finished run was resumed from another folder,
-// there is none, because nothing was left to train.
-bool has_checkpoint(const std::string& folder) {
-  std::error_code error;  // no folder: no checkpoint
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.path().extension() == ".pt") return true;
+// Whether the folder contains a checkpoint of the run. If a finished run was resumed from another
+// folder, there is none, because nothing was left to train. Files that are set aside, such as
+// superseded-….pt, do not count.
+bool has_checkpoint(const fs::path& folder) {
+  std::error_code error;  // ignored: a missing folder has no checkpoint
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".pt" && entry.path().filename().string().starts_with("epoch-"))
+      return true;
   return false;
+}
+
+// Returns the folder to name with --checkpoint: the output folder if it contains the checkpoints.
+fs::path folder_of_best(const ResolvedJob& job) {
+  const fs::path output = job.output, checkpoints = job.checkpoint_dir;
+  return checkpoints == output / kCheckpointsFolder ? output : checkpoints;
 }
 
 class RunTable final : public ReportSink {
@@ -29,8 +38,9 @@ class RunTable final : public ReportSink {
     if (epochs.empty()) return;
     std::string text = epoch_table_text(epochs) + "\noutput       " + job_.output;
     text += "\ncheckpoints  " + job_.checkpoint_dir;
-    if (report.best && has_checkpoint(job_.checkpoint_dir))
-      text += "; the best: --checkpoint " + job_.output + "/best";
+    // A SageMaker container and its paths do not outlast the run.
+    if (report.best && !job_.on_platform && has_checkpoint(job_.checkpoint_dir))
+      text += "; the best: --checkpoint " + (folder_of_best(job_) / "best").string();
     if (report.exported) text += "\nexported     " + report.exported->file;
     log::info_lines("epochs\n" + text);
   }

@@ -1,4 +1,4 @@
-// The functions and structs are those of NVML's documentation (version 2 of its interface).
+// Declares the used functions and structs as in NVML's documentation (its _v2 functions).
 
 #include "train/report/host/nvml.h"
 
@@ -35,8 +35,8 @@ struct Nvml::Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // Returns false if the library lacks a function or there is no GPU. Functions of NVML return 0
-  // for success.
+  // Returns false if the library lacks a function or there is no GPU. NVML's functions return 0 on
+  // success.
   bool start() {
     if (!find(handle, "nvmlInit_v2", init) || !find(handle, "nvmlShutdown", shutdown) ||
         !find(handle, "nvmlDeviceGetCount_v2", count) ||

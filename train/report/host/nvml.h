@@ -1,5 +1,5 @@
 #pragma once
-// Utilization of the host's NVIDIA GPUs, read with the driver's library NVML, which is opened at
+// Reads the utilization of the host's NVIDIA GPUs with the driver's NVML library, which it opens at
 // run time. Does not use LibTorch.
 
 #include <memory>
@@ -9,11 +9,11 @@
 namespace shoal::train {
 
 struct GpuUse {
-  double percent = 0;         // share of the time in which a kernel runs; mean over the GPUs
-  double memory_percent = 0;  // used share of the memory of all GPUs
+  double percent = 0;         // of the time in which a kernel runs; mean over the GPUs
+  double memory_percent = 0;  // of the memory of all GPUs that is in use
 };
 
-// Sums up readings, so that their mean can be computed.
+// Sums of readings, for computing their mean.
 struct GpuMean {
   void add(const GpuUse& use) {
     percent += use.percent, memory_percent += use.memory_percent;
@@ -31,7 +31,7 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Reads all GPUs. Returns nothing if reading one fails.
+  // Reads all GPUs. Returns nullopt if one cannot be read.
   std::optional<GpuUse> read() const;
 
  private:

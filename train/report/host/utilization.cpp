@@ -37,7 +37,7 @@ void add(double& sum, double value) {
 // Adds the counters of one process, if it still exists. `folder`: its folder in /proc.
 void add_process(const fs::path& folder, HostCounters& to) {
   const std::string stat = first_line(folder / "stat");
-  const size_t name_end = stat.rfind(')');  // the name may contain blanks
+  const size_t name_end = stat.rfind(')');  // the name may contain spaces and ')'
   if (name_end == stat.npos) return;
   std::istringstream fields(stat.substr(name_end + 1));
   std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
@@ -49,8 +49,8 @@ void add_process(const fs::path& folder, HostCounters& to) {
   add(to.disk_write, number_after(folder / "io", "write_bytes:"));
 }
 
-// Returns the ids of this process and of the other children of its parent that run the same
-// program.
+// Returns the process IDs of this process and of its siblings (other children of its parent) that
+// run the same program.
 std::vector<int> processes_of_run(const fs::path& proc, int self) {
   const auto folder = [&](int id) { return proc / std::to_string(id); };
   const auto parent = static_cast<int>(number_after(folder(self) / "status", "PPid:"));

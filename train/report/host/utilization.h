@@ -1,9 +1,10 @@
 #pragma once
-// How much of rank 0's host a run uses, from /proc and from NVIDIA's driver. Does not use LibTorch.
+// Measures how much of rank 0's host a run uses, with /proc and NVIDIA's driver. Does not use
+// LibTorch.
 //
 // CPU, disk and network values are means over the time since the previous report. Memory values are
 // current. GPU values, including GPU memory, are means of periodic readings. The processes of the
-// run are this one and those that the same launcher has started from the same program.
+// run are this one and those that the same parent process has started from the same program.
 
 #include <array>
 #include <chrono>
@@ -17,19 +18,19 @@
 
 namespace shoal::train {
 
-// The names of the values, in history.jsonl, metric lines and TensorBoard. Values that the system
-// does not offer are absent.
+// Names of the values in history.jsonl, metric lines and TensorBoard. Values that the system does
+// not provide are absent.
 inline constexpr std::array kUtilizationNames = {
     "cpu_cores",           // cores that the processes of the run use
-    "cpu_percent",         // busy share of the host's cores
+    "cpu_percent",         // of the host's cores that is busy
     "memory_gb",           // resident memory of the processes of the run
-    "memory_percent",      // used share of the host's memory
+    "memory_percent",      // of the host's memory that is in use
     "disk_read_mb_s",      // by the processes of the run, not from the page cache
     "disk_write_mb_s",     // by the processes of the run
     "network_in_mb_s",     // of the host, without loopback
     "network_out_mb_s",    // of the host, without loopback
-    "gpu_percent",         // share of the time in which a GPU computes; mean over the host's GPUs
-    "gpu_memory_percent",  // used share of the memory of the host's GPUs
+    "gpu_percent",         // of the time in which a GPU computes; mean over the GPUs
+    "gpu_memory_percent",  // of the GPUs' memory that is in use
 };
 
 using SteadyClock = std::chrono::steady_clock;
@@ -54,8 +55,8 @@ class UtilizationMeter {
 
   // Reads the GPUs if the last reading is at least kPeriod old. Call it often.
   void poll(SteadyClock::time_point now);
-  // Returns the utilization since the last call that returned values, in the order of
-  // kUtilizationNames. Returns nothing if that call was less than kPeriod ago.
+  // Returns the utilization since the last call that returned values (or since construction), in
+  // the order of kUtilizationNames. Returns an empty list if that was less than kPeriod ago.
   NamedValues take(SteadyClock::time_point now);
   // Returns the utilization since construction.
   NamedValues of_run(SteadyClock::time_point now) const;
@@ -71,7 +72,7 @@ class UtilizationMeter {
   std::unique_ptr<Nvml> gpus_;  // null: none
   Reading first_, last_;
   SteadyClock::time_point polled_;
-  GpuMean recent_, all_;  // since last_, and since first_
+  GpuMean recent_, all_;  // readings since last_; since first_
 };
 
 }  // namespace shoal::train

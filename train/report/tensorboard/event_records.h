@@ -12,24 +12,25 @@
 
 namespace shoal::train {
 
-// Each function below returns records. `time`: seconds since 1970. Functions without `time` use the
-// current time.
+// Each function below returns records. `time`: seconds since 1970. Records have the current time,
+// except scalar_record()'s.
 //
-// Returns the start of a file. It makes a reader drop the points that it read from earlier files of
-// the run.
+// Returns the first records of every file. They make a reader drop the points that it read from
+// earlier files of the run.
 std::string first_records();
 std::string scalar_record(double time, int64_t step, const NamedValues& values);
 // Combines all images into one large JPEG, and the captions into a table.
 std::string image_record(const ImageGrid& grid);
 std::string histogram_record(int64_t step, const std::vector<Histogram>& histograms);
 std::string text_record(const std::string& tag, const std::string& markdown);
+// `time`: start of the run.
 std::string hparams_record(const std::vector<SavedSetting>& settings, double time);
-// `outcome`: as in RunEnd.
+// `time`: end of the run. `outcome`: as in RunEnd.
 std::string hparams_end_record(const std::string& outcome, double time);
 
 // Returns the records with images or histograms that `keep` accepts. `file`: bytes of an event
-// file. `tag`: the tag of the record's first image or histogram. Stops at a damaged record, which a
-// crash may leave at the end.
+// file. `tag`: tag of the record's first value. Stops at a damaged record, which a crash may leave
+// at the end.
 std::string kept_records(const std::vector<char>& file,
                          const std::function<bool(const std::string& tag, int64_t step)>& keep);
 

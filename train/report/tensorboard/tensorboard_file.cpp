@@ -1,8 +1,8 @@
 // TensorBoard's event file. Its scalars are the numbers in history.jsonl. A run that starts or
-// resumes writes a new file. The file begins with the scalars of the history's lines, which end at
-// the checkpoint, and with the previous file's images and histograms up to the checkpoint. Then the
-// run removes the previous file. So no reader finds a point twice, even if the run was killed or
-// continues in a new container.
+// resumes writes a new file, which begins with the earlier points up to the checkpoint: scalars
+// from the history, images and histograms from the previous file. Then it removes the previous
+// file. So no reader finds a point twice, even if the run was killed or continues in a new
+// container.
 
 #include <algorithm>
 #include <filesystem>
@@ -29,9 +29,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPrefix = "events.out.tfevents.", kSuffix = ".shoal";
 
-// Returns the number in the name of one of shoal's event files; 0 for other files. The number is
-// the time of the file's creation in seconds since 1970, or larger if an earlier file already has
-// that number. TensorBoard reads files in the order of their names.
+// Returns the number in the name of one of shoal's event files; 0 for other files. It is the time
+// of creation in seconds since 1970, or larger if an earlier file already has that number.
+// TensorBoard reads files in the order of their names.
 int64_t number_of(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
@@ -86,7 +86,7 @@ class TensorboardFile final : public ReportSink {
   std::string earlier_records(int64_t step, const std::vector<fs::path>& files) const;
 
   const ResolvedJob& job_;
-  std::string history_;  // the lines that were kept; emptied by start()
+  std::string history_;  // lines up to the checkpoint; emptied by start()
   std::vector<RateGroup> rates_;
   std::optional<AppendedFile> file_;  // empty before start()
 };
@@ -124,7 +124,7 @@ std::string TensorboardFile::earlier_records(int64_t step,
       const int64_t at = row.at("step").get<int64_t>();
       records += row_record(parse_utc_time(row.value("time", "")).value_or(0), row);
       if (row.at("event").get<std::string>().starts_with("valid")) evaluated.insert(at);
-    } catch (const Json::exception&) {  // no JSON, or not a row that shoal wrote
+    } catch (const Json::exception&) {  // not JSON, or not a row that shoal wrote
       ++damaged;
     }
   }
@@ -141,8 +141,8 @@ std::string TensorboardFile::earlier_records(int64_t step,
 void TensorboardFile::start(const RunStart& report) {
   const fs::path folder = job_.tensorboard;
   create_folders(folder);
-  // A killed process may have left a temporary file. The number in its name differs from the new
-  // file's, so no later write replaces it.
+  // Removes temporary files of killed processes. The new file has another name, so no later write
+  // would replace them.
   remove_parts(folder, [](const fs::path& name) { return number_of(name) > 0; });
   const std::vector<fs::path> previous = event_files(folder);
   rates_ = report.rates;

@@ -22,8 +22,8 @@ Graph* record(void (*body)(void* context), void* context, int warm_ups) {
     const c10::cuda::CUDAStreamGuard on(stream);  // the default stream cannot be captured
     for (int i = 0; i < warm_ups; ++i) body(context);
     stream.synchronize();
-    // Frees the memory of the warm-ups. Otherwise it would stay reserved for this stream, while the
-    // graph allocates the same amount again.
+    // Frees the memory that the warm-ups used. Otherwise it would stay reserved for this stream,
+    // and the graph would allocate the same amount again.
     c10::cuda::CUDACachingAllocator::emptyCache();
     // In this mode, other threads (the loader's, NCCL's watchdog) may call CUDA during the capture.
     result->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);

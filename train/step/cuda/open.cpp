@@ -33,7 +33,7 @@ std::string find_library(const std::string& directory) {
 }
 
 const cuda::Plugin* open_library(const std::string& path) {
-  // RTLD_GLOBAL makes LibTorch's CUDA symbols visible to its own later symbol look-ups.
+  // RTLD_GLOBAL: LibTorch later looks up symbols of its CUDA libraries by name.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     const char* reason = dlerror();

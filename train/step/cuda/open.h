@@ -7,12 +7,12 @@
 
 namespace shoal::train {
 
-// Returns the plug-in's table. The first call opens the plug-in from `directory`. If `directory` is
-// empty, the call searches the directory of the running program, and ../lib, ../lib/shoal and ..
-// relative to that directory. Later calls return the same table. Call it before anything asks
-// LibTorch whether CUDA is available, because LibTorch caches the answer. Throws std::runtime_error
-// with one sentence that names what is missing (the plug-in, a CUDA library, or a matching build)
-// and what to do. Thread-safe.
+// Returns the plug-in's function table. The first call opens the plug-in in `directory`. If it is
+// empty, searches the directory of the running program, and ../lib, ../lib/shoal and .. relative to
+// it. Later calls return the same table. Call it before anything asks LibTorch whether CUDA is
+// available, because LibTorch caches the answer. Throws std::runtime_error with one sentence that
+// names what is missing (the plug-in, a CUDA library, or a matching build) and what to do.
+// Thread-safe.
 const cuda::Plugin& cuda_plugin(const std::string& directory = "");
 
 }  // namespace shoal::train

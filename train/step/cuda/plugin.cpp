@@ -28,11 +28,11 @@ int device_count(char* reason, size_t size) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
-    cudaGetLastError();  // clears the error, so that the next call does not report it
+    cudaGetLastError();  // clears the error; otherwise the next call would report it
     count = 0;
   }
   if (count == 0 && reason && size > 0) {
-    // CUDA reports a missing driver as an insufficient one.
+    // CUDA reports cudaErrorInsufficientDriver also if there is no driver.
     const char* why = error == cudaSuccess ? "none is visible to this process"
                       : error == cudaErrorInsufficientDriver
                           ? "no NVIDIA driver, or one too old for CUDA 13"

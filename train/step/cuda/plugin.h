@@ -1,6 +1,6 @@
 #pragma once
-// The function table that the CUDA plug-in, libshoal_cuda.so, passes to the program. No torch or
-// CUDA headers here.
+// The function table that the CUDA plug-in, libshoal_cuda.so, passes to the program. Must not
+// include headers of LibTorch or CUDA.
 //
 // The plug-in exports one function, shoal_cuda_plugin(version). It returns nullptr if the plug-in
 // was built for another version of this header. Unless noted otherwise, functions throw a
@@ -15,7 +15,7 @@
 
 namespace shoal::cuda {
 
-inline constexpr int kRevision = 4;  // increment with every change of this file
+inline constexpr int kRevision = 5;  // increment it with every change of this file
 
 struct DeviceInfo {
   char name[256];  // "NVIDIA H100 80GB HBM3"
@@ -23,28 +23,29 @@ struct DeviceInfo {
   int major, minor;  // compute capability
   int multiprocessors;
   uint64_t total_bytes;  // device memory
-  uint64_t free_bytes;   // device memory that no process uses at the moment
+  uint64_t free_bytes;   // device memory that no process uses
 };
 
-// Memory of this process's caching allocator. Peaks are since the last reset_peak_memory().
+// GPU memory of LibTorch's caching allocator in this process. Peaks are since the last
+// reset_peak_memory().
 struct MemoryStatistics {
   uint64_t allocated_bytes, reserved_bytes;
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
 };
 
-struct Graph;  // recorded GPU work that is replayed with one launch
+struct Graph;  // a CUDA graph: recorded GPU work that one launch replays
 
 struct Plugin {
   int version;
-  const char* architectures;  // compiled architectures: "75-real 80-real 90" (CMake)
+  const char* architectures;  // compiled for: "75-real 80-real 90", as in CMake
 
-  // Returns the number of usable GPUs; 0 if there is no driver. If it is 0, writes one sentence
-  // that explains why to `reason` (`size` bytes, may be nullptr).
+  // Returns the number of usable GPUs; 0 without a driver. If 0, writes one sentence with the
+  // reason to `reason`, a buffer of `size` bytes (may be nullptr).
   int (*device_count)(char* reason, size_t size);
   DeviceInfo (*device_info)(int device);
   // Sets the calling thread's current device. The first call for a device creates its context.
   void (*set_device)(int device);
-  void (*synchronize)();  // waits for all work of the current device
+  void (*synchronize)();  // waits for all work on the current device
   // Runs a small kernel on the device. Returns whether its result is correct.
   bool (*check)(int device);
 
@@ -70,15 +71,15 @@ struct Plugin {
   dist::NcclFunctions nccl;  // for dist::ConnectOptions
 };
 
-// The version of this interface. It depends on this file's revision and on the sizes of all structs
-// that are passed through the table.
+// Version of this interface: a hash of kRevision, of the number of optimizers, and of the sizes of
+// all structs that are passed through the table.
 inline constexpr int kPluginVersion = [] {
   unsigned version = kRevision;
   for (const size_t size :
        {sizeof(Plugin), sizeof(DeviceInfo), sizeof(ops::Table), sizeof(ops::Segment),
         sizeof(ops::MixRow), sizeof(ops::PrepareBatch), sizeof(ops::BatchNorm),
         sizeof(ops::BatchNormFinish), sizeof(ops::Gate), sizeof(ops::Depthwise),
-        sizeof(ops::CrossEntropy), sizeof(ops::OptimizerStep)})
+        sizeof(ops::CrossEntropy), sizeof(ops::OptimizerStep), size_t{ops::kOptimizerCount}})
     version = version * 31 + static_cast<unsigned>(size);
   return static_cast<int>(version & 0x7fffffff);
 }();

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr int kMaxLevels = 4;       // of nested dicts that are read in an entry
+constexpr int kMaxLevels = 4;       // levels of nested dicts that are read in an entry
 constexpr size_t kMaxValue = 1000;  // bytes per value; longer texts are cut
 constexpr size_t kMaxValues = 1000;
 
@@ -29,8 +29,8 @@ std::string shown(const PickleValue& value) {
   return "";
 }
 
-// Describes a tensor: its number if it is a single float32, float64 or int64, else its shape and
-// dtype.
+// Describes a tensor: its value if it is a single float32, float64 or int64, otherwise its shape
+// and dtype.
 std::string shown(const StoredTensor& tensor) {
   const auto element = [&tensor](auto value) {
     std::memcpy(&value, tensor.first, sizeof value);

@@ -1,6 +1,6 @@
 #pragma once
-// Lists what a file of weights contains, without copying tensors. Reads checkpoints of shoal, both
-// formats of torch.save, and safetensors. Executes nothing in the file. Does not use LibTorch.
+// Lists the contents of a weights file without copying tensors: a checkpoint of shoal, either
+// format of torch.save, or safetensors. Executes nothing in the file. Does not use LibTorch.
 
 #include <span>
 #include <string>
@@ -13,8 +13,8 @@ namespace shoal::train {
 
 struct FileContents {
   using Texts = std::vector<std::pair<std::string, std::string>>;  // name → value
-  // The tensors below one key at the top level. Their names are paths of keys below that key, such
-  // as "state.0.momentum_buffer" in the state of an optimizer.
+  // The tensors below one top-level key. Their names are paths of keys below it, such as
+  // "state.0.momentum_buffer" for an optimizer.
   struct Entry {
     std::string name;  // empty: the file is a single state dict
     StoredTensors tensors;
@@ -24,11 +24,11 @@ struct FileContents {
   std::vector<Entry> entries;
   std::string used;       // name of the entry that --weights uses, a path of keys: "ema.module"
   StoredTensors weights;  // tensors of that entry, without prefixes of wrappers
-  Texts values;           // single numbers and texts
-  Texts settings;         // of a run of shoal
+  Texts values;           // entries that are a number or a text
+  Texts settings;         // the run's settings, in files of shoal
   std::vector<std::string> classes;
 
-  std::string value(const std::string& name) const;  // empty if there is none
+  std::string value(const std::string& name) const;  // of `values`; empty: none
 };
 
 // Lists the contents of a file. The tensors point into `bytes`. Throws UserError if the file

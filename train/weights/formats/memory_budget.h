@@ -1,5 +1,5 @@
 #pragma once
-// Limits what a hostile file can make its reader allocate. Does not use LibTorch.
+// Limits how much memory a malicious file can make its reader allocate. Does not use LibTorch.
 
 #include <cstddef>
 #include <stdexcept>
@@ -9,10 +9,10 @@ namespace shoal::train {
 
 class MemoryBudget {
  public:
-  // `owner` appears in the message: "its pickle".
+  // `owner` is the subject of the error message: "its pickle".
   MemoryBudget(std::string owner, size_t bytes) : owner_(std::move(owner)), left_(bytes) {}
 
-  // Call before allocating. Throws std::runtime_error when the budget is used up.
+  // Call it before allocating. Throws std::runtime_error if less than `bytes` is left.
   void spend(size_t bytes) {
     if (bytes > left_) throw std::runtime_error(owner_ + " needs more memory than a file may use");
     left_ -= bytes;

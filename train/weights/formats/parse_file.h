@@ -11,8 +11,8 @@
 
 namespace shoal::train {
 
-// Returns parse(). Throws its exceptions again, with messages that start with the file's name,
-// `where`:
+// Returns parse(). Converts its exceptions, so that their messages begin with the file's name,
+// `where`. KIND is `kind`, such as "a checkpoint of shoal".
 //
 //   parse() throws      parse_file() throws
 //   UserError           UserError: where + " " + the text

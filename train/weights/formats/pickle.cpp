@@ -12,8 +12,8 @@
 
 namespace shoal::train {
 
-// Interprets the opcodes. A few bytes can copy a large value that was memoized before, so a hostile
-// pickle could use any amount of memory. Every allocation is therefore charged to a budget.
+// Interprets the opcodes. A few bytes can copy a large memoized value, so a malicious pickle could
+// use any amount of memory. Every allocation is therefore charged to a budget.
 class Pickle::Machine {
   using Kind = PickleValue::Kind;
   static constexpr size_t kPointer = sizeof(void*);  // bytes

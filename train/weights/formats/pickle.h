@@ -1,8 +1,8 @@
 #pragma once
 // Reads Python pickles as plain values, for files of torch.save. Source: Python's pickletools.
 //
-// Does not execute anything: a call of a class or function becomes a value with the callee's name
-// and the arguments. Does not use LibTorch.
+// Executes nothing: a call of a class or function becomes a value with the callee's name and the
+// arguments. Does not use LibTorch.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,28 +28,28 @@ struct PickleValue {
   int64_t integer = 0;
   double real = 0;
   std::string text;
-  std::vector<const PickleValue*> items;  // values may refer to one another in cycles
+  std::vector<const PickleValue*> items;  // not owned; may contain cycles
 
   // Returns the value of a text key in a dict; null if there is none.
   const PickleValue* find(const std::string& key) const;
 };
 
-// Limit on the memory of a pickle's values, in bytes. Checkpoints and weights need less than 1 MB.
+// Memory limit for a pickle's values in bytes. Checkpoints and weights need less than 1 MB.
 constexpr size_t kPickleMemory = size_t{256} << 20;
 
 // Supports dicts, lists, tensors and plain objects in pickle protocols 2 to 5. Attributes of
 // objects are ignored.
 class Pickle {
  public:
-  // Throws std::runtime_error if the bytes are not a pickle, end early, or describe values of more
-  // than kPickleMemory.
+  // Throws std::runtime_error if the bytes are not a pickle, end early, or need more memory than
+  // kPickleMemory.
   Pickle(const char* bytes, size_t size);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
 
   const PickleValue& root() const { return *root_; }                 // owned by this object
-  const std::deque<PickleValue>& values() const { return values_; }  // in no particular order
-  size_t bytes() const { return bytes_; }                            // size of the pickle
+  const std::deque<PickleValue>& values() const { return values_; }  // all values, unordered
+  size_t bytes() const { return bytes_; }                            // length of the pickle
 
  private:
   class Machine;

@@ -43,7 +43,7 @@ std::vector<int64_t> whole_numbers(const nlohmann::json& list) {
 }
 
 struct Placed {
-  uint64_t begin = 0, end = 0;  // bytes from the end of the header
+  uint64_t begin = 0, end = 0;  // bytes after the end of the header
   std::string name;
   StoredTensor tensor;
 };

@@ -15,14 +15,14 @@ constexpr size_t kSafetensorsLengthBytes = 8;
 
 struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
-  StoredTensors tensors;  // in the file's order; they point into its bytes
+  StoredTensors tensors;  // in file order; they point into the file's bytes
 };
 
 // Whether the bytes start like a safetensors file.
 bool is_safetensors(std::span<const char> bytes);
 
-// Parses the header of the file `bytes`. Throws std::exception if the header is damaged or larger
-// than 16 MiB, or if tensors overlap, extend beyond the file, or have an unsupported type.
+// Parses the header. `bytes`: the whole file. Throws std::exception if the header is damaged or
+// larger than 16 MiB, or if tensors overlap, extend beyond the file, or have an unsupported type.
 SafetensorsHeader read_safetensors_header(std::span<const char> bytes);
 
 }  // namespace shoal::train

@@ -10,7 +10,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kMaxName = 300;  // bytes, in messages
+constexpr size_t kMaxName = 300;  // bytes of a name in messages
 
 // A state dict in a file. `name`: path of the keys that lead to the dict, such as "ema.module";
 // empty: the top level.
@@ -41,8 +41,8 @@ class Search {
   const std::vector<Entry>& found() const { return found_; }
 
  private:
-  // A dict is a state dict if more than half of its values are tensors. A few are not enough,
-  // because a checkpoint may store some tensors beside its state dicts. Results are kept in known_,
+  // A dict is a state dict if more than half of its values are tensors. A few tensors are not
+  // enough, because a checkpoint may have some beside its state dicts. Caches results in known_,
   // because a file may refer to one dict many times.
   bool is_state_dict(const PickleValue& value) {
     if (value.kind != PickleValue::Kind::dict) return false;
@@ -62,8 +62,8 @@ class Search {
 constexpr const char *kAveraged[] = {"model_ema", "state_dict_ema", "ema"},
                      *kUsual[] = {"state_dict", "model"};
 
-// Returns the class of a pickled object found where a state dict is expected; empty if there is
-// none.
+// Returns the class of a pickled object in a place where a state dict is expected; empty if there
+// is none.
 std::string pickled_class(const PickleValue& root) {
   std::vector<const PickleValue*> candidates = {&root};
   for (const char* name : kUsual) candidates.push_back(root.find(name));

@@ -1,6 +1,6 @@
 #pragma once
-// Chooses the state dict in a file of Python's torch.save: the file itself, or one of the dicts in
-// it, as in the checkpoints of torchvision, timm and the ImageNet example. Does not use LibTorch.
+// Finds the state dict in a file of Python's torch.save: the top-level dict itself or one inside
+// it, as in checkpoints of torchvision, timm and the imagenet example. Does not use LibTorch.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace shoal::train {
 struct StoredStateDict {
   std::string entry;      // path of keys: "state_dict_ema", "ema.module"; empty: the top level
   bool averaged = false;  // whether the entry's name marks it as an EMA
-  std::string arch;       // the network that the file names; empty: none
+  std::string arch;       // name of the network in the file; empty: none
   StoredTensors tensors;  // by name, without the prefixes of wrappers (weights/name_families.h)
 };
 
@@ -20,7 +20,8 @@ struct StoredStateDict {
 // first of model_ema, state_dict_ema, ema, state_dict and model that exists, otherwise the only
 // state dict of the file. The tensors point into the file's bytes. Throws std::runtime_error if the
 // file is damaged. Throws UserError if there is no such entry or no state dict, if the choice is
-// ambiguous, or if a whole model was pickled. The caller puts the file's name before the message.
+// ambiguous, or if a whole model was pickled. The caller adds the file's name in front of the
+// message.
 StoredStateDict find_state_dict(TorchArchive& file, const std::string& wanted);
 
 }  // namespace shoal::train

@@ -8,7 +8,7 @@ namespace shoal::train {
 namespace {
 
 constexpr size_t kMaxDimensions = 16;
-constexpr uint64_t kMaxEmpty = uint64_t{1} << 40;  // empty tensors: product of the sizes above 0
+constexpr uint64_t kMaxEmpty = uint64_t{1} << 40;  // empty tensors: product of nonzero sizes
 
 bool is_contiguous(const StoredTensor& tensor) {
   int64_t expected = 1;

@@ -16,7 +16,7 @@ size_t bytes_of(Element element);
 struct StoredTensor {
   Element element = Element::f32;
   std::vector<int64_t> sizes, strides;  // strides in elements; empty: contiguous
-  const char* first = nullptr;          // the first element, maybe unaligned; in the file's bytes
+  const char* first = nullptr;          // first element, in the file's bytes; may be unaligned
 
   // Returns the size of a contiguous copy in bytes.
   size_t bytes() const;
@@ -24,8 +24,8 @@ struct StoredTensor {
 using StoredTensors = std::vector<std::pair<std::string, StoredTensor>>;
 
 // Returns the number of elements of a shape. Throws std::runtime_error if the shape has a negative
-// size, more than 16 dimensions or more than `most` elements. If a size is 0, the product of the
-// other sizes may instead be at most 2^40.
+// size, more than 16 dimensions or more than `most` elements. If a size is 0, `most` does not
+// apply; instead, the product of the other sizes must not exceed 2^40.
 uint64_t count_elements(std::span<const int64_t> sizes, uint64_t most);
 
 // Returns the number of elements that a tensor with strides spans in its storage, from its first to
@@ -33,7 +33,7 @@ uint64_t count_elements(std::span<const int64_t> sizes, uint64_t most);
 // negative, and what count_elements() throws.
 uint64_t spanned_elements(const StoredTensor& tensor, uint64_t most);
 
-// Writes a contiguous copy of tensor.bytes() to `to`.
+// Writes a contiguous copy of the tensor, tensor.bytes() long, to `to`.
 void copy_elements(const StoredTensor& tensor, void* to);
 
 }  // namespace shoal::train

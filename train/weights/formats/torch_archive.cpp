@@ -12,7 +12,7 @@ namespace shoal::train {
 namespace {
 
 constexpr size_t kMaxKey = 200;        // bytes of a storage's key
-constexpr size_t kTensorMemory = 512;  // bytes per tensor beside its elements
+constexpr size_t kTensorMemory = 512;  // bytes per tensor in addition to its elements
 constexpr size_t kSpare = size_t{64} << 20;
 
 [[noreturn]] void refuse(const std::string& name) {
@@ -120,7 +120,7 @@ void TorchArchive::open_legacy(std::span<const char> bytes) {
   };
 }
 
-// The arguments of the call are storage, offset, sizes, strides, …, in elements.
+// The call's arguments are storage, offset, sizes, strides, …; offset and strides in elements.
 StoredTensor TorchArchive::tensor(const PickleValue& call, const std::string& name) {
   const auto& arguments = call.items;
   if (arguments.size() < 4 || arguments[2]->items.size() != arguments[3]->items.size())

@@ -1,7 +1,7 @@
 #pragma once
-// A file of Python's torch.save as plain values and the tensors they name: the zip format of
-// PyTorch 1.6 and later, and the older one. Executes nothing in the file, and copies no tensor.
-// Does not use LibTorch. Source: PyTorch's torch/serialization.py.
+// Reads a file of Python's torch.save as plain values and tensors: the zip format of PyTorch 1.6
+// and later, and the older one. Executes nothing in the file and copies no tensor. Does not use
+// LibTorch. Source: PyTorch's torch/serialization.py.
 
 #include <functional>
 #include <memory>
@@ -28,13 +28,13 @@ class TorchArchive {
   const PickleValue& root() const { return object_->root(); }
 
   // Returns the tensor that `call`, a result of tensor_call(), creates. Throws std::runtime_error
-  // that names `name` if the tensor extends beyond its storage.
+  // if the tensor extends beyond its storage; the message contains `name`.
   StoredTensor tensor(const PickleValue& call, const std::string& name);
 
-  // Call before copying something out of the pickle. All tensors and texts of an archive share a
-  // budget of four times the file's size plus 64 MiB. Without it, a small file could make its
-  // reader allocate any amount, because many entries may share one storage or text. Throws
-  // std::runtime_error when the budget is used up.
+  // Call it before copying something out of the pickle. All tensors and texts of an archive share a
+  // budget of 64 MiB + 4 × the file's size. Without it, a small file could make its reader allocate
+  // any amount, because many entries may share one storage or text. Throws std::runtime_error when
+  // the budget is used up.
   void spend(size_t bytes) { budget_.spend(bytes); }
 
  private:

@@ -12,13 +12,13 @@ namespace shoal::train {
 // One state dict of a file.
 struct StateDict {
   std::string entry;      // path of keys: "state_dict_ema", "ema.module"; empty: the top level
-  bool averaged = false;  // whether the entry's name means averaged weights (EMA)
-  std::string arch;       // the network that the file names; empty: none
+  bool averaged = false;  // whether the entry's name marks it as an EMA
+  std::string arch;       // name of the network in the file; empty: none
   // Tensors by name, without the prefixes of wrappers (name_families.h). Contiguous CPU copies.
   NamedTensors tensors;
 };
 
-// Returns the state dict at the key `entry`, or the usual one (find_state_dict() in state_dict.h).
+// Returns the state dict at the key `entry`; empty: chosen as by find_state_dict() (state_dict.h).
 // `where` appears in messages. Throws std::runtime_error if the bytes are damaged, UserError in the
 // cases of find_state_dict().
 StateDict read_torch_file(const std::vector<char>& bytes, const std::string& where,

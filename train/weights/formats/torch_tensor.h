@@ -6,7 +6,7 @@
 
 namespace shoal::train {
 
-// Each returns contiguous CPU copies with the stored dtypes.
+// Both return contiguous CPU copies with the stored dtypes.
 at::Tensor copied_tensor(const StoredTensor& tensor);
 NamedTensors copied_tensors(const StoredTensors& tensors);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Finds the files in a zip archive in memory. Source: PKWARE's APPNOTE 6.3, sections 4.3 to 4.5.
-// Does not use LibTorch.
+// Finds the files of a zip archive that is in memory. Source: PKWARE's APPNOTE 6.3, sections 4.3 to
+// 4.5. Does not use LibTorch.
 
 #include <cstdint>
 #include <map>
@@ -12,16 +12,16 @@
 namespace shoal::train {
 
 // Reads single-part archives (also Zip64) whose files are stored without compression, as torch.save
-// writes them. Checks every offset and size. Only check_contents() checks CRC-32.
+// writes them. Checks every offset and size, but CRC-32 only in check_contents().
 class ZipFile {
  public:
   // `bytes` must outlive this object. Throws std::runtime_error if they are not a zip archive, or
   // if its directory is damaged or names a file twice.
   explicit ZipFile(std::span<const char> bytes);
 
-  // Name of the first file in the directory.
+  // Returns the name of the directory's first file.
   std::string_view first_name() const { return first_name_; }
-  // Returns the content of a file; nullopt if there is none of that name. Throws std::runtime_error
+  // Returns the content of a file; nullopt if no file has that name. Throws std::runtime_error
   // if the file is compressed or encrypted, or if its data extends beyond the archive.
   std::optional<std::span<const char>> find(const std::string& name) const;
   // Checks the CRC-32 of every file. Throws std::runtime_error if one does not match, and what
@@ -30,8 +30,8 @@ class ZipFile {
 
  private:
   struct Entry {
-    uint64_t header = 0, bytes = 0;  // offset of its local header; size of its content
-    uint32_t crc = 0;                // CRC-32 of its content
+    uint64_t header = 0, bytes = 0;  // offset of the local header; size of the content
+    uint32_t crc = 0;                // CRC-32 of the content
     bool stored = false;             // neither compressed nor encrypted
   };
   struct Directory {
@@ -47,7 +47,7 @@ class ZipFile {
 
   std::span<const char> bytes_;
   std::string_view first_name_;
-  std::map<std::string_view, Entry> entries_;  // the names are in bytes_
+  std::map<std::string_view, Entry> entries_;  // the keys point into bytes_
 };
 
 }  // namespace shoal::train

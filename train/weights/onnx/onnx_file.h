@@ -21,8 +21,8 @@
 
 namespace shoal::train {
 
-// Returns the elements of the parameter or running statistic with this name, row-major and valid
-// until onnx_file() returns. Empty if there is none.
+// Returns the elements of the parameter or running statistic with this name, row-major; empty if
+// there is none. They must stay valid until onnx_file() returns.
 using FindTensor = std::function<std::span<const float>(const std::string& name)>;
 
 struct OnnxOptions {

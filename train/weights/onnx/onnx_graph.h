@@ -18,7 +18,7 @@ namespace shoal::train {
 // Element types, with ONNX's numbers.
 enum class OnnxType : int { f32 = 1, u8 = 2, i64 = 7 };
 
-// A dimension of an input or output: its size or, if each call may choose the size, its name.
+// A dimension of an input or output: its size or, if it can differ between calls, its name.
 using OnnxDimension = std::variant<int64_t, std::string>;
 
 class OnnxGraph {
@@ -46,7 +46,7 @@ class OnnxGraph {
   std::string node(const std::string& operation, const std::vector<std::string>& inputs,
                    const Attributes& attributes = {});
 
-  // Makes the last node's output an output of the model and calls it `name`.
+  // Makes the last node's output an output of the model named `name`.
   void output(const std::string& name, const std::vector<OnnxDimension>& shape);
 
   // Adds an entry to the model's metadata.

@@ -12,9 +12,10 @@ namespace shoal::train {
 // normalize the images like data::Transform::evaluation_row(). Returns the name of the result,
 // float32 batch×channels×size×size.
 //
-// The resize has Pillow's two passes, horizontal first, with 8 bits in between. Pixels differ from
-// data::Transform's by at most one level where the runtime computes a position or a sum in float32,
-// or where Pillow does the vertical pass first (images more than twice as high as wide).
+// Like Pillow, resizes in two passes, horizontal first, and rounds to 8 bits after each. Pixels
+// differ from data::Transform's by at most one level where the runtime computes a position or a sum
+// in float32, or where Pillow does the vertical pass first (images more than twice as high as
+// wide).
 std::string add_preprocessing(OnnxGraph& graph, const OnnxDimension& batch,
                               const data::TransformOptions& evaluation);
 

@@ -25,7 +25,7 @@ class Listing : public data::BasicDataset {
   std::vector<std::string> classes_;
 };
 
-// Ranks 0 and 1 run on the first host, ranks 2 and 3 on the second.
+// Connects the ranks as if ranks 0 and 1 ran on one host and ranks 2 and 3 on another.
 dist::Communicator on_two_hosts(const dist::Env& env) {
   dist::Communicator communicator = dist::connect(env);
   communicator.env.local_world_size = 2;

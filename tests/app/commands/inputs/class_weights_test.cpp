@@ -20,7 +20,7 @@ Weights parse(const std::string& text) {
   return app::parse_class_weights("file", text, kClasses);
 }
 
-// Images with these labels; nothing reads them.
+// A dataset with these labels. Its images are never read.
 class Labels : public data::BasicDataset {
  public:
   explicit Labels(std::vector<int32_t> labels) : labels_(std::move(labels)) {}

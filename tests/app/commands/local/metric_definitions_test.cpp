@@ -24,7 +24,7 @@ train::StepReport with_utilization(train::StepReport step) {
   return step;
 }
 
-// Returns one line of each kind that a run prints, made by the code that prints it where possible.
+// Returns a log with one line of each kind. Where possible, the code of a real run prints the line.
 std::vector<std::string> sample_log() {
   train::StepReport step;
   step.epoch = 2;

@@ -77,6 +77,32 @@ TEST_CASE("a run whose lock is held is running, also with an old summary") {
   CHECK(app::find_runs(folder.path()).at(0).state == "stopped");
 }
 
+TEST_CASE("the number of epochs comes from the newest start; time and steps have none") {
+  const test::TemporaryDirectory folder;
+  const auto asked = [&](const std::string& config) {
+    write(folder.path() / "config.toml", "[general]\n" + config);
+    return app::find_runs(folder.path()).at(0).epochs_asked;
+  };
+  const std::string unlimited =
+      "# max-steps =  # default: no limit\n# time-budget = 0  # default\n";
+  CHECK(asked("epochs = 400  # command line\n" + unlimited) == 400);
+  CHECK(asked("# epochs = 90  # default\n" + unlimited) == 90);
+  CHECK_FALSE(asked("epochs = 9  # command line\nmax-steps = 2  # command line\n"));
+  CHECK_FALSE(asked("epochs = 9  # command line\ntime-budget = 2.5  # command line\n"));
+  write(folder.path() / "summary.json", R"({"outcome":"complete","settings":{"epochs":3}})");
+  CHECK(asked("epochs = 5  # command line\n" + unlimited) == 5);
+  CHECK(asked("") == 3);
+
+  write(folder.path() / "history.jsonl", kTwoEpochs);
+  CHECK(asked("epochs = 1.5  # command line\n" + unlimited) == 1.5);
+  app::Arguments arguments;
+  arguments.paths = {folder.path().string()};
+  const auto printed = test::capture([&] {
+    return app::runs_command({arguments, {}, dist::Variables{}});
+  });
+  CHECK_THAT(printed.out, Contains(" 2/2 "));
+}
+
 TEST_CASE("torn histories, missing files and files of other versions are read as far as possible") {
   const test::TemporaryDirectory folder;
   write(folder.path() / "torn/history.jsonl", kTwoEpochs + R"({"event":"valid","epoch":2,"acc)");

@@ -323,6 +323,29 @@ TEST_CASE("preprocessing options of timm and torchvision are accepted") {
   CHECK_THROWS_WITH(parsed({"--in-chans", "4"}), Contains("1 or 3"));
 }
 
+TEST_CASE("--opt selects timm's optimizers, and lamb includes timm's clipping") {
+  using Kind = train::OptimizerOptions::Kind;
+  const auto optimizer = [](const Words& words) { return parsed(words).job.optimizer; };
+  CHECK(optimizer({"--opt", "adam"}).kind == Kind::adam);
+  CHECK(optimizer({"--opt", "adam"}).clip == 0);
+  CHECK(optimizer({"--opt", "lamb"}).kind == Kind::lamb);
+  CHECK(optimizer({"--opt", "lamb"}).clip == 1);
+  CHECK(optimizer({"--opt", "lamb", "--clip-grad", "5"}).clip == 5);
+  CHECK(optimizer({"--clip", "5", "--opt", "lamb"}).clip == 5);
+  CHECK(parsed({"--clip", "5", "--opt", "lamb"}).ineffective.empty());
+  const auto in_file = [](const std::string& clip) {
+    return parsed({}, {{"clip_grad", clip, "args.yaml"}, {"opt", "lamb", "args.yaml"}}).job;
+  };
+  CHECK(in_file("0.5").optimizer.clip == 0.5);
+  CHECK(in_file("null").optimizer.clip == 1);
+  CHECK(optimizer({"--optimizer", "lamb"}).clip == 0);
+  for (const std::string name : {"adamw", "adam", "lamb"})
+    CHECK(parsed({"--opt", name, "--lr-base", "0.1", "--lr-base-size", "256"}).ineffective ==
+          Words{"--lr-base-size has no effect: timm scales the learning rate of " + name +
+                " by the square root; use --lr"});
+  CHECK_THROWS_WITH(parsed({"--opt", "lion"}), Contains("adam and lamb"));
+}
+
 TEST_CASE("--ra-sampler turns repeated augmentation on, and --ra-reps alone does not") {
   const auto repeats = [](const Words& words) { return parsed(words).job.repeated_augmentation; };
   CHECK(repeats({"--ra-sampler"}) == 3);

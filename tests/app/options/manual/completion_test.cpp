@@ -18,8 +18,7 @@ using Catch::Contains;
 
 namespace {
 
-// Runs the completion of bash for a command line in a folder with a file photo.jpg and a folder
-// photos.
+// Completes command lines with bash. The current folder has a file photo.jpg and a folder photos.
 class Bash {
  public:
   Bash() {
@@ -67,14 +66,15 @@ TEST_CASE("bash completes commands, options, closed sets of values and files") {
   CHECK(complete("shoal train --model ") == set_of(models::names()));
   CHECK(complete("shoal train --model resnet5") == WordSet{"resnet50"});
   CHECK(complete("shoal train --recipe res").contains("resnet50_v2"));
-  CHECK(complete("shoal train --lr 0.1 --optimizer ") == WordSet{"sgd", "rmsprop", "adamw"});
-  CHECK(complete("shoal train --optimizer=ad") == WordSet{"adamw"});
+  CHECK(complete("shoal train --lr 0.1 --optimizer ") ==
+        WordSet{"sgd", "rmsprop", "adamw", "adam", "lamb"});
+  CHECK(complete("shoal train --optimizer=ad") == WordSet{"adamw", "adam"});
   CHECK(complete("shoal train --lr ").empty());  // a number
   CHECK(complete("shoal train --data ph") == WordSet{"photos"});
   CHECK(complete("shoal predict ph") == WordSet{"photo.jpg", "photos"});
   CHECK(complete("shoal predict --checkpoint=ph") == WordSet{"photo.jpg", "photos"});
   CHECK(complete("shoal export x -o ph") == WordSet{"photo.jpg", "photos"});
-  CHECK(complete("shoal models --json ").contains("--layers"));  // no words but options
+  CHECK(complete("shoal models --json ").contains("--layers"));  // only options can follow
   CHECK(complete("shoal config --optim") == WordSet{"--optimizer"});
   CHECK(complete("shoal completion zs") == WordSet{"zsh"});
   // bash replaces only what follows the last colon.

@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Returns the settings of `words` with a file /run.toml or /run.yaml.
+// Parses `words` with --config /NAME, a fake file with the content `text`.
 Arguments with_file(const std::string& name, const std::string& text, Words words = {"train"},
                     const dist::Variables& environment = {}) {
   words.insert(words.end(), {"--config", "/" + name});
@@ -85,7 +85,7 @@ TEST_CASE("errors of a settings file name file, line and name, and what to do") 
   CHECK_THROWS_WITH(with_toml("output = true\n"), error("--output is 'true' (/run.toml:1)"));
   CHECK_THROWS_WITH(with_toml("output = \"\"\n"), error("/run.toml:1: output is empty"));
   CHECK_THROWS_WITH(with_toml("optimizer = \"lion\"\n"),
-                    error("(/run.toml:1)") && error("sgd, rmsprop or adamw"));
+                    error("(/run.toml:1)") && error("sgd, rmsprop, adamw, adam or lamb"));
   CHECK_THROWS_WITH(with_toml("batch-size = 1\n[length-and-batch]\nbatch_size = 1\n"),
                     error("/run.toml:3: batch_size is given twice, also in line 1"));
   CHECK_THROWS_WITH(with_toml("config = \"x.toml\"\n"), error("belongs on the command line"));
@@ -109,7 +109,7 @@ TEST_CASE("the command line and hyperparameters replace the file, which replaces
   CHECK(arguments.job.epochs == 6);
   CHECK(arguments.recipe == "demo");
   CHECK(arguments.origins.at("schedule") == "recipe demo");
-  REQUIRE(arguments.notes.size() == 1);  // momentum and clip have equal values
+  REQUIRE(arguments.notes.size() == 1);  // none for momentum and clip: their values agree
   CHECK(arguments.notes[0] ==
         "/run.toml:2 gives lr 0.1, but 0.2 (command line) takes precedence; "
         "/run.toml:3 gives epochs 5, but 6 (SM_HPS) takes precedence");
@@ -157,7 +157,7 @@ TEST_CASE("timm's args.yaml is read: known arguments are translated, the others 
   CHECK(job.amp == train::Precision::bf16);
   CHECK(job.augment.policy == "rand-m9-mstd0.5");
   CHECK(job.augment.color_jitter ==
-        Arguments().job.augment.color_jitter);  // as timm, with a policy
+        Arguments().job.augment.color_jitter);  // timm ignores color jitter if there is a policy
   CHECK(job.mix.mixup == 0.2);
   CHECK(job.mix.erase == 0.2);
   CHECK(job.mix.erase_count == 2);

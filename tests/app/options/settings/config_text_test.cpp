@@ -25,7 +25,7 @@ Arguments read_back(Command command, const std::string& text, const Words& words
   return app::gather(all, {{"HOME", "/home"}}, test::fake({}, {{"/again.toml", text}}));
 }
 
-// Returns all settings with their names, except the name of the settings file.
+// Returns all settings as NAME=VALUE, except --config.
 Words settings_of(const Arguments& arguments) {
   Words result;
   for (const Option& option : app::options())
@@ -129,7 +129,7 @@ TEST_CASE("a run from printed settings has the settings of the first, with their
   const Arguments again = read_back(Command::train, text);
   CHECK(settings_of(again) == settings_of(first));
   CHECK(again.notes.empty());
-  // What counts as given stays the same, too: --resume restores the other options.
+  // The same options count as given. This matters, because --resume restores all others.
   for (const auto& [name, origin] : first.origins)
     CHECK((name == "config" || again.origins.contains(name)));
   for (const auto& [name, origin] : again.origins)

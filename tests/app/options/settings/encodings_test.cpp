@@ -1,4 +1,4 @@
-// Sets every option of `train` in every encoding in which SDKs, toolkits and YAML pass its value.
+// Sets every option of `train` in every encoding that SDKs, toolkits and YAML use for its value.
 #include "app/options/settings/encodings.h"
 
 #include <catch2/catch.hpp>
@@ -44,7 +44,7 @@ std::string sample_of(const Option& option) {
   const std::string usual = option.get(Arguments());
   if (option.name == "recipe") return "resnet50";
   if (option.name == "classes" || option.name == "nproc") return "7";
-  if (option.name == "color-jitter") return "0.25";  // its value keeps the text of the number
+  if (option.name == "color-jitter") return "0.25";  // stored as the given text
   if (!option.choices.empty())
     return option.choices.back() != usual ? option.choices.back() : option.choices.front();
   if (option.kind == Kind::flag) return usual == "true" ? "false" : "true";
@@ -54,7 +54,7 @@ std::string sample_of(const Option& option) {
   return "";
 }
 
-// Returns the JSON of the value `text`, as of an int, float or bool in Python or YAML.
+// Returns `text` as JSON: without quotes if it is a number or the value of a flag.
 std::string literal(const Option& option, const std::string& text) {
   const bool number = text.find_first_not_of("0123456789.") == text.npos;
   return number || option.kind == Kind::flag ? text : Json(text).dump();
@@ -100,7 +100,7 @@ Arguments from_variable(const std::string& name, const std::string& json) {
   return parsed({}, all.known);
 }
 
-// Runs `check` with the result of each way to pass the JSON value.
+// Calls `check` for each way to pass the JSON value, with a function that parses it in this way.
 template <class Check>
 void each_way(const std::string& name, const std::string& json, Check check) {
   INFO("--" << name << " " << json);
@@ -196,7 +196,7 @@ TEST_CASE("false switches off options that can be off, and is an error for all o
       });
     }
     if (off == kOff.end()) continue;
-    // It overrides a value from another source.
+    // Switching off overrides a value from another source.
     const std::vector<app::Setting> set = {{option->name, sample_of(*option), "SM_HPS"}};
     CHECK(option->get(parsed({"--no-" + option->name}, set)) == off->second);
     CHECK(option->get(parsed({"--" + option->name, "off"}, set)) == off->second);
@@ -268,7 +268,7 @@ TEST_CASE("lists and objects are converted to the option's list syntax, also fro
   CHECK_THROWS_WITH(parsed({R"(--color-jitter={"a": 1})"}), Contains("it must be a list"));
   // The braces of a file pattern are kept as text.
   CHECK(parsed({"--train", "{000..127}.tar"}).job.train_dir == "{000..127}.tar");
-  // A pair of numbers for another program's option.
+  // Another program's option takes a pair of numbers.
   CHECK(parsed({}, {{"scale", "[0.2, 0.9]", "SM_HPS"}}).job.crop_scale_max == 0.9);
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("an invalid saved value is an error that names the option") {
 
 namespace {
 
-// Returns the run of `arguments` on data with 10 classes. Stream options need a stream.
+// Resolves `arguments` for data with 10 classes. The data is a stream if a given option needs that.
 train::ResolvedJob run_of(const Arguments& arguments) {
   train::Surroundings here;
   here.train_images = 1000;
@@ -145,7 +145,8 @@ Settings pairs_of(const train::ResolvedJob& run) {
   return pairs;
 }
 
-// Returns the run with a non-default value of the option, which is stored in `value`.
+// Resolves a run with a value of the option that changes the saved setting, and stores the setting
+// in `value`. Returns nothing if no candidate does.
 std::optional<train::ResolvedJob> run_with(const app::Option& option, std::string& value) {
   std::vector<std::string> values = option.choices;
   for (const char* text : {"true", "false", "64", "2", "0.05", "0.5", "trivial", "0:128", "0:0.5",

@@ -21,7 +21,8 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// Writes the files of /proc of process `id`, child of 5. `ticks`: in user mode, and in the kernel.
+// Writes the /proc files of process `id`, a child of process 5. `ticks`: CPU time in user mode, and
+// the same again in kernel mode.
 void write_process(const fs::path& proc, int id, const std::string& name, long ticks, long pages,
                    long read_bytes) {
   const fs::path folder = proc / std::to_string(id);
@@ -35,7 +36,7 @@ void write_process(const fs::path& proc, int id, const std::string& name, long t
         "rchar: 9\nread_bytes: " + std::to_string(read_bytes) + "\nwrite_bytes: 0\n");
 }
 
-// Writes a folder like /proc in which every counter is `factor` times that of factor 1.
+// Writes a folder like /proc in which all counters are proportional to `factor`.
 void write_proc(const fs::path& proc, long factor) {
   const std::string n = std::to_string(factor * 1000);
   write(proc / "stat", "cpu  " + n + " 0 " + n + " " + n + " " + n + " 0 0 0 0 0\ncpu0 1\n");
@@ -68,7 +69,7 @@ TEST_CASE(
   auto values = as_map(meter.take(start + std::chrono::seconds(10)));
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
-  CHECK(values.at("cpu_cores") == Approx(3000 / ticks / 10).epsilon(0.01));  // not 78's
+  CHECK(values.at("cpu_cores") == Approx(3000 / ticks / 10).epsilon(0.01));  // not process 78
   CHECK(values.at("cpu_percent") == Approx(50));
   CHECK(values.at("memory_gb") == Approx(7 * page / 1e9));
   CHECK(values.at("memory_percent") == Approx(25));
@@ -80,7 +81,7 @@ TEST_CASE(
 
   CHECK(meter.take(start + std::chrono::seconds(19)).empty());
   values = as_map(meter.take(start + std::chrono::seconds(20)));
-  CHECK(values.at("cpu_cores") == 0);  // nothing since then
+  CHECK(values.at("cpu_cores") == 0);  // no CPU time since the last call
   CHECK(as_map(meter.of_run(start + std::chrono::seconds(20))).at("cpu_cores") ==
         Approx(3000 / ticks / 20).epsilon(0.01));
 }

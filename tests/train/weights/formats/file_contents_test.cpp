@@ -1,4 +1,5 @@
-// Lists the contents of files of Python (tests/golden/scripts/make_weights.py) and of damaged ones.
+// Lists the contents of files written by Python (tests/golden/scripts/make_weights.py) and of
+// damaged files.
 #include "train/weights/formats/file_contents.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// Writes small files of torch.save by hand, also ones that Python would not write.
+// Builds small files in the format of torch.save, including ones that Python would not write.
 
 #include <cstdint>
 #include <cstring>
@@ -38,7 +38,7 @@ inline std::string pickled(const HandMadeTensor& tensor) {
          pickled(tensor.offset) + pickled(tensor.sizes) + pickled(tensor.strides) + "\x89}tR";
 }
 
-// The pickle of a dict, whose keys and values are pickled already.
+// Returns the pickle of a dict. `items`: its keys and values, already pickled.
 inline std::string pickled_dict(const std::string& items) {
   return "\x80\x02}(" + items + "u.";
 }
@@ -47,7 +47,8 @@ struct ZipOptions {
   uint16_t method = 0;  // 8: deflate
 };
 
-// A zip archive of files whose content is stored as given, whatever the method says.
+// Returns a zip archive. `files`: (name, content). Contents are never compressed, even if
+// options.method says so.
 inline std::vector<char> zip_of(const std::vector<std::pair<std::string, std::string>>& files,
                                 const ZipOptions& options = {}) {
   std::string bytes, directory;

@@ -1,4 +1,4 @@
-// Files of torch.save by hand that ask for memory outside of them, or for too much of it.
+// Tests handmade torch.save files that refer to data outside the file or need too much memory.
 #include "train/weights/formats/torch_archive.h"
 
 #include <catch2/catch.hpp>

@@ -132,7 +132,7 @@ TEST_CASE(
       CHECK_THAT(text, Contains("FILE"));
       CHECK(is_ours(text));
     }
-    for (size_t at = 0; at < whole.size(); at += 7) {  // an error or other values
+    for (size_t at = 0; at < whole.size(); at += 7) {  // must not crash; other values are allowed
       std::vector<char> bytes = whole;
       bytes[at] = static_cast<char>(bytes[at] ^ 0x15);
       const std::string text = message(bytes);

@@ -18,7 +18,7 @@ size_t count(const std::vector<int64_t>& shape) {
   return product;
 }
 
-// Returns for each element of `shape` the position in a value that is broadcast to it.
+// Broadcasts a value of shape `own` to `shape`. Returns the index into the value for each element.
 std::vector<size_t> positions(const std::vector<int64_t>& own, const std::vector<int64_t>& shape) {
   std::vector<size_t> result(count(shape));
   for (size_t i = 0; i < result.size(); ++i) {
@@ -88,7 +88,7 @@ OnnxValue multiply(const Inputs& in) {
   return y;
 }
 
-// Returns the element of y at each position: that of x, shifted by `first`, or 0 outside of x.
+// Returns y with the given shape: y[i] = x[i + first], or 0 where i + first is outside of x.
 OnnxValue window(const OnnxValue& x, const std::vector<int64_t>& shape,
                  const std::vector<int64_t>& first) {
   OnnxValue y{shape, std::vector<double>(count(shape)), x.integers};
@@ -107,7 +107,7 @@ OnnxValue window(const OnnxValue& x, const std::vector<int64_t>& shape,
   return y;
 }
 
-// Slice (ends as given) and Pad; without axes: of the first dimension.
+// Computes Slice or Pad. If the node has no axes, changes only the first dimension.
 OnnxValue cut(const Inputs& in, bool pad) {
   const OnnxValue& x = in[0];
   std::vector<int64_t> shape = x.shape, first(shape.size());

@@ -14,7 +14,7 @@ namespace shoal::test {
 struct OnnxValue {
   std::vector<int64_t> shape;
   std::vector<double> values;
-  bool integers = false;  // Div then truncates
+  bool integers = false;  // if true, Div truncates
 
   int64_t size(size_t dimension) const { return shape.at(dimension); }
 };
@@ -43,7 +43,8 @@ OnnxModel parse_onnx(const std::string& bytes);
 // Returns the model's output for its input.
 OnnxValue evaluate(const OnnxModel& model, const OnnxValue& input);
 
-// The operators with loops over windows (onnx_windows.cpp). `inputs`: in the node's order.
+// The operators with loops over windows (onnx_windows.cpp). `inputs`: in the node's order. resize()
+// changes one axis, which the node names, to `size`.
 OnnxValue convolve(const OnnxNode& node, const std::vector<OnnxValue>& inputs);
 OnnxValue max_pool(const OnnxNode& node, const OnnxValue& x);
 OnnxValue resize(const OnnxNode& node, const OnnxValue& x, int64_t size);

@@ -98,7 +98,7 @@ double largest_difference(const OnnxValue& a, const OnnxValue& b) {
   return most;
 }
 
-// Returns the share of values that differ, none by more than `most`.
+// Returns the share of values that differ. Checks that none differs by `most` or more.
 double share_of_differences(const OnnxValue& a, const OnnxValue& b, double most) {
   CHECK(largest_difference(a, b) < most);
   double count = 0;
@@ -117,7 +117,7 @@ std::vector<uint8_t> pixels_of(const data::Size& size) {
   return pixels;
 }
 
-// Returns the image as the model's input: N×H×W×C, gray as Pillow's convert("L") makes it.
+// Returns the image as the model's input, N×H×W×C. One channel: gray as from Pillow's convert("L").
 OnnxValue input_of(const std::vector<uint8_t>& pixels, const data::Size& size, int64_t channels) {
   OnnxValue value{{1, size.height, size.width, channels}, {}, false};
   for (size_t i = 0; i < pixels.size(); i += 3) {
@@ -129,7 +129,7 @@ OnnxValue input_of(const std::vector<uint8_t>& pixels, const data::Size& size, i
   return value;
 }
 
-// Returns what the preprocessing alone makes of the image.
+// Returns the image after only the preprocessing.
 OnnxValue preprocessed(const data::TransformOptions& options, const OnnxValue& input) {
   OnnxGraph graph("preprocessing");
   add_preprocessing(graph, int64_t{1}, options);

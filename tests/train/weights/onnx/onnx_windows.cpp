@@ -12,7 +12,7 @@ int64_t first_of(const OnnxNode& node, const std::string& name, int64_t otherwis
   return it == node.numbers.end() ? otherwise : static_cast<int64_t>(it->second.at(0));
 }
 
-// The windows of one dimension.
+// The kernel's windows along one dimension.
 struct Windows {
   int64_t kernel, stride, before, count;
 
@@ -51,7 +51,7 @@ OnnxValue each_window(const OnnxValue& x, int64_t channels, const Windows& rows,
   return y;
 }
 
-// A filter of Resize, from -support to support.
+// Returns the weight of Resize's filter at distance x from its center: cubic (with `a`) or linear.
 double weight(bool cubic, double a, double x) {
   x = std::abs(x);
   if (!cubic) return std::max(0.0, 1 - x);
@@ -97,7 +97,7 @@ OnnxValue resize(const OnnxNode& node, const OnnxValue& x, int64_t size) {
   const auto axis = static_cast<size_t>(first_of(node, "axes", 0));
   const int64_t in = x.size(axis);
   const double scale = static_cast<double>(in) / static_cast<double>(size);
-  // antialias: the filter grows with the image's reduction.
+  // With antialias, the filter widens when the image is reduced.
   const double wider = first_of(node, "antialias", 0) == 1 ? std::max(scale, 1.0) : 1.0;
   const double a = node.numbers.at("cubic_coeff_a").at(0);
   int64_t before = 1, after = 1;

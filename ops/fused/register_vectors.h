@@ -1,9 +1,14 @@
 #pragma once
-// Vectors of kLanes floats. A vector is as long as the longest register of the instruction set for
-// which the including file is compiled. Each such file has its own namespace (SHOAL_LOOPS), so
-// everything here has internal linkage. SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT:
-// operands of Pointwise and Dense matrix products are bfloat16 too. Apart from intrinsics, do not
-// include headers with inline functions or templates here; base/processor.h explains why.
+// Vectors of kLanes floats, for the kernels of ops/fused. A vector fills the widest register of the
+// instruction set; padded() in kernels.h pads the kernels' tensors to whole vectors. (The loops of
+// ops/cpu use ops/cpu/eight_floats.h.)
+//
+// Compiled once per instruction set, in a namespace of its own (SHOAL_LOOPS) and with internal
+// linkage, so the linker keeps the copies apart. Apart from intrinsics, do not include headers with
+// inline functions or templates here; base/processor.h explains why.
+//
+// SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT: operands of Pointwise and Dense matrix
+// products are bfloat16, too.
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -86,7 +91,7 @@ inline float number(Cell cell) {
 #endif
 }
 
-// An element of a tile that a matrix product reads.
+// An element of a tile (operand_loops.h) that a matrix product reads.
 #if defined(SHOAL_BF16) && !defined(SHOAL_DOT)
 typedef float TileCell;
 #else
@@ -94,14 +99,15 @@ typedef Cell TileCell;
 #endif
 
 inline Vec splat(float value) {
-  return value - Vec{};  // compiles to no addition; value + 0 would, because it changes -0
+  return value - Vec{};  // no instruction; value + Vec{} needs one, because -0 + 0 is 0, not -0
 }
 
 inline void add_to(float* p, Vec v) {
   store(p, load(p) + v);
 }
 
-// Writes past the caches. `p` must be aligned to the number of bytes written.
+// Stores with a non-temporal instruction, if there is one. `p` must be aligned to the number of
+// bytes written. Call finish_streams() after the last one.
 inline void stream(float* p, Vec v) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(p, (__m512)v);
@@ -124,7 +130,7 @@ inline void stream(Cell* p, Vec v) {
 }
 #endif
 
-// Makes streamed values visible to other threads before any later write.
+// Makes the values written by stream() visible to other threads before any later store.
 inline void finish_streams() {
 #if defined(__AVX2__) && defined(__FMA__)
   _mm_sfence();
@@ -142,7 +148,7 @@ inline Vec multiply_add(Vec a, Vec b, Vec c) {
 #endif
 }
 
-// Returns x limited to [-limit, limit]. A NaN stays a NaN.
+// Returns x clamped to [-limit, limit]. A NaN stays a NaN.
 inline Vec limited(Vec x, float limit) {
 #if defined(__AVX512F__)
   return (Vec)_mm512_max_ps(_mm512_set1_ps(-limit),
@@ -169,17 +175,17 @@ inline Vec reciprocal(Vec x) {
   const Vec r = (Vec)_mm512_rcp14_ps((__m512)x);
   return r * (Vec)_mm512_fnmadd_ps((__m512)x, (__m512)r, _mm512_set1_ps(2));
 #else
-  return splat(1) / x;  // AVX2's estimate with one Newton step is too small by a relative 1.3e-7
+  return splat(1) / x;  // AVX2's estimate plus a Newton step would be 1.3e-7 too small (relative)
 #endif
 }
 
 // Returns 1 / (1 + exp(-z)) with a relative error of about 3 float epsilons; SHOAL_BF16: 2^-12. A
 // NaN stays a NaN.
 inline Vec sigmoid(Vec z) {
-  constexpr float kLimit = 120;  // 2^120 is a float, and 1 + 2^120 rounds to it
+  constexpr float kLimit = 120;  // exp2(t) stays finite
   const Vec t = limited(z * splat(-1.44269504f), kLimit);
-  // t = n + f with an integer n and |f| <= 1/2. exp2(f) is a polynomial. Adding kRound moves n into
-  // the last bits.
+  // t = n + f with an integer n and |f| <= 1/2. A polynomial approximates exp2(f). Adding kRound
+  // moves n into the lowest bits.
   constexpr float kRound = 12582912;  // 1.5 * 2^23
   const Vec moved = t + kRound, f = t - (moved - kRound);
 #if defined(SHOAL_BF16)
@@ -190,7 +196,7 @@ inline Vec sigmoid(Vec z) {
   Vec p = splat(1.33335581e-3f);
 #endif
   for (const float c : kExp2) p = multiply_add(p, f, splat(c));
-  const Vec power = (Vec)((Ints)p + ((Ints)moved << 23));  // adds n to the exponent
+  const Vec power = (Vec)((Ints)p + ((Ints)moved << 23));  // 2^n p: adds n to p's exponent
   return reciprocal(splat(1) + power);
 }
 

@@ -1,7 +1,10 @@
 #pragma once
-// Vectors of eight floats, written with GCC's vector types. If registers are shorter, the compiler
-// splits the vectors. Each instruction set includes this file in its own namespace (SHOAL_LOOPS),
-// so everything here has internal linkage.
+// Vectors of eight floats, for the loops of ops/cpu, which process tensors without padding: with
+// every instruction set, the number of channels must be a multiple of 8. If registers are narrower,
+// the compiler splits the vectors. (The kernels of ops/fused use ops/fused/register_vectors.h.)
+//
+// Written with GCC's vector types. Compiled once per instruction set, in a namespace of its own
+// (SHOAL_LOOPS) and with internal linkage, so the linker keeps the copies apart.
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -25,9 +28,8 @@ inline void store(float* p, Vec v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 
-// Returns a * b + c. With AVX2 and FMA, the result is rounded only once, which makes loops that sum
-// products a third faster. Uses an intrinsic, because -ffp-contract=off keeps the compiler from
-// fusing.
+// Returns a * b + c, rounded only once if there is FMA, which makes loops that sum products a third
+// faster. -ffp-contract=off keeps the compiler from using FMA, so this calls the intrinsic.
 #if defined(__AVX2__) && defined(__FMA__)
 inline Vec multiply_add(Vec a, Vec b, Vec c) {
   return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);

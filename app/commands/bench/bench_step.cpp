@@ -1,0 +1,174 @@
+// shoal bench step: measures training steps on synthetic images, and compares them with the speed
+// of the machine.
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "app/commands/bench/bench.h"
+#include "app/commands/memory.h"
+#include "app/launch/machine.h"
+#include "base/counted.h"
+#include "base/file/writable.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/median.h"
+#include "models/catalogue.h"
+#include "train/control/stop.h"
+#include "train/run/step_profile.h"
+#include "train/step/kernels_name.h"
+#include "train/step/memory_need.h"
+
+namespace shoal::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kClasses = 1000;  // as in ImageNet
+
+struct Measured {
+  train::ResolvedJob job;
+  bool evaluate = false;
+  train::StepProfile profile;
+  train::StepWork work;
+  train::MachineSpeed machine;
+
+  double step_seconds() const { return median(profile.seconds); }
+  double images_per_second(double seconds) const {
+    return static_cast<double>(job.batch_size) / seconds;
+  }
+  double operations_per_second() const { return work.operations / step_seconds(); }
+  double bytes_per_second() const { return work.bytes / step_seconds(); }
+};
+
+// Returns the settings of a run on one process with more images than it can use.
+train::ResolvedJob resolved(train::Job job) {
+  constexpr int64_t kManyImages = int64_t{1} << 40;
+  const train::Gpus gpus = train::claim_gpu(job, 0);
+  train::Surroundings here;
+  here.train_images = here.val_images = kManyImages;
+  here.classes = job.classes.value_or(kClasses);
+  here.processors = usable_processors();
+  here.on_gpu = gpus.count > 0;
+  here.gpu = gpus.mine;
+  models::ModelOptions model = job.model;
+  model.classes = here.classes;
+  model.channels = job.channels.value_or(model.channels);
+  here.model = models::describe(model);
+  dist::Communicator alone = dist::connect(dist::single_process());
+  const int64_t memory = memory_share(gpus, alone);
+  if (job.fit_batch_size) choose_batch_size(job, here, memory, /*leader=*/true);
+  const train::ResolvedJob resolved = train::resolve(job, here);
+  check_memory(resolved, memory, /*leader=*/false);
+  at::set_num_threads(resolved.threads);
+  return resolved;
+}
+
+std::vector<std::pair<const char*, double>> phases_of(const train::StepSeconds& seconds) {
+  return {{"input", seconds.input},
+          {"forward", seconds.forward},
+          {"backward", seconds.backward},
+          {"update", seconds.update}};
+}
+
+std::string gigabytes(int64_t bytes) {
+  return strf("%.2f GB", static_cast<double>(bytes) / 1e9);
+}
+
+Json json_of(const Measured& m) {
+  const auto steps = static_cast<double>(m.profile.seconds.size());
+  const auto [fastest, slowest] = std::ranges::minmax(m.profile.seconds);
+  Json phases;
+  for (const auto& [name, seconds] : phases_of(m.profile.phases))
+    if (seconds > 0) phases[name] = seconds / steps;
+  Json json = {{"model", m.job.model.name},
+               {"mode", m.evaluate ? "eval" : "train"},
+               {"batch_size", m.job.batch_size},
+               {"size", m.evaluate ? m.job.val_size : m.job.size},
+               {"amp", m.job.amp == train::Precision::bf16 ? "bf16" : "off"},
+               {"device", m.job.device},
+               {"kernels", kernels_of(m.job)},
+               {"threads", m.job.threads},
+               {"images_per_sec", m.images_per_second(m.step_seconds())},
+               {"images_per_sec_min", m.images_per_second(slowest)},
+               {"images_per_sec_max", m.images_per_second(fastest)},
+               {"step_seconds", m.profile.seconds},
+               {"phase_seconds", phases},
+               {"loss", m.profile.loss},
+               {"peak_bytes", m.profile.peak_bytes},
+               {"own_bytes", m.profile.own_bytes},
+               {"computed_bytes", train::memory_need(m.job).compute()},
+               {"page_faults_per_step", static_cast<double>(m.profile.page_faults) / steps},
+               {"operations_per_sec", m.operations_per_second()},
+               {"machine_operations_per_sec", m.machine.operations_per_second},
+               {"machine_bytes_per_sec", m.machine.bytes_per_second}};
+  if (m.profile.peak_gpu_bytes > 0) json["peak_gpu_bytes"] = m.profile.peak_gpu_bytes;
+  if (m.work.bytes > 0) json["bytes_per_sec"] = m.bytes_per_second();
+  return json;
+}
+
+void print(const Measured& m) {
+  const auto [fastest, slowest] = std::ranges::minmax(m.profile.seconds);
+  log::line(strf("%s, %s, batch %lld, %lld px, --amp %s, %s, %s: %s\n", m.job.model.name.c_str(),
+                 m.evaluate ? "evaluation" : "training", static_cast<long long>(m.job.batch_size),
+                 static_cast<long long>(m.evaluate ? m.job.val_size : m.job.size),
+                 m.job.amp == train::Precision::bf16 ? "bf16" : "off",
+                 counted(m.job.threads, "thread").c_str(), m.job.device.c_str(),
+                 kernels_of(m.job).c_str()));
+  log::line(strf("images/s  %10.1f   (%.1f to %.1f; %.1f ms a step)",
+                 m.images_per_second(m.step_seconds()), m.images_per_second(slowest),
+                 m.images_per_second(fastest), 1e3 * m.step_seconds()));
+  const std::string own = gigabytes(m.profile.own_bytes);
+  const std::string computed = gigabytes(train::memory_need(m.job).compute());
+  log::line(strf("memory    %10s   at its peak (%s before the step; computed for it: %s)",
+                 gigabytes(m.profile.peak_bytes).c_str(), own.c_str(), computed.c_str()));
+  if (m.profile.peak_gpu_bytes > 0)
+    log::line(strf("GPU       %10s", gigabytes(m.profile.peak_gpu_bytes).c_str()));
+  const auto& phases = m.profile.phases;
+  const double all = phases.input + phases.forward + phases.backward + phases.update;
+  for (const auto& [name, seconds] : phases_of(phases))
+    if (seconds > 0 && seconds < all)
+      log::line(strf("%-9s %7.1f ms   %4.1f %%", name,
+                     1e3 * seconds / static_cast<double>(m.profile.seconds.size()),
+                     100 * seconds / all));
+  log::line(strf("\narithmetic %7.1f GFLOP/s, %.0f %% of the machine's %.1f GFLOP/s",
+                 m.operations_per_second() / 1e9,
+                 100 * m.operations_per_second() / m.machine.operations_per_second,
+                 m.machine.operations_per_second / 1e9));
+  if (m.work.bytes > 0)
+    log::line(strf("bandwidth  %7.1f GB/s at least, %.0f %% of the machine's %.1f GB/s",
+                   m.bytes_per_second() / 1e9,
+                   100 * m.bytes_per_second() / m.machine.bytes_per_second,
+                   m.machine.bytes_per_second / 1e9));
+}
+
+}  // namespace
+
+int bench_step(const Arguments& arguments) {
+  Measured measured;
+  measured.evaluate = arguments.bench.eval;
+  if (!arguments.bench.trace.empty()) require_writable_file("--trace", arguments.bench.trace);
+  train::Job job = arguments.job;
+  job.eval_only = measured.evaluate;
+  measured.job = resolved(job);
+  train::StepProfileOptions options;
+  options.steps = arguments.bench.steps;
+  options.warmup = arguments.bench.warmup;
+  options.evaluate = measured.evaluate;
+  options.trace = arguments.bench.trace;
+  options.stopped = [] { return train::stop_signal() != 0; };
+  options.progress = log::status;
+  measured.profile = train::profile_step(measured.job, options);
+  log::status("");
+  if (measured.profile.stopped) return 128 + train::stop_signal();
+  measured.work = train::step_work(measured.job, measured.evaluate);
+  measured.machine = train::machine_speed(measured.job);
+  if (arguments.json)
+    log::line(json_of(measured).dump());
+  else
+    print(measured);
+  if (!options.trace.empty()) log::info("trace: " + options.trace + "; open it in ui.perfetto.dev");
+  return 0;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,127 @@
+#include "app/commands/memory.h"
+
+#include <algorithm>
+
+#include "app/launch/machine.h"
+#include "base/counted.h"
+#include "base/log.h"
+#include "base/round.h"
+#include "dist/gather.h"
+#include "train/step/memory_need.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr int64_t kLargest = 1024;  // larger batches are hardly faster
+constexpr int64_t kStep = 8;        // preferred divisor of automatic batch sizes
+constexpr double kUsed = 0.9;       // fraction of the memory that an automatic batch may use
+
+std::string gigabytes(int64_t bytes) {
+  return strf("%.1f GB", static_cast<double>(bytes) / 1e9);
+}
+
+// Returns the largest batch size that the number of training images allows.
+int64_t largest_of_images(const train::Job& job, const train::Surroundings& here) {
+  if (here.train_streamed || here.train_images == 0) return kLargest;
+  const int64_t images = here.smallest_share > 0
+                             ? here.smallest_share * here.world_size / here.local_world_size
+                             : here.train_images;
+  const int64_t parts = here.world_size * job.accumulate * job.mix.images_per_row();
+  return std::min(kLargest, images / parts);
+}
+
+// Returns `job` resolved with `batch` images per process, for computing memory needs. Drops options
+// that `batch` could contradict.
+train::ResolvedJob resolved_with(const train::Job& job, const train::Surroundings& here,
+                                 int64_t batch) {
+  train::Job trial = job;
+  trial.batch_size = batch;
+  trial.batch_per_host = false;
+  trial.global_batch_size.reset();
+  return train::resolve(trial, here);
+}
+
+[[noreturn]] void fail_too_small(const train::ResolvedJob& job, int64_t batch, int64_t memory) {
+  throw UserError("--batch-size auto: not even " + counted(batch, "image") +
+                  " per process fit into memory; they need about " +
+                  gigabytes(train::limited_bytes(job, train::memory_need(job, batch))) + ", and " +
+                  gigabytes(memory) +
+                  " are available. Use smaller images (--size), a smaller "
+                  "network, or fewer processes on this host");
+}
+
+// Returns the smallest number of micro-batches per step that divides --global-batch-size into equal
+// batches of at most `largest` images, each a multiple of `even`. Throws UserError if there is
+// none.
+int64_t micro_batches(const train::Job& job, int64_t world, int64_t largest, int64_t even) {
+  const int64_t global = *job.global_batch_size;
+  const int64_t first = job.accumulate, last = job.accumulate > 1 ? first : global / world;
+  for (int64_t count = first; count <= last; ++count) {
+    const int64_t batch = global / (world * count);
+    if (global % (world * count) == 0 && batch % even == 0 && batch <= largest) return count;
+  }
+  throw UserError("--batch-size auto: at most " + counted(largest, "image") +
+                  " per process fit into memory, and no such number divides --global-batch-size " +
+                  std::to_string(global) + " over " + counted(world, "process") +
+                  "; choose another global batch size, such as a multiple of 64");
+}
+
+}  // namespace
+
+int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
+  const int64_t processes = std::max(1, communicator.env.local_world_size);
+  int64_t mine = static_cast<int64_t>(available_memory_bytes()) / processes;
+  if (gpus.count > 0) {
+    const int64_t sharing = ceil_divide(processes, gpus.count);
+    mine = static_cast<int64_t>(gpus.plugin->device_info(gpus.mine).free_bytes) / sharing;
+  }
+  return std::ranges::min(dist::gather_number(communicator.main, mine));
+}
+
+void choose_batch_size(train::Job& job, const train::Surroundings& here, int64_t memory,
+                       bool leader) {
+  const int64_t most = largest_of_images(job, here), even = batch_multiple(job);
+  const train::ResolvedJob trial = resolved_with(job, here, even);
+  const auto usable = static_cast<int64_t>(kUsed * static_cast<double>(memory));
+  int64_t fits = train::largest_batch(trial, kStep, most, usable);
+  if (fits == 0) fits = train::largest_batch(trial, even, most, usable);
+  if (fits == 0) fail_too_small(trial, even, memory);
+  int64_t batch = fits;
+  if (job.global_batch_size) {
+    job.accumulate = micro_batches(job, here.world_size, fits, even);
+    batch = *job.global_batch_size / (here.world_size * job.accumulate);
+  }
+  job.batch_size = job.batch_per_host ? batch * here.local_world_size : batch;
+  job.fit_batch_size = false;
+  if (leader)
+    log::info(
+        "--batch-size auto: " + counted(batch, "image") + " per process" +
+        (job.accumulate > 1 ? ", " + counted(job.accumulate, "forward pass") + " per step" : ""));
+}
+
+void check_memory(const train::ResolvedJob& resolved, int64_t memory, bool leader) {
+  const train::MemoryNeed need = train::memory_need(resolved);
+  const int64_t needed = train::limited_bytes(resolved, need);
+  const std::string place = resolved.device == "cpu" ? "memory" : "GPU memory";
+  if (needed <= memory) {
+    if (leader)
+      log::info(strf("%s: about %s per process (%s for activations); %s available", place.c_str(),
+                     gigabytes(needed).c_str(), gigabytes(need.activations).c_str(),
+                     gigabytes(memory).c_str()));
+    return;
+  }
+  const int64_t even = batch_multiple(resolved);
+  const int64_t fits = train::largest_batch(resolved, even, resolved.batch_size, memory);
+  const std::string text =
+      "a batch of " + counted(resolved.batch_size, "image") + " per process needs about " +
+      gigabytes(needed) + " of " + place + ", and " + gigabytes(memory) + " are available; " +
+      (fits > 0 ? "at most " + counted(fits, "image") +
+                      " fit: use --batch-size auto, or a smaller --batch-size (with --accumulate, "
+                      "the step keeps its images)"
+                : "use smaller images (--size) or a smaller network");
+  // The need of other kernels is only estimated.
+  if (resolved.model.kernels == models::Kernels::fused) throw UserError(text);
+  if (leader) log::warning(text);
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,20 @@
+#pragma once
+// Names of the optimizers (ops/optimizers.def) for help and messages.
+
+#include <string>
+#include <vector>
+
+#include "ops/optimizers.h"
+
+namespace shoal::app {
+
+// Returns a text of each optimizer that has one of the OptimizerUses in `uses`: its name or title.
+inline std::vector<std::string> optimizers_with(unsigned uses,
+                                                const char* ops::OptimizerInfo::*text) {
+  std::vector<std::string> texts;
+  for (const ops::OptimizerInfo& info : ops::kOptimizers)
+    if (info.uses & uses) texts.push_back(info.*text);
+  return texts;
+}
+
+}  // namespace shoal::app

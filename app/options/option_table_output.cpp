@@ -1,0 +1,193 @@
+// Rows of the option table for the section Output and checkpoints.
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
+
+namespace shoal::app {
+namespace {
+
+Option resume_row() {
+  Option option;
+  option.name = "resume";
+  option.commands = kTrain | kCommon;
+  option.kind = Kind::optional_value;
+  option.placeholder = "PATH";
+  option.help =
+      "Continue from the newest intact checkpoint, or from PATH; options that are not given, "
+      "except --data, --train and --val, take the checkpoint's values";
+  option.unset = "start a new run";
+  option.off = "false";
+  option.set = [](Arguments& arguments, const std::string& text) {
+    train::Job& job = arguments.job;
+    job.resume = text != "false";
+    job.resume_path = text == "true" || !job.resume ? "" : text;
+  };
+  option.get = [](const Arguments& arguments) -> std::string {
+    if (!arguments.job.resume) return "";
+    return arguments.job.resume_path.empty() ? "true" : arguments.job.resume_path;
+  };
+  return option;
+}
+
+Option serve_row() {
+  Option option =
+      row("serve", kReport | kCommon, "PORT",
+          "Serve the report as a web page that updates while runs are in progress, instead of "
+          "writing a file; without PORT: 8600",
+          FIELD(report.serve))
+          .unset_is("write a file")
+          .within(1, 65535);
+  option.kind = Kind::optional_value;
+  option.bare = "8600";
+  return option;
+}
+
+void add_checkpoints(std::vector<Option>& table, const char* group) {
+  add(table, group,
+      {row("checkpoint-dir", kTrain | kDoctor, "DIR", "Folder for checkpoints", JOB(checkpoint_dir))
+           .unset_is("OUTPUT/checkpoints; on SageMaker the job's checkpoint folder"),
+       row("checkpoint-steps", kTrain, "N", "Steps between checkpoints", JOB(checkpoint_steps))
+           .unset_is("by time and at epoch ends only")
+           .at_least(1)
+           .of_training()
+           .off_is("none"),
+       row("checkpoint-minutes", kTrain, "MINUTES",
+           "Time between checkpoints; 0: no timed checkpoints", JOB(checkpoint_minutes))
+           .at_least(0)
+           .of_training()
+           .off_is("0"),
+       row("cache-dir", kTrain | kEval | kAverage | kBench, "DIR",
+           "Folder that caches listings of large data folders and seek indexes (see --seek-index)",
+           JOB(cache_dir))
+           .unset_is("OUTPUT/cache for train, none for other commands; on SageMaker the warm "
+                     "pool's folder or, without a warm pool, TMPDIR/shoal-cache"),
+       memory_row(
+           "cache", kTrain | kBench,
+           "Memory per process for caching encoded training images, such as 16G; useful with "
+           "slow disks; 0: no cache",
+           JOB(cache_bytes))
+           .of_training()
+           .off_is("0"),
+       row("seek-index", kTrain | kBench, "",
+           "Index each JPEG during the first epoch, so that later epochs decode little more than "
+           "the crop; uses up to 4 % of the data's size in --cache-dir",
+           JOB(seek_index))
+           .of_training(),
+       row("keep", kTrain, "N", "Number of newest checkpoints to keep, in addition to the best one",
+           JOB(keep))
+           .at_least(1)
+           .of_training(),
+       choice<train::OnSaveError>(
+           "on-save-error", kTrain,
+           "What to do if a checkpoint cannot be written: continue training and save when the next "
+           "one is due, or stop the run",
+           {{"continue", train::OnSaveError::go_on}, {"stop", train::OnSaveError::stop}},
+           JOB(on_save_error))
+           .of_training(),
+       resume_row(),
+       row("checkpoint", kEval | kPredict | kCommon, "PATH",
+           "Weights to use: a file, a folder with model.safetensors, or a run's folder (its newest "
+           "checkpoint; FOLDER/best: its best one)",
+           JOB(checkpoint)),
+       row("eval-only", kTrain | kCommon, "",
+           "Evaluate the weights of --resume or --weights and exit", JOB(eval_only))});
+}
+
+// Row of --histograms. Rejects values that steps_of_period() cannot parse.
+Option histograms_row() {
+  Option option = row("histograms", kTrain, "N|Ne",
+                      "Write histograms of all weights and gradients for TensorBoard every N steps "
+                      "or, with Ne, every N epochs",
+                      JOB(histograms));
+  option.set = [](Arguments& arguments, const std::string& text) {
+    std::string value = text;
+    if (text != "none" && !text.ends_with('e')) {
+      int64_t steps = 0;
+      store(steps, text);
+      value = std::to_string(steps);
+    }
+    train::steps_of_period(value, 1);
+    arguments.job.histograms = value;
+  };
+  return std::move(option).of_training().off_is("none");
+}
+
+void add_printing(std::vector<Option>& table, const char* group) {
+  add(table, group,
+      {row("print-freq", kTrain, "N", "Steps (in evaluation: batches) between two metric lines",
+           JOB(print_freq))
+           .at_least(1),
+       text_choice("log-format", kTrain,
+                   "Metric lines on stdout: text, or dllogger, which adds the JSON lines of "
+                   "NVIDIA's DLLogger",
+                   {"text", "dllogger"}, JOB(log_format))
+           .of_training(),
+       row("tensorboard", kTrain, "DIR", "Folder for TensorBoard's event file", JOB(tensorboard))
+           .unset_is("OUTPUT/tensorboard; on SageMaker the job's TensorBoard folder")
+           .of_training()
+           .off_is("none"),
+       histograms_row(),
+       row("progress", kTrain, "", "Show a progress bar when stderr is a terminal", JOB(progress)),
+       text_choice("log-level", kRun | kPack | kPrepare | kBench | kAverage | kInspect,
+                   "Print messages of this level and above", {"debug", "info", "warning", "error"},
+                   JOB(log_level)),
+       row("json",
+           kEval | kPredict | kAverage | kInspect | kModels | kWeightsCommand | kPack | kPrepare |
+               kBench | kRuns | kCommon,
+           "", "Print the result as JSON", FIELD(json)),
+       text_choice(
+           "sort", kRuns | kCommon,
+           "Column to sort by; name, model and state in alphabetical order, the others best or "
+           "newest first",
+           {"name", "model", "top1", "epochs", "speed", "state", "time"}, FIELD(sort)),
+       row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
+           FIELD(tensors)),
+       row("definitions", kMetrics, "",
+           "Print MetricDefinitions (JSON) for a SageMaker training job", FIELD(definitions)),
+       row("launcher", kDoctor, "", "Show how this process would determine its rank",
+           FIELD(launcher))});
+}
+
+}  // namespace
+
+void add_output(std::vector<Option>& table) {
+  const char* const group = "Output and checkpoints";
+  add(table, group,
+      {row("output", kTrain | kDoctor | kCommon, "DIR",
+           "Folder for history, summary and checkpoints; on SageMaker the job's output data folder",
+           JOB(output))
+           .also_called({"output-dir"}),
+       row("output", kAverage | kCommon, "FILE", "File to write, NAME.safetensors; required",
+           FIELD(average_output))
+           .unset_is("none"),
+       row("export-dir", kTrain | kCommon, "DIR",
+           "Folder for the trained model: model.safetensors, classes.json and settings.json",
+           JOB(export_dir))
+           .unset_is("none; on SageMaker the model folder")
+           .of_training()
+           .off_is("none"),
+       row("output", kReport | kCommon, "FILE", "File to write", FIELD(report.output))
+           .short_form('o')
+           .unset_is("RUN/report.html; report.html for several runs"),
+       row("report", kTrain, "", "Write OUTPUT/report.html, a page with charts, at the end",
+           FIELD(report_page)),
+       serve_row(),
+       row("address", kReport | kCommon, "IP",
+           "Address for --serve; unless it is a loopback address, requests need the token in the "
+           "URL",
+           FIELD(report.address)),
+       row("dry-run", kTrain | kCommon, "",
+           "Check options, data, memory and disk with one step on every process, then exit; writes "
+           "nothing",
+           JOB(dry_run)),
+       choice<train::ExportWeights>(
+           "export", kTrain,
+           "Weights to write to --export-dir: best (by evaluation accuracy; last if there was no "
+           "evaluation) or last",
+           {{"best", train::ExportWeights::best}, {"last", train::ExportWeights::last}},
+           JOB(export_weights))
+           .of_training()});
+  add_checkpoints(table, group);
+  add_printing(table, group);
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,141 @@
+// Tests `bench step`, --batch-size auto, and the check of memory before training.
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using namespace shoal;
+using Catch::Contains;
+using Json = nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+test::Outcome bench(const Words& more) {
+  Words words = {"bench", "step", "--model", "resnet18", "--threads", "2", "--steps", "2"};
+  words.insert(words.end(), more.begin(), more.end());
+  return test::run_shoal(words);
+}
+
+Json measured(Words words) {
+  words.push_back("--json");
+  const auto done = bench(words);
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  return Json::parse(done.out);
+}
+
+double number(const Json& json, const char* key) {
+  return json.at(key).get<double>();
+}
+
+// Class folders with 40 training and 12 validation images of 3 classes.
+struct Images {
+  test::TemporaryDirectory directory;
+  std::string data = directory.path() / "data", output = directory.path() / "run";
+  Images() { test::make_images(data, 40, 12, 3, 48); }
+
+  test::Outcome train(const Words& more) const {
+    Words words = {"train", "--data",   data, "--model",  "resnet18", "--size",
+                   "32",    "--epochs", "1",  "--output", output};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::run_shoal(words);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("bench step measures the step and computes its memory before it") {
+  for (const char* amp : {"off", "bf16"}) {
+    const Json fused = measured({"--batch-size", "24", "--size", "224", "--amp", amp});
+    CHECK(fused.at("step_seconds").size() == 2);
+    CHECK(number(fused, "images_per_sec") > 0);
+    CHECK(fused.at("kernels").get<std::string>().find("fused") != std::string::npos);
+    CHECK(number(fused.at("phase_seconds"), "backward") > 0);
+    CHECK(number(fused, "machine_operations_per_sec") > number(fused, "operations_per_sec") / 2);
+    const double used = number(fused, "peak_bytes") - number(fused, "own_bytes");
+    CHECK(number(fused, "computed_bytes") / used == Approx(1).epsilon(0.15));
+  }
+  const Json reference =
+      measured({"--batch-size", "24", "--size", "224", "--kernels", "reference"});
+  const double used = number(reference, "peak_bytes") - number(reference, "own_bytes");
+  CHECK(number(reference, "computed_bytes") / used == Approx(1).epsilon(0.2));
+}
+
+TEST_CASE("bench step prints a table, evaluates, and writes a trace with the network's layers") {
+  const test::TemporaryDirectory directory;
+  const std::string trace = directory.path() / "trace.json";
+  const auto printed = bench({"--batch-size", "4", "--size", "32", "--trace", trace});
+  INFO(printed.err);
+  REQUIRE(printed.exit_code == 0);
+  CHECK_THAT(printed.out, Contains("images/s") && Contains("backward") && Contains("arithmetic"));
+  std::ifstream file(trace);
+  std::map<std::string, int> events;
+  const Json content = Json::parse(file);
+  for (const auto& event : content.at("traceEvents"))
+    if (event.contains("name")) ++events[event.at("name").get<std::string>()];
+  CHECK(events["forward layer1.0.conv1"] == 1);
+  CHECK(events["backward layer1.0.conv1"] == 1);
+  CHECK(events["update"] == 1);
+
+  const Json eval = measured({"--eval", "--val-size", "32", "--batch-size", "4"});
+  CHECK(eval.at("mode") == "eval");
+  CHECK(eval.at("size") == 32);
+  CHECK(eval.at("computed_bytes") < 200'000'000);
+}
+
+TEST_CASE("bench step refuses options and files that it cannot use") {
+  CHECK_THAT(bench({"--wanted", "5"}).err, Contains("--wanted") && Contains("bench loader"));
+  CHECK_THAT(bench({"--batch-size", "1048576"}).err,
+             Contains("available") && Contains("--batch-size auto"));
+  CHECK_THAT(bench({"--batch-size", "2", "--size", "32", "--trace", "/nonexistent/t.json"}).err,
+             Contains("/nonexistent/t.json"));
+  CHECK_THAT(test::run_shoal({"bench", "step", "here"}).err, Contains("usage"));
+  CHECK_THAT(test::run_shoal({"bench", "loader", "here", "--trace", "t.json"}).err,
+             Contains("--trace") && Contains("bench step"));
+}
+
+TEST_CASE("--batch-size auto uses all images that fit, and a resumed run keeps the batch") {
+  const Images images;
+  const auto done = images.train({"--batch-size", "auto"});
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  CHECK_THAT(done.err, Contains("--batch-size auto: 40 images"));
+  CHECK_THAT(done.err, Contains("memory: about"));
+  const auto resumed = images.train({"--batch-size", "auto", "--epochs", "2", "--resume"});
+  INFO(resumed.err);
+  CHECK(resumed.exit_code == 0);
+  CHECK_THAT(resumed.err, !Contains("--batch-size auto:"));
+}
+
+TEST_CASE("--batch-size auto is refused where nothing is trained") {
+  const Images images;
+  CHECK_THAT(test::run_shoal({"bench", "loader", images.data, "--batch-size", "auto"}).err,
+             Contains("--batch-size auto"));
+  REQUIRE(images.train({"--batch-size", "4", "--accumulate", "2"}).exit_code == 0);
+  const auto eval =
+      test::run_shoal({"eval", images.output, "--data", images.data, "--batch-size", "auto"});
+  CHECK(eval.exit_code == 2);
+  CHECK_THAT(eval.err, Contains("--batch-size auto") && Contains("shoal train"));
+}
+
+TEST_CASE("--batch-size auto divides the global batch size") {
+  const Images images;
+  const auto done = images.train(
+      {"--batch-size", "auto", "--global-batch-size", "20", "--nproc", "2", "--threads", "1"});
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  CHECK_THAT(done.err, Contains("--batch-size auto: 10 images per process"));
+}
+
+TEST_CASE("a run that needs more memory than there is ends before training") {
+  const Images images;
+  const auto done =
+      images.train({"--model", "efficientnet_b7", "--size", "4096", "--batch-size", "40"});
+  INFO(done.err);
+  CHECK(done.exit_code == 2);
+  CHECK_THAT(done.err, Contains("a batch of 40 images") && Contains("available"));
+}

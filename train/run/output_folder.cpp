@@ -1,0 +1,39 @@
+#include "train/run/output_folder.h"
+
+#include <system_error>
+
+namespace shoal::train {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kOutputLock = ".lock";
+
+bool make_folder(const fs::path& folder) {
+  std::error_code error;
+  return fs::create_directories(folder, error);
+}
+
+// Whether the folder contains nothing but the lock. Returns false if it cannot be read.
+bool is_unused(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().filename() != kOutputLock) return false;
+  return !error;
+}
+
+}  // namespace
+
+OutputFolder::OutputFolder(const fs::path& folder)
+    : folder_(folder),
+      created_(make_folder(folder)),
+      lock_(folder / kOutputLock, folder.string(), "--output") {}
+
+OutputFolder::~OutputFolder() {
+  if (!created_ || !is_unused(folder_)) return;
+  lock_.remove_file();
+  std::error_code error;  // ignored: an empty folder that stays does no harm
+  fs::remove(folder_, error);
+}
+
+}  // namespace shoal::train
