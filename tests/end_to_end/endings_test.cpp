@@ -185,5 +185,5 @@ TEST_CASE("a second run in the same output or checkpoint folder is refused") {
   INFO(run.err);
   REQUIRE(tried);
   CHECK(run.exit_code == 143);  // the first run was not disturbed
-  CHECK(train::CheckpointStore(checkpoints, 1).entries().size() == 1);
+  CHECK_FALSE(train::CheckpointStore(checkpoints, 1).entries().empty());
 }
