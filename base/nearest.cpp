@@ -100,8 +100,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   for (const std::string& candidate : known) {
     const bool part = is_part(wanted, candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
-    // A part counts as at most one wrong letter. At the same distance, the candidate with all
-    // letters wins, then the one closest in length: for modl and modle, model rather than mode.
+    // A part counts as at most one wrong letter. At equal distances, a candidate that contains all
+    // letters of `name` wins, then the one closest in length: for modl and modle, model, not mode.
     const size_t edits = edit_distance(wanted, candidate);
     const std::tuple distance(part ? std::min<size_t>(edits, 1) : edits,
                               part ? 0 : missing_letters(wanted, candidate),

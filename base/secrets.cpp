@@ -41,9 +41,9 @@ size_t value_end(std::string_view text, size_t at) {
   return at;
 }
 
-// Each function below looks for one kind of secret. known_token() looks at text[at] and returns the
-// secret's end. The others also look further on, and return start and end. All returned positions
-// are `at` if there is no secret.
+// Each function below finds one kind of secret. known_token() expects it at text[at] and returns
+// its end. The others search from text[at] on and return its start and end. If there is no secret,
+// all returned positions are `at`.
 
 // Finds a key or token that has a known prefix.
 size_t known_token(std::string_view text, size_t at) {

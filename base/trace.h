@@ -12,8 +12,8 @@ struct Profiler {
   void (*end)(void* scope);
 };
 
-// Sets the profiler of later scopes; nullptr: none. Call it while no scope exists. `profiler` must
-// outlive those scopes.
+// Sets the profiler for scopes that are created from now on; nullptr: none. Call it while no scope
+// exists. `profiler` must outlive these scopes.
 void set_profiler(const Profiler* profiler);
 const Profiler* profiler();
 

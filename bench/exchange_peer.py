@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times training steps of PyTorch with DistributedDataParallel over Gloo, for bench/exchange.
 
-Prints a line of JSON with the seconds of each step. Without --rank, trains alone. Uses torchvision's
-models in channels-last layout, SGD with momentum and synthetic images.
+Prints a line of JSON with the seconds of each step. Without --rank, trains in one process. Uses
+torchvision's models in channels-last layout, SGD with momentum and synthetic images.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times PyTorch's training step or its evaluation of a batch, for bench/step.
 
-Uses torchvision's models in channels-last layout. Options and output are those of
-`shoal bench step --json`, as far as bench/step uses them. --compile compiles the model with torch.compile.
+Uses torchvision's models in channels-last layout. Takes the options and prints the values of
+`shoal bench step --json` that bench/step uses. --compile compiles the model with torch.compile.
 """
 
 import argparse

@@ -31,7 +31,6 @@ struct StepOptions {
   std::optional<at::ScalarType> copy_type;  // type that layers compute in, if different
   bool masks = true;                        // use the model's dropout and stochastic depth
   uint64_t image_seed = 0;
-  models::Kernels kernels = models::Kernels::automatic;
   train::OptimizerOptions optimizer;
 };
 
@@ -87,18 +86,8 @@ class SyntheticStep {
     statistics_.commit(1, non_finite_);
   }
 
-  // Returns the logits. Leaves the model in evaluation mode.
-  at::Tensor evaluate() {
-    const at::NoGradGuard no_grad;
-    model_->train(false);
-    return model_->forward(images_, {});
-  }
-
   // Mean loss of the last step. Waits for the device.
   double loss() const { return loss_sum_.item<double>() / static_cast<double>(batch_); }
-  // Whether the gradients of all steps so far were finite, so that each step updated the model.
-  // Waits for the device.
-  bool updated() const { return non_finite_.item<int32_t>() == 0; }
   const train::FlatParameters& parameters() const { return parameters_; }
   const train::FlatStatistics& statistics() const { return statistics_; }
 
@@ -106,7 +95,6 @@ class SyntheticStep {
   static std::unique_ptr<models::Classifier> make_model(const StepOptions& o) {
     models::ModelOptions options;
     options.name = o.model;
-    options.kernels = o.kernels;
     if (!o.masks) options.dropout = options.drop_path = 0;
     return models::create(options);
   }

@@ -73,8 +73,8 @@ target_include_directories(lt::torch SYSTEM INTERFACE
 # Must match LibTorch's build. Without these, the c10d headers are empty, or the layout of their
 # classes differs from the library's.
 target_compile_definitions(lt::torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE)
-# libtorch_cpu.so may need libcudart and libcupti. They are loaded at run time; the linker must not
-# complain about their symbols.
+# libtorch_cpu.so may need libcudart and libcupti, which are loaded only at run time. So the linker
+# must accept their symbols as undefined.
 target_link_options(lt::torch INTERFACE -Wl,--allow-shlib-undefined)
 target_link_libraries(lt::torch INTERFACE lt::torch_cpu lt::c10)
 

@@ -1,6 +1,6 @@
 // Autograd calls a hook of each parameter after it has added to the parameter's gradient. When all
-// gradients of a range are complete, the all-reduce of the range starts. Ranges start in a fixed
-// order on every rank, also if their gradients complete in another order.
+// gradients of a range are complete, the all-reduce of the range starts. All ranks start the ranges
+// in the same fixed order, even if the gradients complete in another order.
 
 #include "dist/gradient_reducer.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Throws std::invalid_argument unless the gradients lie one after another in one buffer.
+// Throws std::invalid_argument unless the gradients are stored one after another in one buffer.
 void check_gradients(const std::vector<at::Tensor>& parameters) {
   if (parameters.empty())
     throw std::invalid_argument("GradientReducer needs at least one parameter");
@@ -37,7 +37,8 @@ void check_gradients(const std::vector<at::Tensor>& parameters) {
     if (gradient.storage().data() != first.storage().data() ||
         gradient.scalar_type() != first.scalar_type() || gradient.storage_offset() < end ||
         !gradient.is_non_overlapping_and_dense())
-      throw std::invalid_argument(name + " must have its gradient in the buffer of the others, " +
+      throw std::invalid_argument(name +
+                                  " must have its gradient in the same buffer as the others, " +
                                   "after the previous one");
     end = gradient.storage_offset() + gradient.numel();
   }

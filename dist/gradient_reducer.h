@@ -19,9 +19,9 @@
 // by A, the result is the gradient of the mean over the global batch. Zero the gradients in place
 // before the next step; never replace them.
 //
-// The gradients lie in one buffer. It is divided into ranges, which are averaged in place, always
-// in the order from the last parameter to the first. So every step, and a resumed run, sums in the
-// same order.
+// All gradients are in one buffer, which is divided into ranges. The ranges are averaged in place,
+// always from the last parameter to the first. So every step sums in the same order, also in a
+// resumed run.
 //
 // In a group of one, every call does nothing. Not thread-safe. Destroy before the group's last
 // handle.
@@ -42,9 +42,9 @@ struct ReducerOptions {  // affects only speed and, with 3 or more ranks, roundi
 class GradientReducer {
  public:
   // `parameters`: leaf tensors that require gradients, in layer order on every rank. Their .grad
-  // must be defined and zero, and lie in one buffer on one device in the same order; the reducer
-  // never replaces it. Every forward must use all parameters. Holds references to them until
-  // destroyed.
+  // must be defined and zero. All .grad must be views of one buffer on one device, in layer order;
+  // the reducer never replaces them. Every forward must use all parameters. Holds references to
+  // them until destroyed.
   // Collective. Throws std::invalid_argument if a parameter is unsuitable or if shapes or dtypes
   // differ between ranks, std::runtime_error if a peer fails.
   GradientReducer(const Group& group, std::vector<at::Tensor> parameters,
@@ -57,10 +57,10 @@ class GradientReducer {
   // gradients.
   void prepare(bool synchronize);
 
-  // The gradient of parameter `index` has its final value for this step. Autograd's accumulation
-  // reports it by itself; backward passes that write .grad without autograd call this function.
-  // Further calls for the parameter in the same step do nothing. Throws like finish() if an
-  // all-reduce cannot start.
+  // Reports that the gradient of parameter `index` has its final value for this step. The reducer
+  // notices gradients that autograd accumulates; a backward that writes .grad without autograd must
+  // call this function. Does nothing if the parameter was already reported in this step. Throws
+  // std::runtime_error if an all-reduce cannot start.
   void complete(size_t index);
 
   // Call right after the last backward of a step. Returns the seconds that this rank waited for the

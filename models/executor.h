@@ -1,5 +1,5 @@
 #pragma once
-// Runs a network with autograd, one node after another, in float32, float64, bfloat16 or float16.
+// Runs a network with autograd, one node after another, in float32, float64 or bfloat16.
 // The executor defines what a network computes. On the CPU, it can let FusedStep compute training
 // steps and evaluations in float32 and bfloat16 instead; results then differ in rounding.
 

@@ -1,6 +1,6 @@
 #pragma once
 // shoal's autograd functions. They compute with LibTorch and the operations in ops/. Activations
-// are N×C×H×W, channels-last, in float32, float64, bfloat16 or float16. Statistics and batch norm
+// are N×C×H×W, channels-last, in float32, float64 or bfloat16. Statistics and batch norm
 // parameters are float64 for float64 activations, otherwise float32. There is no double backward.
 // The functions run on the CPU and, if the CUDA plug-in is loaded, on GPUs, where they enqueue work
 // on the current stream.
@@ -94,7 +94,7 @@ struct LossResult {
   at::Tensor sums;
 };
 
-// Softmax cross-entropy of N×classes logits (float32, float64, bfloat16 or float16) with label
+// Softmax cross-entropy of N×classes logits (float32, float64 or bfloat16) with label
 // smoothing and mixed labels. `scale` multiplies the loss and its gradient: pass 1 / (global batch
 // size) for a mean. `class_weights`: one float64 per class, on the device of the logits; undefined:
 // all 1. They weight the loss as in PyTorch, but the loss is not divided by the sum of the labels'

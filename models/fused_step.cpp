@@ -47,8 +47,9 @@ struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
   }
 };
 
-// Returns the gradients of the inputs of Function::forward. Those of the weights are undefined if
-// the sink asks for writing them into .grad.
+// Returns the gradients of the inputs of Function::forward. If StepContext::gradient_complete is
+// set, writes the gradients of the weights into .grad instead and returns undefined tensors for
+// them.
 variable_list FusedStep::differentiate(const float* d_logits, const variable_list& weights) {
   const std::vector<bool>& trained = program_->shape().trained;
   const bool in_place = static_cast<bool>(complete_);

@@ -1,8 +1,8 @@
 #pragma once
 // Connects the fused step (program/program.h) with LibTorch. In training, the whole network is one
-// autograd function from the weights to the logits. Its backward writes the gradients where
-// StepContext asks for it; otherwise it returns them, and autograd accumulates them. Not
-// thread-safe.
+// autograd function from the weights to the logits. If StepContext::gradient_complete is set,
+// its backward writes the gradients into .grad itself; otherwise it returns them, and autograd
+// accumulates them. Not thread-safe.
 
 #include <ATen/core/Tensor.h>
 
@@ -46,12 +46,11 @@ class FusedStep {
 
   const Network& network_;
   std::unique_ptr<Program> program_, evaluation_;
-  at::Tensor memory_;              // shared by both programs
-  std::vector<at::Tensor> masks_;  // of the current step
-  // Of the current step, see StepContext.
-  std::function<void(size_t)> complete_;
-  bool gradients_are_zero_ = false;
-  uint64_t runs_ = 0;  // calls of forward() and evaluate()
+  at::Tensor memory_;                     // shared by both programs
+  std::vector<at::Tensor> masks_;         // of the current step
+  std::function<void(size_t)> complete_;  // StepContext::gradient_complete of the current step
+  bool gradients_are_zero_ = false;       // StepContext::gradients_are_zero of the current step
+  uint64_t runs_ = 0;                     // calls of forward() and evaluate()
 };
 
 }  // namespace shoal::models

@@ -24,11 +24,12 @@ struct StepContext {
   // device can use the result. Collective: every rank must make the same calls in the same order.
   // Empty if there is only one rank or batch norm is not synchronized.
   std::function<void(at::Tensor&)> sum_across_ranks;
-  // If set, the model may write the gradients of its parameters into their .grad without autograd.
-  // Backward then calls this function with the index (in Network::parameters) of each parameter
-  // whose gradient it has completed.
+  // If set, backward may write the gradients of parameters into their .grad without autograd. It
+  // then calls this function once per trained parameter, as soon as the gradient is written, with
+  // the parameter's index in Network::parameters. Each .grad must be defined and have its
+  // parameter's strides.
   std::function<void(size_t)> gradient_complete;
-  // With gradient_complete: the gradients are zero, so backward may overwrite them.
+  // With gradient_complete: whether all .grad are zero, so that backward may overwrite them.
   bool gradients_are_zero = false;
 };
 

@@ -3,16 +3,18 @@
 // order of operations.
 //
 // Without #pragma once: each implementation includes this file in its own namespace, so that files
-// compiled for one instruction set share no inline functions with others. Include <math.h>,
-// base/both.h and ops/ops.h before.
+// compiled for one instruction set share no inline functions with others. Before it, include
+// <math.h>, base/both.h and ops/ops.h.
 //
 // A rule is constructed for one segment of one step. `p` is the parameter, `g` its clipped gradient
 // and `s` its state (optimizers.def). There are two kinds of rules:
 //
 //   kTrustRatio = false   rule(p, g, s) changes p and s.
-//   kTrustRatio = true    A first pass calls rule.track(g, s), which changes s, and sums the
-//                         squares of p and of rule.change(p, s) over the segment. A second pass
-//                         subtracts trusted_rate() * rule.change(p, s) from p.
+//   kTrustRatio = true    The first pass calls rule.track(g, s), which changes s, and sums the
+//                         squares of p and of rule.change(p, s) over the segment. trust_ratio()
+//                         and trusted_rate() compute the learning rate from the sums. The second
+//                         pass subtracts learning rate * rule.change(p, s) from p. Such a rule
+//                         always has kMaxOptimizerStates buffers.
 
 SHOAL_BOTH inline float root(float x) {
   return sqrtf(x);
@@ -73,7 +75,7 @@ struct RmspropTf {
 // The moving averages of Adam and its relatives: s[0] of the gradient, s[1] of its square.
 template <class T>
 struct Moments {
-  double correction1;  // of the bias of s[0]: 1 - beta1^n after n steps
+  double correction1;  // bias correction of s[0]: 1 - beta1^n after n steps
   T forget1, keep2, forget2, root2, eps;
 
   SHOAL_BOTH Moments(const OptimizerStep& step, const Segment& segment)
@@ -144,20 +146,20 @@ struct Lamb : Moments<T> {
   SHOAL_BOTH T change(T p, const T* s) const { return mean_scale * this->direction(s) + decay * p; }
 };
 
-// Returns the trust ratio, from a segment's sums of the squares of the parameters and of their
-// changes. 1 if a sum is 0, and for segments without weight decay.
+// Returns the trust ratio of a segment; 1 if a sum is 0 or the segment has no weight decay.
+// `parameters`, `changes`: sums of the squares of the parameters and of their changes.
 SHOAL_BOTH inline double trust_ratio(const Segment& segment, double parameters, double changes) {
   if (segment.weight_decay == 0 || parameters <= 0 || changes <= 0) return 1;
   return sqrt(parameters) / sqrt(changes);
 }
 
-// Returns the factor of the changes in the second pass.
+// Returns the factor by which the second pass multiplies the changes.
 template <class T>
 SHOAL_BOTH T trusted_rate(const OptimizerStep& step, const Segment& segment, double ratio) {
   return static_cast<T>(step.lr * segment.lr_scale * ratio);
 }
 
-// Returns the factor of the gradients.
+// Returns the factor by which clipping multiplies the gradients.
 SHOAL_BOTH inline double clip_factor(const OptimizerStep& step) {
   if (step.gradient_norm == nullptr) return 1;
   return fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));

@@ -1,20 +1,20 @@
 #pragma once
-// The optimizers as data: what options, checkpoints and memory estimates need to know about them.
-// optimizers.def has their rows, optimizer_rules.h their arithmetic.
+// Properties of the optimizers, for options, checkpoints and memory estimates. optimizers.def
+// contains the rows of the table, optimizer_rules.h the arithmetic.
 
 namespace shoal::ops {
 
 constexpr int kMaxOptimizerStates = 2;
 
-// Bits: the options that only some optimizers read, and the kind of weight decay.
+// Flags: which options an optimizer reads (of those that others ignore), and its weight decay.
 enum OptimizerUses : unsigned {
   kUsesMomentum = 1,
   kUsesNesterov = 2,
   kUsesAlpha = 4,
   kUsesBetas = 8,
   kUsesEps = 16,
-  kL2Decay = 32,         // weight decay is part of the gradient
-  kDecoupledDecay = 64,  // weight decay is part of the change of the parameter
+  kL2Decay = 32,         // weight decay is added to the gradient
+  kDecoupledDecay = 64,  // weight decay is added to the change of the parameter
 };
 
 // A buffer with one value per parameter element.
@@ -39,7 +39,7 @@ struct OptimizerInfo {
   unsigned uses;
   OptimizerState states[kMaxOptimizerStates];  // unused ones have no name
 
-  // Returns whether buffer `i` exists. Buffers that exist precede the others.
+  // Whether buffer `i` exists. Buffers that exist come before those that do not.
   constexpr bool has_state(int i, double momentum) const {
     return states[i].name != nullptr && (states[i].only_with == 0 || momentum != 0);
   }

@@ -1,3 +1,4 @@
+// shoal bench: checks the words and options, and runs the chosen measurement.
 #include <algorithm>
 
 #include "app/commands/bench/bench.h"
@@ -35,7 +36,7 @@ const std::vector<Measurement>& measurements() {
   throw UserError("usage: `shoal bench loader DATA` or `shoal bench step`" + about);
 }
 
-// Throws UserError for an option of another measurement.
+// Throws UserError if an option of another measurement is given.
 void check_options(const Arguments& arguments, const Measurement& chosen) {
   for (const Measurement& other : measurements()) {
     if (&other == &chosen) continue;

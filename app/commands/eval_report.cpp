@@ -101,8 +101,8 @@ void print_details(const EvaluatedWeights& evaluated) {
                 percent(bin.accuracy));
 }
 
-// Formats a probability as a percentage with two digits. The probability of a wrong label can be
-// much smaller than anyone wants to read.
+// Formats a probability as a percentage with two digits. Tiny probabilities, which are common for
+// wrong labels, become "<0.01%".
 std::string label_percent(double probability) {
   return probability < 1e-4 ? "<0.01%" : strf("%.2g%%", 100 * probability);
 }

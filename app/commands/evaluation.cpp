@@ -29,12 +29,7 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
       communicator_(connect_ranks(arguments.job, gpus_, env, std::make_shared<dist::Progress>(),
                                   [](const std::string& text) {
                                     fail_now(reporting(dist::environment()), kPeerLost, text);
-                                  })) {
-  if (arguments.job.fit_batch_size)
-    throw UserError(
-        "--batch-size auto works only in `shoal train` and `shoal bench step`; give a "
-        "number or omit it");
-}
+                                  })) {}
 
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
@@ -71,10 +66,9 @@ void Evaluation::open(const Weights& weights, std::shared_ptr<const data::Datase
   start(job);
 }
 
-void Evaluation::start(const train::Job& job) {
+void Evaluation::start(train::Job job) {
   loader_.reset();  // frees its memory before the new loader allocates
-  train::Job chosen = job;
-  job_ = resolve_job(chosen, gpus_, datasets_, communicator_);
+  job_ = resolve_job(job, gpus_, datasets_, communicator_);
   const auto on_bad = [this](const std::string& sentence) {
     damage_.add(sentence);
     // predict prints the reason in the row of the image.

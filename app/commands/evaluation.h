@@ -71,7 +71,7 @@ class Evaluation {
   const DamageLog& damage() const { return damage_; }
 
  private:
-  void start(const train::Job& job);
+  void start(train::Job job);
 
   const Arguments& arguments_;
   train::Gpus gpus_;

@@ -33,8 +33,8 @@ const std::vector<FormatRow>& formats() {
   return rows;
 }
 
-// Returns the format that --format or the ending of --output selects. Throws UserError if the two
-// contradict each other, or if there is only an unknown ending.
+// Returns the format that --format or the ending of --output selects. Throws UserError if they
+// contradict each other, or if --format is not given and the ending is unknown.
 Format format_of(const Arguments& arguments) {
   const std::optional<Format> given = arguments.export_file.format;
   const std::string ending = fs::path(arguments.export_to).extension();
@@ -42,8 +42,7 @@ Format format_of(const Arguments& arguments) {
     if (std::find(row.endings.begin(), row.endings.end(), ending) == row.endings.end()) continue;
     if (given && *given != row.format)
       throw UserError("--output " + arguments.export_to + ": the ending " + ending +
-                      " is not one of the format that --format names; remove --format or change "
-                      "the ending");
+                      " contradicts --format; remove --format or change the ending");
     return row.format;
   }
   if (!given && !ending.empty())
@@ -121,9 +120,8 @@ int export_command(const Arguments& given) {
                            weights.ema ? "averaged" : "trained", megabytes(fs::file_size(file)))));
   if (arguments.export_file.format == Format::torchvision)
     log::info(
-        "torchvision's format cannot store class names and preprocessing; export to .safetensors "
-        "or "
-        ".onnx to keep them");
+        "torchvision's format cannot store class names and preprocessing; to keep them, export to "
+        ".safetensors or .onnx");
   return 0;
 }
 

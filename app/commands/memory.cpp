@@ -16,11 +16,7 @@ constexpr int64_t kLargest = 1024;  // larger batches are hardly faster
 constexpr int64_t kStep = 8;        // preferred divisor of automatic batch sizes
 constexpr double kUsed = 0.9;       // fraction of the memory that an automatic batch may use
 
-std::string gigabytes(int64_t bytes) {
-  return strf("%.1f GB", static_cast<double>(bytes) / 1e9);
-}
-
-// Returns the largest batch size that the number of training images allows.
+// Returns the largest batch size that the number of training images allows, at most kLargest.
 int64_t largest_of_images(const train::Job& job, const train::Surroundings& here) {
   if (here.train_streamed || here.train_images == 0) return kLargest;
   const int64_t images = here.smallest_share > 0
@@ -67,6 +63,10 @@ int64_t micro_batches(const train::Job& job, int64_t world, int64_t largest, int
 }
 
 }  // namespace
+
+std::string gigabytes(int64_t bytes) {
+  return strf("%.2f GB", static_cast<double>(bytes) / 1e9);
+}
 
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
   const int64_t processes = std::max(1, communicator.env.local_world_size);
@@ -116,10 +116,10 @@ void check_memory(const train::ResolvedJob& resolved, int64_t memory, bool leade
       "a batch of " + counted(resolved.batch_size, "image") + " per process needs about " +
       gigabytes(needed) + " of " + place + ", and " + gigabytes(memory) + " are available; " +
       (fits > 0 ? "at most " + counted(fits, "image") +
-                      " fit: use --batch-size auto, or a smaller --batch-size (with --accumulate, "
-                      "the step keeps its images)"
+                      " fit: use --batch-size auto, or a smaller --batch-size with a larger "
+                      "--accumulate, for the same number of images per step"
                 : "use smaller images (--size) or a smaller network");
-  // The need of other kernels is only estimated.
+  // For other kernels, the need is only an estimate.
   if (resolved.model.kernels == models::Kernels::fused) throw UserError(text);
   if (leader) log::warning(text);
 }

@@ -62,7 +62,11 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
   model.channels = job.channels.value_or(model.channels);
   here.model = models::describe(model);
   const int64_t memory = memory_share(gpus, communicator);
-  if (job.fit_batch_size && datasets.train) choose_batch_size(job, here, memory, env.rank == 0);
+  if (job.fit_batch_size && !datasets.train)
+    throw UserError(
+        "--batch-size auto works only in training and in `shoal bench step`; give a "
+        "number or omit it");
+  if (job.fit_batch_size) choose_batch_size(job, here, memory, env.rank == 0);
   train::ResolvedJob resolved = train::resolve(job, here);
   if (env.rank == 0 && resolved.val_resize < resolved.val_size)
     log::warning("--val-resize " + std::to_string(resolved.val_resize) +

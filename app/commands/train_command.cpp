@@ -57,7 +57,7 @@ void print_settings(const Arguments& arguments) {
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
-// Returns each option that names a folder to write, and the folder; "": the run does not write it.
+// Returns the options that name output folders, each with its folder; empty: the run writes none.
 std::vector<std::pair<const char*, std::string>> written_folders(const train::Job& job) {
   if (job.eval_only) return {{"--output", job.output}};
   return {{"--output", job.output},

@@ -239,7 +239,7 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // makes matrix products deterministic
   environment.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING",
                       "3");  // a lost peer aborts the process instead of hanging it
-  environment.emplace("KINETO_LOG_LEVEL", "6");    // LibTorch's profiler reports missing GPUs
+  environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;
 }

@@ -50,8 +50,8 @@ void apply_recipe(Arguments& arguments, const std::string& name,
   if (name == "list" || name == "none") return;
   if (const Recipe* recipe = find_recipe(name)) {
     for (const auto& [option, value] : recipe->values) {
-      // A given --global-batch-size determines the batch size, a given --batch-size the global
-      // one, and --size the evaluation size.
+      // Skip values that a given option determines: --global-batch-size determines the batch size,
+      // --batch-size the global batch size, and --size the evaluation size.
       if (option == "batch-size" && given.contains("global-batch-size")) continue;
       if (option == "global-batch-size" && given.contains("batch-size")) continue;
       if (option == "val-size" && given.contains("size")) continue;

@@ -8,7 +8,8 @@
 
 namespace shoal::app {
 
-// Returns a text of each optimizer that has one of the OptimizerUses in `uses`: its name or title.
+// Returns the name or title of each optimizer that has any of the OptimizerUses bits in `uses`.
+// `text`: the member to return.
 inline std::vector<std::string> optimizers_with(unsigned uses,
                                                 const char* ops::OptimizerInfo::*text) {
   std::vector<std::string> texts;

@@ -34,9 +34,9 @@ Option model_row(unsigned commands, std::string help, Field field) {
 Option batch_size_row() {
   Option option =
       row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
-          "Images per process and forward pass; auto: as many as fit into memory, up to 1024",
+          "Images per process and forward pass; auto (train): fill the memory, up to 1024",
           JOB(batch_size))
-          .unset_is("32, or derived from --global-batch-size")
+          .unset_is("32, or from --global-batch-size")
           .within(1, 1 << 20);
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;

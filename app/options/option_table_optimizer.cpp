@@ -58,7 +58,7 @@ Option optimizer_row() {
       .changes_results(MayDiffer::never, kStartAnew);
 }
 
-// Returns the titles of the optimizers that use an option, as the start of its help.
+// Returns the start of an option's help: the optimizers that use it, such as "SGD, RMSprop: ".
 std::string for_optimizers(unsigned uses) {
   return joined(optimizers_with(uses, &ops::OptimizerInfo::title)) + ": ";
 }
@@ -68,9 +68,7 @@ std::string eps_defaults() {
   std::vector<std::string> defaults;
   for (const ops::OptimizerInfo& info : ops::kOptimizers) {
     if (!(info.uses & ops::kUsesEps)) continue;
-    std::string eps = number(info.eps);  // 1e-08
-    if (const size_t zero = eps.find("e-0"); zero != eps.npos) eps.erase(zero + 2, 1);
-    defaults.push_back(eps + " for " + info.name);
+    defaults.push_back(readable(number(info.eps)) + " for " + info.name);
   }
   return joined(defaults);
 }

@@ -22,17 +22,6 @@ std::vector<std::string> names_of(Command command) {
   return names;
 }
 
-// Returns the text of a number as people write it: 1e-4 instead of 1e-04, and 4/3 or 1/3 instead of
-// a decimal fraction.
-std::string readable(std::string text) {
-  if (text == number(4.0 / 3)) return "4/3";
-  if (text == number(1.0 / 3)) return "1/3";
-  const size_t zero = text.find("e-0");
-  if (zero != text.npos && text.find_first_not_of("0123456789.e-") == text.npos)
-    text.erase(zero + 2, 1);
-  return text;
-}
-
 // Whether a number is in the range. Returns true for words (none, auto) and for numbers beyond
 // int64, which option.set checks.
 bool in_range(const Range& range, const std::string& text) {
@@ -41,6 +30,15 @@ bool in_range(const Range& range, const std::string& text) {
 }
 
 }  // namespace
+
+std::string readable(std::string text) {
+  if (text == number(4.0 / 3)) return "4/3";
+  if (text == number(1.0 / 3)) return "1/3";
+  const size_t zero = text.find("e-0");
+  if (zero != text.npos && text.find_first_not_of("0123456789.e-") == text.npos)
+    text.erase(zero + 2, 1);
+  return text;
+}
 
 std::string alternatives(const std::vector<std::string>& choices) {
   std::string text;

@@ -201,6 +201,10 @@ struct Option {
 // All options, in the order of --help. Built once; thread-safe.
 const std::vector<Option>& options();
 
+// Returns the text of a number as people write it: 1e-4 instead of 1e-04, and 4/3 or 1/3 instead of
+// a decimal fraction.
+std::string readable(std::string text);
+
 // Returns "a, b or c".
 std::string alternatives(const std::vector<std::string>& choices);
 

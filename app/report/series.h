@@ -26,7 +26,7 @@ class Series {
 
   // Returns {"rows_per_point": K, NAME: [numbers], ...}. With more than kMaxPoints rows, each point
   // combines K consecutive rows. Its "step" and "time" are the last ones of these rows. Its other
-  // columns are means, which leave out missing values.
+  // columns are means of the values that are not missing.
   nlohmann::ordered_json json() const;
 
  private:

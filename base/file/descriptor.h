@@ -21,8 +21,8 @@ class Descriptor {
   bool is_open() const { return number_ >= 0; }
   // Returns the descriptor and gives up its ownership.
   int release() noexcept { return std::exchange(number_, -1); }
-  // Returns 0, also if nothing is open, or the errno of close(2). Check it after writing: network
-  // file systems may report failed writes only here.
+  // Returns the errno of close(2); 0 on success or if nothing is open. Check it after writing:
+  // network file systems may report failed writes only here.
   int close() noexcept;
 
  private:

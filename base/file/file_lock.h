@@ -12,9 +12,9 @@ namespace shoal {
 class FileLock {
  public:
   FileLock() = default;  // holds no lock
-  // Creates and locks `file`. Waits up to `seconds` for another process to release the lock, then
-  // throws the error of require_unlocked(). Writes process and host into the file, for that error.
-  // Logs a warning and succeeds without a lock if the file cannot be created or
+  // Creates and locks `file`, and writes process and host into it for the messages of other
+  // processes. Waits up to `seconds` for another process to release the lock, then throws like
+  // require_unlocked(). Logs a warning and succeeds without a lock if the file cannot be created or
   // opened (full disk, another user's file) or the file system has no locks (some network mounts).
   // If the folder does not exist, succeeds without a warning, because later writes report it.
   FileLock(const std::filesystem::path& file, const std::string& target, const std::string& choice,
@@ -31,8 +31,8 @@ class FileLock {
 // Whether another open FileLock, of any process, holds the lock `file`.
 bool is_locked(const std::filesystem::path& file);
 
-// Throws std::runtime_error "another run is writing to TARGET (process P on HOST); wait until it
-// has ended, or choose another CHOICE" if is_locked(file).
+// If is_locked(file), throws std::runtime_error "another run is writing to TARGET (process P on
+// HOST); wait until it has ended, or choose another CHOICE".
 void require_unlocked(const std::filesystem::path& file, const std::string& target,
                       const std::string& choice);
 

@@ -31,10 +31,6 @@ namespace {
           (error == EFBIG ? " beyond the limit of file sizes (ulimit -f)" : ""));
 }
 
-fs::path directory_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : ".";
-}
-
 constexpr const char* kPart = ".part";  // extension of temporary files
 constexpr size_t kBufferBytes = 1 << 20;
 
@@ -45,7 +41,7 @@ fs::path temporary_name(const fs::path& path, const WholeFileOptions& options) {
     name += strf(".%d-%llx", ::getpid(),
                  static_cast<unsigned long long>(
                      std::chrono::system_clock::now().time_since_epoch().count()));
-  return (options.aside.empty() ? directory_of(path) : options.aside) / ("." + name + kPart);
+  return (options.aside.empty() ? parent_folder(path) : options.aside) / ("." + name + kPart);
 }
 
 void rename_to(const fs::path& part, const fs::path& path) {
@@ -75,7 +71,8 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
   const bool special = is_special(path);
   const fs::path part = special ? path : temporary_name(path, options);
   try {
-    Descriptor file = open_file(part.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC);
+    Descriptor file =
+        open_file(part.c_str(), special ? O_WRONLY | O_APPEND : O_WRONLY | O_CREAT | O_TRUNC);
     if (!file.is_open()) fail(path);
     std::vector<char> buffer;  // some producers pass thousands of small pieces
     const auto write = [&](const void* bytes, size_t size) {
@@ -100,7 +97,7 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
     if (!special) ::unlink(part.c_str());  // frees the space, because the disk may be full
     throw;
   }
-  if (options.flush) flush_folder(directory_of(path));
+  if (options.flush) flush_folder(parent_folder(path));
 }
 
 void write_whole(const fs::path& path, const std::string& text, const WholeFileOptions& options) {
@@ -110,7 +107,7 @@ void write_whole(const fs::path& path, const std::string& text, const WholeFileO
 
 void move_into_place(const fs::path& part, const fs::path& path) {
   rename_to(part, path);
-  flush_folder(directory_of(path));
+  flush_folder(parent_folder(path));
 }
 
 bool can_rename(const fs::path& from, const fs::path& to) {
@@ -133,9 +130,15 @@ void remove_parts(const fs::path& folder,
   }
 }
 
+fs::path parent_folder(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
 bool is_special(const fs::path& path) {
   std::error_code none;
-  return fs::is_other(path, none);
+  if (fs::is_other(path, none)) return true;
+  const fs::path target = fs::is_symlink(path, none) ? fs::read_symlink(path, none) : path;
+  return target.string().starts_with("/proc/");
 }
 
 fs::path existing_parent(const fs::path& path) {

@@ -36,7 +36,7 @@ struct WholeFileOptions {
 // file after an error. The file's permissions are 0666 less the umask. Throws std::system_error
 // with the path and the system's reason, and what `produce` and `before_rename` throw.
 //
-// If `path` is a device, a pipe or a socket (is_special()), writes into it instead.
+// If is_special(path), writes directly into `path` instead.
 void write_whole(const std::filesystem::path& path,
                  const std::function<void(const ByteSink&)>& produce,
                  const WholeFileOptions& options = {});
@@ -58,7 +58,11 @@ bool can_rename(const std::filesystem::path& from, const std::filesystem::path& 
 void remove_parts(const std::filesystem::path& folder,
                   const std::function<bool(const std::filesystem::path& name)>& is_ours);
 
-// Whether `path` exists and is neither a file nor a folder, such as /dev/stdout.
+// Returns the folder that contains `path`: "." for a name without a folder.
+std::filesystem::path parent_folder(const std::filesystem::path& path);
+
+// Whether `path` must be written to instead of replaced: a device, pipe or socket, or a descriptor of
+// a process, such as /dev/stdout, even if it is redirected to a file.
 bool is_special(const std::filesystem::path& path);
 
 // Returns the absolute path of `path` or, if it does not exist, of its nearest existing parent

@@ -18,7 +18,7 @@ void require_writable_folder(const std::string& option, const fs::path& path) {
 
 void require_writable_file(const std::string& option, const fs::path& path) {
   const std::string what = option + " " + path.string();
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const fs::path folder = parent_folder(path);
   std::error_code none;
   if (fs::is_directory(path, none)) throw UserError(what + " is a folder; name a file");
   if (is_special(path)) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Checks of the places where a command writes its results, before it computes them.
+// Checks whether a command can write its results. Commands call this before they compute them.
 
 #include <filesystem>
 #include <string>

@@ -80,8 +80,8 @@ class Download {
   }
 
   // Receives until the file is complete or the connection ends. Returns an empty text if the file
-  // is complete, the reason if the connection failed and a retry may succeed. Throws if a retry
-  // would not help.
+  // is complete. If the connection failed and a retry may succeed, returns the reason. Throws if a
+  // retry would not help.
   std::string connect_once() {
     if (validator_.empty()) have_ = 0;
     refusal_.clear(), write_error_ = 0;

@@ -34,7 +34,7 @@ struct HttpResult {
   };
   End end = End::broken;
   HttpResponse response;  // the last response, after all redirects
-  std::string problem;    // why the request failed; without meaning if `end` is complete
+  std::string problem;    // why the request failed; meaningless if `end` is complete
 };
 
 // Sends the request and returns when the response has ended. `take` and `keep_going` must be set

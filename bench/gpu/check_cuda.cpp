@@ -5,7 +5,6 @@
 #include <ATen/ops/ones.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
-#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -35,7 +34,6 @@ bool plugin_check() {
 bool nccl_check() {
   Report report("nccl");
   const Place where = place(false);
-  compute_exactly();
   StepOptions options;
   options.model = "resnet18";
   options.batch = 8;

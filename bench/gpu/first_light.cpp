@@ -1,13 +1,12 @@
-// Checks LibTorch and shoal's operations on a GPU.
-// bench/gpu_first_light.sh runs it, and ctest if there is a GPU.
+// Checks LibTorch and shoal's operations on a GPU. Run by bench/gpu_first_light.sh and, if there is
+// a GPU, by ctest.
 //
 //   gpu_first_light plugin                    opens the plug-in before any other use of CUDA
 //   gpu_first_light step MODEL                compares with the CPU: two steps in f64, and the
 //                                             gradients in f32 and in bf16
 //   gpu_first_light operations                compares batch preparation, optimizers and EMA with
 //                                             the reference implementation
-// gpu_first_light nccl                      averages the gradients of a step over NCCL, world size
-// 1
+//   gpu_first_light nccl                      averages the gradients of a step over NCCL, one rank
 //   gpu_first_light graph MODEL f32|bf16      compares five steps of a CUDA graph with eager steps,
 //                                             and reports memory
 //   gpu_first_light trace FILE                writes a Kineto trace of a step, with CUDA kernels

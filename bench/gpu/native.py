@@ -37,7 +37,7 @@ def steps(dry):
 
 
 def step_rates(program, name, options):
-    """Returns the rates and the memory of `shoal bench step`. `name`: model, size, batch size, precision."""
+    """Returns the rates and the memory of `shoal bench step`. `name`: "MODEL SIZE BATCH-SIZE AMP"."""
     model, size, batch, amp = name.split()
     command = [program, "bench", "step", "--json", "--model", model, "--size", size, "--batch-size", batch,
                "--amp", amp, "--device", options.device, "--steps", "3" if options.dry else "50"]

@@ -71,12 +71,12 @@ Policy rand_augment(const std::vector<Setting>& settings) {
   policy.kind = Kind::independent;
   double magnitude = 10, probability = 0.5;
   bool increasing = false;
-  std::string written;  // the part with the magnitude
+  std::string limited;  // for messages: the part with the magnitude, else that with the limit
   const Setting* named = nullptr;
   for (const Setting& s : settings) {
     if (s.key == "m") {
       magnitude = number(s, 0, 100, true);
-      written = s.part;
+      limited = s.part;
     } else if (s.key == "n") {
       policy.count = static_cast<int64_t>(number(s, 1, 100, true));
     } else if (s.key == "p") {
@@ -87,6 +87,7 @@ Policy rand_augment(const std::vector<Setting>& settings) {
           deviation > 100 ? std::numeric_limits<double>::infinity() : deviation;
     } else if (s.key == "mmax") {
       policy.magnitude_limit = number(s, 1, 100, true);
+      if (limited.empty()) limited = s.part;
     } else if (s.key == "inc") {
       increasing = number(s, 0, 1, true) != 0;
     } else if (s.key == "t") {
@@ -99,7 +100,7 @@ Policy rand_augment(const std::vector<Setting>& settings) {
     std::ostringstream why;
     why << "the largest magnitude is " << policy.magnitude_limit << "; write m"
         << policy.magnitude_limit << ", or raise it with mmax" << magnitude;
-    refuse(written, why.str());
+    refuse(limited, why.str());
   }
   policy.sequences = named ? tables::rand_set(named->value, probability, magnitude, policy.weights)
                            : tables::rand_augment(increasing, probability, magnitude);

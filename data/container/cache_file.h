@@ -37,7 +37,7 @@ class CacheWriter {
 };
 
 // Reads what CacheWriter wrote. `bytes` must outlive the reader. If bytes are missing, damaged or
-// of another kind, good() becomes false for ever, and all reads return zeros or empty texts.
+// of another kind, good() is false from then on, and all reads return zeros or empty texts.
 class CacheReader {
  public:
   CacheReader(std::string_view bytes, std::string_view kind);

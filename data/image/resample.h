@@ -20,8 +20,8 @@ namespace shoal::data {
 struct HorizontalPass;
 struct VerticalPass;
 
-// One direction of a resize from `in` to `out` pixels, of which only the output pixels [first,
-// first + count) are computed.
+// One direction of a resize from `in` to `out` pixels. The resize computes only the output pixels
+// [first, first + count).
 struct AxisRequest {
   int64_t in = 0, out = 0;
   int64_t first = 0, count = 0;

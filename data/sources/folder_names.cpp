@@ -60,7 +60,7 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  // Whether the first file has labels of WebDataset. Their names then match no image.
+  // Whether files left out of the first tar are WebDataset labels, whose names match no image.
   bool labels_beside() const {
     return std::ranges::any_of(scans_[0].left_out.examples,
                                [](const std::string& name) { return name.ends_with(".cls"); });

@@ -89,7 +89,8 @@ void Sample::check_left_out(std::string_view name) const {
   if (dot == name.npos || !is_sample_extension(lower(std::string(name.substr(dot + 1))))) return;
   refuse(name, "is not read as an image: in WebDataset, '" + key_ +
                    "' is its key, the part of the name before the first dot, and '" +
-                   extension(name) + "' its extension; rename it and its label to have one dot");
+                   extension(name) +
+                   "' its extension; rename it and its label so that each name has only one dot");
 }
 
 void Sample::refuse(std::string_view name, const std::string& what) const {

@@ -49,8 +49,8 @@ class Sample {
   // Call for a sample without an image. Throws if it has a .cls, because then the image is missing.
   // A .txt or .json is allowed: it may describe the dataset.
   void check_label_without_image() const;
-  // Call for each file of a sample without an image. Throws for names such as photo.1.jpg, whose
-  // extension is 1.jpg: the file looks like an image but is none.
+  // Call for each file of a sample without an image. Throws for names such as photo.1.jpg: the user
+  // takes the file for an image, but its extension in WebDataset is 1.jpg.
   void check_left_out(std::string_view name) const;
 
  private:

@@ -154,7 +154,7 @@ class TarStream : public RecordStream {
     if (released_)
       refuse(sample_.label_name(),
              "belongs to a sample with more than " + std::to_string(kMaxHeld) +
-                 " images up to its label and image; put these two before the others");
+                 " images before its label and image are complete; put these two first");
     StreamImage* main = nullptr;
     for (StreamImage& image : held_) {
       if (!is_image_name(image.name)) continue;

@@ -2,10 +2,10 @@
 // Env: the rank of this process, the world size and the address of rank 0. It is parsed once from
 // environment variables and then passed along.
 //
-// All functions are pure (map in, value out) except environment(). They throw std::invalid_argument
-// with one sentence that names the variable if a set of variables is incomplete or contradictory. A
-// distributed run that cannot be set up is an error; it never falls back to one process. Does not
-// use LibTorch, because the launcher links this code too.
+// All functions are pure (map in, value out) except environment(). If a set of variables is
+// incomplete or contradictory, they throw std::invalid_argument with one sentence that names the
+// variable. A distributed run that cannot be set up is an error; it never falls back to one
+// process. Does not use LibTorch, because the launcher links this code too.
 //
 // This header handles two sources: torchrun's variables, which shoal also sets for its own workers,
 // and the hosts of a SageMaker job. launcher.h handles all others (mpirun, srun, ...).
@@ -32,7 +32,7 @@ namespace shoal::dist {
 
 using Variables = std::map<std::string, std::string>;
 
-// The default port of rank 0's store in SageMaker jobs, and if a launcher provides no job ID.
+// Default port of rank 0's store, in SageMaker jobs and with launchers that provide no job ID.
 inline constexpr uint16_t kDefaultPort = 7777;
 
 struct Env {
@@ -85,9 +85,9 @@ Env for_worker(const Hosts&, int local_rank);
 // this host. With one worker, returns single_process().
 Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 
-// For a launcher that starts one process per host: returns the Env of worker `local_rank` of the
-// N = `workers` workers that this process then starts. `host` is the Env of this process. If its
-// rank is r, its workers have ranks r * N to r * N + N - 1.
+// For a launcher that starts one process per host, which then starts N = `workers` workers. Returns
+// the Env of worker `local_rank` on this host. `host` is the Env of the host's process. If its rank
+// is r, its workers have ranks r * N to r * N + N - 1.
 Env for_worker_of(const Env& host, int workers, int local_rank);
 
 // Returns the torchrun variables to set for a worker. from_torchrun(to_variables(e)) equals e

@@ -10,7 +10,7 @@
 
 namespace shoal::dist {
 
-// Map from the name of each group to its sorted hosts.
+// Maps the name of each group to its sorted hosts.
 using InstanceGroups = std::map<std::string, std::vector<std::string>>;
 
 // Reads the groups from SM_INSTANCE_GROUPS_DICT, else from SM_RESOURCE_CONFIG (the contents of

@@ -5,7 +5,7 @@
 // Launchers are checked in this order. The first one whose variables are set is used:
 //
 //   torchrun    TORCHELASTIC_RUN_ID, or RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR
-//               (no MASTER_ADDR if WORLD_SIZE is 1)
+//               (MASTER_ADDR is optional if WORLD_SIZE is 1)
 //   OpenMPI     OMPI_COMM_WORLD_SIZE, _RANK, _LOCAL_SIZE, _LOCAL_RANK
 //   Horovod     HOROVOD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE (horovodrun over Gloo)
 //   MPI (PMI)   PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS (Intel MPI, MPICH)
@@ -49,8 +49,8 @@ struct Launched {
 // variable if a set is incomplete or contradictory.
 std::optional<Launched> find_launcher(const Variables&);
 
-// Returns one sentence if SageMaker's variables imply another number of processes than the launcher
-// has started; otherwise an empty string. shoal uses the launcher's number.
+// Returns one sentence if SageMaker's variables imply a different number of processes than the
+// launcher started; otherwise an empty string. shoal uses the launcher's number.
 std::string contradiction(const Launched&, const Variables&);
 
 // Expands Slurm's host notation in order: "node[01-03,7],gpu1" is node01, node02, node03, node7,

@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
 // Every link is measured kTries times. If only slow links are found, all links are measured up to
-// kMoreTries more times, because hosts may have been busy for a moment. There are no more tries if
-// the slowest link needs kLongTry or more for each.
+// kMoreTries more times, because hosts may have been busy for a moment. This stops if the slowest
+// link needs kLongTry or more for one measurement.
 constexpr int kTries = 3, kMoreTries = 5;
 constexpr double kLongTry = 0.5;  // seconds
 

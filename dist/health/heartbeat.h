@@ -32,7 +32,7 @@ class Heartbeat {
   Heartbeat(const Env& env, const HeartbeatOptions& options,
             std::shared_ptr<const Progress> progress);
   ~Heartbeat();  // waits at most 1 s for the thread that sends heartbeats
-  // Stops calls of `lost`. Call before other ranks may exit and close the store.
+  // Stops calls to `lost`. Call before other ranks may exit and close the store.
   void expect_end();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;

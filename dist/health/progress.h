@@ -35,11 +35,11 @@ class Progress {
   // it, in any thread, until name_reads() is called again.
   void name_reads(std::function<std::string()> name);
 
-  // Waits until the main thread (which enters phases) is reading, stepping or waiting, because in
-  // these phases it changes nothing that a checkpoint contains. The main thread can then no longer
-  // leave such a phase: its next enter() never returns. Returns true once it is in such a phase.
-  // The calling thread may then use the state of the run and enter phases itself. Returns false if
-  // the main thread was in other phases for all of `limit`. In both cases the process must end.
+  // Waits until the main thread (which enters phases) is reading, stepping or waiting, and keeps it
+  // in that phase: its next enter() never returns. In these phases, the main thread changes nothing
+  // that a checkpoint contains. So after true, the calling thread may use the state of the run and
+  // enter phases itself. Returns false if the main thread was in other phases for all of `limit`.
+  // In both cases the process must end.
   bool freeze(std::chrono::milliseconds limit);
 
  private:

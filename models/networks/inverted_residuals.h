@@ -16,13 +16,13 @@ struct InvertedResidual {
   int64_t squeezed = 0;  // channels inside squeeze-excite; 0: no squeeze-excite
   bool hard = false;     // whether squeeze-excite uses the hard sigmoid
   Padding padding = Padding::symmetric;
-  bool fused = false;
+  bool fused = false;  // see inverted_residual()
 };
 
 // Adds an inverted residual block: 1×1 expansion (unless wide == in), depthwise convolution,
 // squeeze-excite and 1×1 projection. A fused block is a k×k expansion and a 1×1 projection or, if
-// wide == in, one k×k convolution with an activation. The block's input is added if the shapes
-// match; `drop` is the probability of dropping the rest. Every block takes a mask index, even if it
+// wide == in, one k×k convolution with an activation. If the shapes match, the block's input is
+// added to its output; `drop`: see Norm in network.h. Every block takes a mask index, even if it
 // does not add its input, so the index is the block's number.
 int inverted_residual(NetworkBuilder& builder, const std::string& name, int input,
                       const InvertedResidual& block, double drop);

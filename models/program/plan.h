@@ -45,7 +45,7 @@ struct PlannedNode {
   int next_pool = -1;           // convolutions: the average pooling after that batch norm
   bool stored = false;          // joins and max pooling: true, their output is in memory
   int skip = -1;                // joins: the second input
-  bool differentiates = false;  // runs backward, as it or a node before it has trained parameters
+  bool differentiates = false;  // runs backward: it or a node before it has trained parameters
   // -1 if kernel is none. Linear layers: y, then the slopes of the activation.
   Place output = -1;
   // Joins, pooling and linear layers: the gradient of the output. Other batch norms:

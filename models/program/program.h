@@ -44,9 +44,8 @@ class Program {
 
   const StepShape& shape() const { return shape_; }
   int threads() const { return workspace_.threads(); }
-  // Sets the memory to work in: floats() floats, 64-byte aligned. The caller owns it.
-  int64_t floats() const { return floats_; }
-  void use(float* memory);
+  int64_t floats() const { return floats_; }  // size of the memory for use()
+  void use(float* memory);                    // 64-byte aligned; the caller owns it
 
   // Computes logits (N×classes) and updates the pending statistics.
   void forward(const ProgramInputs& inputs, float* logits);
@@ -74,8 +73,8 @@ class Program {
   }
   const float* mask(int i) const { return inputs_.masks[static_cast<size_t>(i)]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
-  // Where to write the gradient of a parameter; nullptr: it is not trained. Call it only in order
-  // to write, because backward() then reports the gradient as complete after the current node.
+  // Returns where to write the gradient of a parameter; nullptr: it is not trained. Call it only if
+  // the current node writes this gradient: backward() reports it as complete after the node.
   float* gradient(int parameter);
 
   void reserve();

@@ -35,7 +35,7 @@ struct Pointers {
   }
 };
 
-// Applies a rule of one pass. kStates: number of its buffers that exist.
+// Applies a rule without a trust ratio. kStates: number of state buffers that exist.
 template <typename Rule, typename T, int kStates>
 void apply(const OptimizerRange& r) {
   const Pointers<T> v(*r.step);
@@ -52,6 +52,7 @@ void apply(const OptimizerRange& r) {
   }
 }
 
+// The only pass of a rule or, with a trust ratio, the second one.
 template <typename Rule, typename T>
 void update(const OptimizerRange& r) {
   if constexpr (Rule::kTrustRatio) {
@@ -100,7 +101,8 @@ double sum_squares(const void* values, int64_t begin, int64_t end) {
   return sum;
 }
 
-// The changes pass through a small buffer, because loops that also sum are not vectorized.
+// First pass of a rule with a trust ratio. Writes the changes to a small buffer before it sums
+// their squares, because GCC does not vectorize loops that also sum.
 template <typename Rule, typename T>
 SquaredNorms track(const OptimizerRange& r) {
   constexpr int64_t kPart = 256;

@@ -1,6 +1,7 @@
 #pragma once
-// The optimizers: one thread per element of the flat buffers applies the rules of
-// optimizer_rules.h. column_sums() computes the gradient norm.
+// The optimizers. Each thread applies a rule of optimizer_rules.h to one element of the flat
+// buffers or, in the first pass of a rule with a trust ratio, to several. column_sums() computes
+// the gradient norm.
 
 #include <math.h>
 
@@ -52,9 +53,9 @@ void update_in_one_pass(const OptimizerStep& step, void* stream) {
   });
 }
 
-// The sums of a segment, and the pieces that they are summed in. A piece is the part of a segment
-// in one block of the flat buffers; piece s + b is the part of segment s in block b. Numbers
-// without such a part are empty pieces.
+// Divides the segments into pieces, so that many threads can compute the sums for the trust ratios.
+// The flat buffers are divided into blocks of equal size. Piece s + b is the part of segment s in
+// block b. All other piece numbers are empty pieces.
 struct Pieces {
   static constexpr int64_t kLanes = 32;  // threads per piece
   struct Sums {
@@ -62,7 +63,7 @@ struct Pieces {
   };
   const Segment* segments;
   int64_t segment_count, total;
-  int64_t block;   // elements
+  int64_t block;   // elements per block
   Sums* lanes;     // count() * kLanes; lane 0 of a piece also receives the piece's sums
   double* ratios;  // per segment
 

@@ -22,7 +22,7 @@ PYTHON_TYPES = {
     "integer": int,
     "long": int,
 }
-# Character classes of Java that Python lacks → the closest in Python.
+# Java's character classes that Python lacks, and the closest Python equivalents.
 JAVA_CLASSES = {r"\p{L}": r"\w", r"\p{N}": r"\d", r"\p{Z}": r"\s", r"\p{Alnum}": "a-zA-Z0-9"}
 # Prefixes of the instance types with EFA.
 EFA_TYPES = (

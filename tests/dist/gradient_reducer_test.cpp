@@ -153,9 +153,8 @@ TEST_CASE("gradients that a backward pass writes without autograd are averaged t
     Network network(at::kDouble);
     dist::GradientReducer reducer(world.main, network.parameters, several_ranges());
     reducer.prepare(true);
-    const int64_t last = network.flat.numel() - 1;
     network.flat.fill_(env.rank);
-    // The order differs between the ranks; reports repeat.
+    // The ranks report in different orders, and report each parameter twice.
     for (size_t i = 0; i < network.parameters.size(); ++i) {
       const size_t index = env.rank == 0 ? i : network.parameters.size() - 1 - i;
       reducer.complete(index);
@@ -163,12 +162,12 @@ TEST_CASE("gradients that a backward pass writes without autograd are averaged t
     }
     reducer.finish();
     REQUIRE(network.flat.min().item<double>() == 0.5);
-    REQUIRE(network.flat[last].item<double>() == 0.5);
+    REQUIRE(network.flat.max().item<double>() == 0.5);
     world.shutdown();
   });
 }
 
-TEST_CASE("gradients outside of the common buffer are refused") {
+TEST_CASE("gradients outside the common buffer are refused") {
   test::run_ranks(2, "buffer", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     Network network(at::kDouble);

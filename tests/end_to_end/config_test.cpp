@@ -65,7 +65,7 @@ TEST_CASE("a run takes its settings from a file, saves them, and prints its epoc
              Contains("best top-1") && Contains("2/2") && Contains("complete"));
 }
 
-TEST_CASE("an unknown command is an error wherever it is named, and config's command comes first") {
+TEST_CASE("unknown commands are errors in every position, and config's command comes first") {
   const auto error_of = [](const std::vector<std::string>& words) {
     const auto outcome = test::run_shoal(words);
     CHECK(outcome.exit_code == 2);

@@ -210,7 +210,9 @@ TEST_CASE("a run that diverges keeps the newest checkpoint from before and names
     const auto run = test::run_shoal(small_run(root, diverging));
     INFO(run.err);
     REQUIRE(run.exit_code == 1);
-    CHECK(run.err.find("continue from before these steps with --resume") != std::string::npos);
+    const size_t advice = run.err.find("continue from before these steps with --resume");
+    REQUIRE(advice != std::string::npos);
+    CHECK(run.err.find("step-00000002.pt", advice) != std::string::npos);
   }
   fs::path sound;
   for (const auto& entry : fs::directory_iterator(root / "run/checkpoints"))

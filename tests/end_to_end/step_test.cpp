@@ -1,7 +1,8 @@
-// Tests `bench step`, --batch-size auto, and the check of memory before training.
+// Tests `bench step`, --batch-size auto, and the memory check before training.
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "program.h"
@@ -48,7 +49,7 @@ struct Images {
 
 }  // namespace
 
-TEST_CASE("bench step measures the step and computes its memory before it") {
+TEST_CASE("bench step measures a step, and predicts its memory") {
   for (const char* amp : {"off", "bf16"}) {
     const Json fused = measured({"--batch-size", "24", "--size", "224", "--amp", amp});
     CHECK(fused.at("step_seconds").size() == 2);
@@ -98,7 +99,7 @@ TEST_CASE("bench step refuses options and files that it cannot use") {
              Contains("--trace") && Contains("bench step"));
 }
 
-TEST_CASE("--batch-size auto uses all images that fit, and a resumed run keeps the batch") {
+TEST_CASE("--batch-size auto uses all images that fit, and a resumed run keeps the batch size") {
   const Images images;
   const auto done = images.train({"--batch-size", "auto"});
   INFO(done.err);
@@ -111,7 +112,7 @@ TEST_CASE("--batch-size auto uses all images that fit, and a resumed run keeps t
   CHECK_THAT(resumed.err, !Contains("--batch-size auto:"));
 }
 
-TEST_CASE("--batch-size auto is refused where nothing is trained") {
+TEST_CASE("--batch-size auto is refused by commands that do not train") {
   const Images images;
   CHECK_THAT(test::run_shoal({"bench", "loader", images.data, "--batch-size", "auto"}).err,
              Contains("--batch-size auto"));
@@ -119,10 +120,13 @@ TEST_CASE("--batch-size auto is refused where nothing is trained") {
   const auto eval =
       test::run_shoal({"eval", images.output, "--data", images.data, "--batch-size", "auto"});
   CHECK(eval.exit_code == 2);
-  CHECK_THAT(eval.err, Contains("--batch-size auto") && Contains("shoal train"));
+  CHECK_THAT(eval.err, Contains("--batch-size auto") && Contains("training"));
+  const auto only = images.train({"--batch-size", "auto", "--eval-only", "--resume"});
+  CHECK(only.exit_code == 2);
+  CHECK_THAT(only.err, Contains("--batch-size auto") && Contains("training"));
 }
 
-TEST_CASE("--batch-size auto divides the global batch size") {
+TEST_CASE("--batch-size auto chooses a divisor of the global batch size") {
   const Images images;
   const auto done = images.train(
       {"--batch-size", "auto", "--global-batch-size", "20", "--nproc", "2", "--threads", "1"});
@@ -131,7 +135,7 @@ TEST_CASE("--batch-size auto divides the global batch size") {
   CHECK_THAT(done.err, Contains("--batch-size auto: 10 images per process"));
 }
 
-TEST_CASE("a run that needs more memory than there is ends before training") {
+TEST_CASE("a run that needs more memory than is available ends before training") {
   const Images images;
   const auto done =
       images.train({"--model", "efficientnet_b7", "--size", "4096", "--batch-size", "40"});

@@ -38,8 +38,7 @@ struct Invocation {
 
 std::string shoal_program();
 
-// Returns the number of a port that is free on this host (dist::free_port()), as text for an option
-// or a variable.
+// Returns the number of a free TCP port of this host, as text for an option or a variable.
 std::string free_port();
 
 // Runs several programs at the same time. Returns their outcomes, in the same order, when all have

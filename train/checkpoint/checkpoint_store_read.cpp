@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file/whole_file.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 namespace shoal::train {
@@ -99,11 +100,11 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
 }
 
 std::vector<char> read_checked(const fs::path& file) {
-  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const auto entry = parse_checkpoint_name(file.stem().string())
                          ? read_marker(fs::path(file).replace_extension(".json"))
                          : std::nullopt;
-  if (entry && file.extension() == ".pt") return CheckpointStore(directory, 1).read(*entry);
+  if (entry && file.extension() == ".pt")
+    return CheckpointStore(parent_folder(file), 1).read(*entry);
   return read_whole_file(file);
 }
 

@@ -1,5 +1,6 @@
 #include "train/checkpoint/find_checkpoint.h"
 
+#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "dist/gather.h"
@@ -31,8 +32,8 @@ CheckpointStore store_in(const fs::path& directory) {
   return checkpoint_store(directory / kCheckpointsFolder, 1);
 }
 
-// Returns advice if `place`, where --resume found no checkpoint, has a similar name to a folder
-// with checkpoints beside it; otherwise "".
+// `place`: folder in which --resume found no checkpoint. If a folder beside it has checkpoints and
+// a similar name, returns advice that names this folder; otherwise "".
 std::string similar_folder(fs::path place, const char* option) {
   if (!place.has_filename()) place = place.parent_path();  // treats "dir/" like "dir"
   std::vector<std::string> names;
@@ -45,8 +46,8 @@ std::string similar_folder(fs::path place, const char* option) {
   }
   const std::string near = nearest(place.filename().string(), names);
   if (near.empty()) return "";
-  return "; " + (place.parent_path() / near).string() + " contains checkpoints: did you mean " +
-         option + " " + (place.parent_path() / near).string() + "?";
+  const std::string folder = (place.parent_path() / near).string();
+  return "; " + folder + " contains checkpoints: did you mean " + option + " " + folder + "?";
 }
 
 // Logs that --resume found no checkpoint and starts a new run. The message is a warning, except in
@@ -153,7 +154,7 @@ CheckpointPath parse_checkpoint_path(fs::path path) {
   if (fs::is_directory(path, none)) return {path, path};
   const bool best = path.filename() == "best";
   if (fs::exists(path, none) || !(best || path.filename() == "last")) return {path, {}};
-  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const fs::path directory = parent_folder(path);
   if (!fs::is_directory(directory, none)) return {path, {}};
   return {path, directory, best};
 }
@@ -210,7 +211,7 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
 
 namespace {
 
-// Whether `store` is empty or the run continues from it.
+// Whether `store` has no checkpoints or the run continues from one of them.
 bool is_own(const CheckpointStore& store, const Start& start) {
   std::error_code error;
   return store.names().empty() ||
@@ -234,7 +235,7 @@ void require_own_folder(const Job& job, const Start& start, const dist::Group& g
   if (job.eval_only) return;
   dist::on_rank_0(group, [&] {
     const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
-    // While another run uses the folder, it cannot be continued.
+    // If another run is still using the folder, reports this first: it cannot be continued yet.
     if (!is_own(store, start)) store.require_unlocked();
     require_own(store, start);
   });

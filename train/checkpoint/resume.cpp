@@ -93,8 +93,8 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 
 namespace {
 
-// Completes `tensors` with the trainer's own tensors where the file has none that fits. Reports
-// these tensors to `warn`.
+// Adds the trainer's own tensor to `tensors` for each tensor that the file lacks or has in another
+// shape. Reports these tensors to `warn`.
 void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTensors& tensors,
                   const std::function<void(const std::string&)>& warn) {
   CheckpointData own;

@@ -277,8 +277,8 @@ struct ResolvedJob : RunOptions {
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
 
-// Returns the number that the batch size of each process must be a multiple of: mixing pairs
-// images.
+// Returns 2 if mixup or cutmix mixes pairs of images of the batch, otherwise 1. The batch size of
+// each process must be a multiple of the result.
 int64_t batch_multiple(const RunOptions& job);
 
 // Converts --histograms, "N" (steps) or "Ne" (N epochs), to steps between histograms; "none" gives

@@ -93,7 +93,7 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
 }
 
 // Returns false if the checkpoint could not be written. Ranks other than 0 return true. Writes
-// nothing before the first step: the next start would continue the run, with its settings.
+// nothing before the first step, so that a new start is not refused and may change every setting.
 bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
   if (!run_.leader() || run_.position.step == 0) return true;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);

@@ -33,8 +33,8 @@ class RunCheckpoints {
   // Updates the position and saves a checkpoint on rank 0. Like all functions that save, writes
   // nothing if no step was made. `top1`: accuracy in percent, if this state was evaluated.
   // `history_lines`: number of lines of history.jsonl to keep at --resume; default: all. If the
-  // checkpoint cannot be written, logs a warning, reports an event and, with
-  // --on-save-error stop, throws std::runtime_error on rank 0. Call it on every rank.
+  // checkpoint cannot be written, logs a warning, reports an event and, with --on-save-error stop,
+  // throws std::runtime_error on rank 0. Call it on every rank.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
   // Saves the state of a run that is about to end with an error. Writes nothing if the final save

@@ -1,6 +1,5 @@
 #include "train/run/step_profile.h"
 
-#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/empty.h>
@@ -9,13 +8,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
-#include <numeric>
+#include <new>
 
 #include "data/random.h"
 #include "models/catalogue.h"
 #include "models/program/plan.h"
 #include "train/run/evaluate.h"
+#include "train/run/pace.h"
 #include "train/run/peak_memory.h"
 #include "train/step/cuda/open.h"
 #include "train/step/device.h"
@@ -23,12 +22,6 @@
 
 namespace shoal::train {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void synchronize(const ResolvedJob& job) {
   if (job.device == "cuda") cuda_plugin().synchronize();
@@ -46,10 +39,10 @@ class SyntheticBatch {
     batch_.room = count * room_per_row();
     const auto bytes = static_cast<size_t>(count * batch_.image_bytes());
     const size_t all = bytes + static_cast<size_t>(batch_.room);
-    if (allocator_.allocate)
-      batch_.images = static_cast<uint8_t*>(allocator_.allocate(all));
-    else
-      batch_.images = zeroed(all);
+    if (!allocator_.allocate) memory_.resize(all);
+    batch_.images =
+        allocator_.allocate ? static_cast<uint8_t*>(allocator_.allocate(all)) : memory_.data();
+    if (batch_.images == nullptr) throw std::bad_alloc();
     data::KeyedRandom random(job.seed);
     std::generate_n(batch_.images, bytes, [&] { return static_cast<uint8_t>(random.next()); });
     rows_.resize(static_cast<size_t>(count));
@@ -70,13 +63,8 @@ class SyntheticBatch {
   const data::Batch& batch() const { return batch_; }
 
  private:
-  uint8_t* zeroed(size_t bytes) {
-    memory_.resize(bytes);
-    return memory_.data();
-  }
-
   data::BufferAllocator allocator_;
-  std::vector<uint8_t> memory_;
+  std::vector<uint8_t> memory_;  // of the images, if allocator_ has no functions
   std::vector<data::Row> rows_;
   data::Batch batch_;
 };
@@ -99,14 +87,11 @@ StepProfile profile_step(const ResolvedJob& job, const StepProfileOptions& optio
   const BatchSource next = [&images] { return &images.batch(); };
   int64_t step = 0;
   const auto run = [&] {
+    if (!options.evaluate) return trainer.step(next, step++, job.schedule.lr);
     StepResult result;
-    const auto start = Clock::now();
-    if (options.evaluate) {
-      result.meter = evaluate_batch(trainer.model(), trainer.compute_type(), *next()).meter;
-      result.seconds.forward = seconds_since(start);
-    } else {
-      result = trainer.step(next, step++, job.schedule.lr);
-    }
+    const double start = now();
+    result.meter = evaluate_batch(trainer.model(), trainer.compute_type(), *next()).meter;
+    result.seconds.forward = now() - start;
     return result;
   };
   rusage before{}, after{};
@@ -119,10 +104,10 @@ StepProfile profile_step(const ResolvedJob& job, const StepProfileOptions& optio
       ::getrusage(RUSAGE_SELF, &before);
       if (job.device == "cuda") cuda_plugin().reset_peak_memory(job.gpu);
     }
-    const auto start = Clock::now();
+    const double start = now();
     const StepResult result = run();
     if (i < options.warmup) continue;
-    profile.seconds.push_back(seconds_since(start));
+    profile.seconds.push_back(now() - start);
     add(profile.phases, result.seconds);
     profile.loss = result.meter.mean_loss();
   }
@@ -136,9 +121,9 @@ StepProfile profile_step(const ResolvedJob& job, const StepProfileOptions& optio
 
 namespace {
 
-// How often each operation's output crosses the memory bus. Forward: written once, read once by the
-// next operation. Backward adds two reads of the output (by this and by the next operation), and a
-// write and a read of its gradient.
+// How often the output of each operation is written to or read from memory. Forward: written once,
+// read once by the next operation. Backward adds two reads of the output (by this operation and by
+// the next), and a write and a read of its gradient.
 constexpr int kForwardPasses = 2, kTrainingPasses = 6;
 // Reads and writes of weights and gradients in forward, backward, gradient norm and optimizer.
 constexpr int kWeightPasses = 6;
@@ -151,7 +136,8 @@ StepWork step_work(const ResolvedJob& job, bool evaluate) {
   const int64_t side = evaluate ? job.val_size : job.size;
   const double scale = static_cast<double>(side) / static_cast<double>(network.info.eval_size);
   StepWork work;
-  // Backward computes two products as large as forward's: for the input and for the weights.
+  // The backward pass does the work of the forward pass twice: for the gradients of the inputs and
+  // for those of the weights.
   work.operations = 2 * network.info.multiply_adds * scale * scale * images * (evaluate ? 1 : 3);
   if (job.model.kernels != models::Kernels::fused) return work;
   models::StepShape shape{job.batch_size, side, side,
@@ -172,16 +158,16 @@ MachineSpeed machine_speed(const ResolvedJob& job) {
   constexpr int kLeast = 5;  // repetitions of each measurement
   const at::NoGradGuard no_grad;
   const auto place = at::TensorOptions(device_of(job));
-  // Returns the shortest time of `work` in seconds.
+  // Runs `work` repeatedly. Returns the shortest time in seconds.
   const auto shortest = [&job](const auto& work) {
     work();  // touches new memory
     double best = 1e9;
-    const auto begin = Clock::now();
-    for (int i = 0; i < kLeast || seconds_since(begin) < kSeconds; ++i) {
-      const auto start = Clock::now();
+    const double begin = now();
+    for (int i = 0; i < kLeast || now() - begin < kSeconds; ++i) {
+      const double start = now();
       work();
       synchronize(job);
-      best = std::min(best, seconds_since(start));
+      best = std::min(best, now() - start);
     }
     return best;
   };

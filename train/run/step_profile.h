@@ -29,26 +29,27 @@ struct StepProfile {
   int64_t peak_bytes = 0;       // peak memory of this process
   int64_t peak_gpu_bytes = 0;   // peak GPU memory; 0 without a GPU
   int64_t page_faults = 0;      // of the measured steps
-  bool stopped = false;         // StepProfileOptions::stopped returned true; the rest is incomplete
+  bool stopped = false;  // StepProfileOptions::stopped returned true; other fields are incomplete
 };
 
-// Throws std::runtime_error if the trace cannot be written.
+// Runs the steps in this process alone. Throws std::runtime_error if the trace cannot be written.
 StepProfile profile_step(const ResolvedJob& job, const StepProfileOptions& options);
 
-// Lower limits of what a step computes and transfers.
+// Lower limits for the work of one step.
 struct StepWork {
   double operations = 0;  // additions and multiplications
   double bytes = 0;       // read from and written to memory; 0: unknown for these kernels
 };
 StepWork step_work(const ResolvedJob& job, bool evaluate);
 
-// Speed of this machine with job.threads threads, or of the GPU, measured in about two seconds with
-// products of large matrices and a large convolution in the step's precision (the faster counts)
-// and copies of a large array.
+// Speed of this machine with job.threads threads, or of the GPU.
 struct MachineSpeed {
+  // Speed of a product of large matrices or of a large convolution, whichever is faster, in the
+  // step's precision.
   double operations_per_second = 0;
-  double bytes_per_second = 0;  // bytes read plus bytes written
+  double bytes_per_second = 0;  // copying a large array: bytes read plus bytes written
 };
+// Measures for about two seconds.
 MachineSpeed machine_speed(const ResolvedJob& job);
 
 }  // namespace shoal::train

@@ -12,10 +12,10 @@ namespace shoal::train {
 namespace {
 
 constexpr int64_t kFloat = sizeof(float);
-// Bytes for each number of the largest output that autograd and oneDNN hold at once, besides the
-// outputs of all operations: an estimate that fits the measured peaks of five networks within 10 %.
+// Bytes per number of the largest output that autograd and oneDNN need besides the outputs of all
+// operations. Estimates: they match the measured peaks of five networks within 10 %.
 constexpr int64_t kHeldBytes = 12, kHeldBytesBf16 = 16;
-// Bytes of code and small buffers that a process on the CPU gains during its first step; measured.
+// Measured size of the code and small buffers that the first step on a CPU adds to a process.
 constexpr int64_t kProgram = 60'000'000;
 
 int64_t bytes_per_number(const ResolvedJob& job) {
@@ -28,7 +28,7 @@ int64_t largest_side(const ResolvedJob& job) {
   return rank_loader_options(job, 0, /*train=*/true).sides().largest_side();
 }
 
-// Returns whether each parameter is trained, for the epoch with the fewest frozen layers.
+// Returns for each parameter whether it is trained in the epoch with the fewest frozen layers.
 std::vector<bool> trained_parameters(const ResolvedJob& job, const models::Network& network) {
   const int64_t frozen = job.unfreeze_epoch > 0 ? 0 : job.frozen_stages;
   std::vector<bool> trained;
@@ -103,17 +103,17 @@ MemoryNeed memory_need(const ResolvedJob& job, int64_t batch_size) {
   return need_of(job, models::make_network(job.model), batch_size);
 }
 
-int64_t largest_batch(const ResolvedJob& job, int64_t step, int64_t limit, int64_t bytes) {
+int64_t largest_batch(const ResolvedJob& job, int64_t multiple, int64_t limit, int64_t bytes) {
   const models::Network network = models::make_network(job.model);
-  const auto fits = [&](int64_t steps) {
-    return limited_bytes(job, need_of(job, network, steps * step)) <= bytes;
+  const auto fits = [&](int64_t factor) {
+    return limited_bytes(job, need_of(job, network, factor * multiple)) <= bytes;
   };
-  int64_t low = 0, high = limit / step + 1;  // low fits, high does not
+  int64_t low = 0, high = limit / multiple + 1;  // low fits, high does not
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
   }
-  return low * step;
+  return low * multiple;
 }
 
 int64_t limited_bytes(const ResolvedJob& job, const MemoryNeed& need) {

@@ -1,6 +1,6 @@
 #pragma once
-// Predicts, without allocating it, how much memory a process of a run needs. Activations are exact
-// for the fused step, and an estimate for the reference kernels and GPUs.
+// Predicts how much memory one process of a run needs, without allocating it. The size of the
+// activations is exact for the fused step, and an estimate for the reference kernels and GPUs.
 
 #include <cstdint>
 
@@ -20,15 +20,15 @@ struct MemoryNeed {
   int64_t total() const { return compute() + host; }
 };
 
-// Returns the need for the run's largest images (--size-schedule, --multi-scale); with
-// job.eval_only, the need of an evaluation.
+// Returns the memory for training with the run's largest images (--size-schedule, --multi-scale);
+// with job.eval_only, the memory for an evaluation.
 MemoryNeed memory_need(const ResolvedJob& job);
 // The same with another batch size.
 MemoryNeed memory_need(const ResolvedJob& job, int64_t batch_size);
 
-// Returns the largest batch size up to `limit` that is a multiple of `step` and has limited_bytes()
-// of at most `bytes`; 0 if not even `step` fits.
-int64_t largest_batch(const ResolvedJob& job, int64_t step, int64_t limit, int64_t bytes);
+// Returns the largest batch size up to `limit` that is a multiple of `multiple` and for which
+// limited_bytes() is at most `bytes`; 0 if not even `multiple` fits.
+int64_t largest_batch(const ResolvedJob& job, int64_t multiple, int64_t limit, int64_t bytes);
 
 // Returns the bytes that limit the batch size: total() on the CPU, compute() on a GPU.
 int64_t limited_bytes(const ResolvedJob& job, const MemoryNeed& need);

@@ -66,7 +66,8 @@ void write_trace(const std::string& file, bool gpu, const std::function<void()>&
     disableProfiler();
     throw;
   }
-  // save() reports no error, so it writes to a file that is surely writable.
+  // save() does not report errors. So it writes to a temporary file, and write_whole(), which
+  // reports them, copies this file.
   const TemporaryFile saved;
   disableProfiler()->save(saved.path);
   const std::vector<char> text = read_whole_file(saved.path);

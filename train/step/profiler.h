@@ -1,6 +1,6 @@
 #pragma once
-// Traces some work with LibTorch's profiler: its operations, the parts marked by trace::Scope and,
-// on a GPU, its kernels.
+// Records a trace with LibTorch's profiler: operations, the parts marked by trace::Scope and, on a
+// GPU, kernels.
 
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Which parameters are trained, as --freeze and --freeze-bn say.
+// Which parameters are trained with --freeze and --freeze-bn.
 
 #include "models/network.h"
 #include "train/job/job.h"

@@ -92,7 +92,7 @@ void Trainer::freeze(int64_t stages) {
   std::vector<bool> trained, fixed;
   for (const models::Traits& traits : parameters_->traits())
     trained.push_back(is_trained(traits, stages, job_));
-  reducer_index_.assign(trained.size(), trained.size());  // of frozen parameters: no index
+  reducer_index_.assign(trained.size(), trained.size());  // frozen parameters have no index
   size_t index = 0;
   for (size_t i = 0; i < trained.size(); ++i)
     if (trained[i]) reducer_index_[i] = index++;

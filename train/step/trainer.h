@@ -102,7 +102,7 @@ class Trainer {
   const data::Batch& next(const BatchSource& batches, StepResult& result);
   const data::Batch& next_or_blank(const BatchSource& batches, StepResult& result);
   // Processes one micro-batch and returns models::LossResult::sums. On return, the device has read
-  // the batch. `index`: of the step's micro-batches. Adds its times to `seconds`.
+  // the batch. `index`: index of the micro-batch in the step. Adds its times to `seconds`.
   at::Tensor forward_backward(const data::Batch& batch, double strength, int64_t index,
                               StepSeconds& seconds);
   void average_statistics();
@@ -124,7 +124,7 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Ema> ema_;
   std::unique_ptr<dist::GradientReducer> reducer_;
-  std::vector<size_t> reducer_index_;  // by parameter: its index in reducer_, if it is trained
+  std::vector<size_t> reducer_index_;  // index in reducer_ of each trained parameter
   std::function<void(at::Tensor&)> sum_across_ranks_;
   int64_t frozen_stages_ = 0;
   // Number of committed steps when the frozen layers were unfrozen; -1: not yet.

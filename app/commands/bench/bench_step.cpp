@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "app/commands/bench/bench.h"
 #include "app/commands/memory.h"
@@ -41,7 +40,8 @@ struct Measured {
   double bytes_per_second() const { return work.bytes / step_seconds(); }
 };
 
-// Returns the settings of a run on one process with more images than it can use.
+// Resolves `job` for one process, as if there were more images than it can use. Throws UserError if
+// the run does not fit into memory.
 train::ResolvedJob resolved(train::Job job) {
   constexpr int64_t kManyImages = int64_t{1} << 40;
   const train::Gpus gpus = train::claim_gpu(job, 0);
@@ -69,10 +69,6 @@ std::vector<std::pair<const char*, double>> phases_of(const train::StepSeconds& 
           {"forward", seconds.forward},
           {"backward", seconds.backward},
           {"update", seconds.update}};
-}
-
-std::string gigabytes(int64_t bytes) {
-  return strf("%.2f GB", static_cast<double>(bytes) / 1e9);
 }
 
 Json json_of(const Measured& m) {
@@ -119,9 +115,9 @@ void print(const Measured& m) {
                  m.images_per_second(m.step_seconds()), m.images_per_second(slowest),
                  m.images_per_second(fastest), 1e3 * m.step_seconds()));
   const std::string own = gigabytes(m.profile.own_bytes);
-  const std::string computed = gigabytes(train::memory_need(m.job).compute());
-  log::line(strf("memory    %10s   at its peak (%s before the step; computed for it: %s)",
-                 gigabytes(m.profile.peak_bytes).c_str(), own.c_str(), computed.c_str()));
+  const std::string predicted = gigabytes(train::memory_need(m.job).compute());
+  log::line(strf("memory    %10s   peak (%s before the step; predicted for the step: %s)",
+                 gigabytes(m.profile.peak_bytes).c_str(), own.c_str(), predicted.c_str()));
   if (m.profile.peak_gpu_bytes > 0)
     log::line(strf("GPU       %10s", gigabytes(m.profile.peak_gpu_bytes).c_str()));
   const auto& phases = m.profile.phases;

@@ -146,8 +146,8 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   try {
     return read_weights_of(arguments, group);
   } catch (const UserError& error) {
-    // A path given as a word, as in `shoal eval PATH`, is job.weights too. Its errors name no
-    // option.
+    // In `shoal eval PATH`, PATH becomes job.weights. Errors about it should not mention --weights,
+    // which the user did not write.
     const std::string text = error.what(), option = "--weights ";
     const bool word = std::ranges::count(arguments.paths, arguments.job.weights) > 0;
     throw UserError(word && text.starts_with(option) ? text.substr(option.size()) : text);

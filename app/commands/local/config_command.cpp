@@ -10,8 +10,8 @@ namespace shoal::app {
 
 namespace {
 
-// Throws UserError if the name of a command follows the options, where it would be taken for the
-// data folder of `train`. `words`: the command and its options.
+// Throws UserError if a command name follows the options, because `train` would take it for the
+// data folder. `words`: the command and its options.
 void require_first(const std::vector<std::string>& words) {
   const Command command = require_command(words[0]);
   for (size_t i = 1; i < words.size(); ++i) {

@@ -54,8 +54,8 @@ std::string text_at(const Json& json, const std::vector<const char*>& names) {
   return found && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Returns the value of a setting in config.toml, without quotes; empty if there is none. Defaults
-// and values of the recipe are comments.
+// Returns the value of a setting in config.toml, without quotes; empty if there is none. Also reads
+// lines that are commented out: defaults and the recipe's values. Only for values without spaces.
 std::string value_in_config(const std::string& config, const std::string& name) {
   for (const std::string& start : {"\n" + name + " = ", "\n# " + name + " = "}) {
     const size_t at = config.find(start);
@@ -100,8 +100,8 @@ void take_history(RunRow& row, const fs::path& folder) {
   if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
 }
 
-// Completes the row by config.toml, which each start of the run writes. A run that ends after a
-// time or a number of steps has no number of epochs.
+// Fills in the row from config.toml, which each start of the run writes. Leaves epochs_asked unset
+// if the run ends after a time or a number of steps.
 void take_config(RunRow& row, const fs::path& folder) {
   const std::string config = text_in(folder / train::kConfigFile);
   const auto number = [&](const char* name) {

@@ -14,8 +14,8 @@ bool is_timm_args(const std::vector<ConfigEntry>& entries);
 
 // Returns the arguments that have a value and are options of shoal or have an equivalent in shoal
 // (foreign_options.h). Omits color-jitter if timm's augmentation policy turns it off. Adds
-// drop-path 0, the default of timm's networks, if no drop-path is given. Appends the names of all
-// other arguments with a value, unless it is 0, to `ignored`.
+// drop-path 0, the default of timm's networks, if no drop-path is given. Appends to `ignored` the
+// names of all other arguments that have a value other than 0.
 std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
                                         std::vector<std::string>& ignored);
 

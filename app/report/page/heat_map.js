@@ -1,7 +1,7 @@
 // Draws the confusion matrix on a canvas: rows are true classes, columns are predicted classes. The
 // view can zoom into a square part of the matrix, so thousands of classes are no problem.
 
-const NAMED_CELLS = 24; // most cells per side for which names and counts are written
+const NAMED_CELLS = 24; // names and counts are drawn up to this number of cells per side
 
 function heatMap(run) {
   const { classes: names, confusion: flat, per_class: columns } = run.evaluation;

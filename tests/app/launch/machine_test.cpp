@@ -24,7 +24,7 @@ TEST_CASE("the processor quota is read from cgroups v1 and v2") {
   CHECK(app::processor_quota("/nowhere") == 0);
 }
 
-TEST_CASE("a cgroup's memory limit leaves what is not used") {
+TEST_CASE("a cgroup's available memory is its limit minus the used memory, without cached files") {
   Folder two;
   CHECK_FALSE(app::cgroup_available(two.text()));
   test::write_text(two / "memory.max", "max\n");

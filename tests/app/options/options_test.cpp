@@ -231,7 +231,7 @@ TEST_CASE("the nearest name is found by edit distance, not by length") {
   CHECK(nearest("quantisation", names).empty());
 }
 
-TEST_CASE("among equally near names, the one with all letters wins, then the closest in length") {
+TEST_CASE("among equally near names, one with all letters wins, then the closest in length") {
   for (const char* written : {"modl", "modle"})
     CHECK(nearest(written, {"mode", "model"}) == "model");
   CHECK(nearest("resnet", {"resnet101", "resnet18"}) == "resnet18");

@@ -38,7 +38,7 @@ TEST_CASE("a recipe's evaluation size applies only with its training size") {
   CHECK(parsed({"--recipe", "efficientnet_b0", "--size", "96", "--val-size", "64"}).val_size == 64);
 }
 
-TEST_CASE("a given batch size replaces the recipe's global batch size; auto fits it") {
+TEST_CASE("a number for --batch-size replaces the recipe's global batch size, and auto keeps it") {
   const auto parsed = [](const std::vector<std::string>& words) {
     return app::parse(app::Command::train, words).job;
   };

@@ -261,7 +261,7 @@ TEST_CASE("only temporary files of the named files are removed") {
   CHECK(files_in(directory.path()) == 5);
 }
 
-TEST_CASE("a device or pipe is written to and stays what it is") {
+TEST_CASE("writing to a device or pipe does not replace it") {
   const test::TemporaryDirectory directory;
   const fs::path pipe = directory.path() / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -273,7 +273,17 @@ TEST_CASE("a device or pipe is written to and stays what it is") {
   ::close(reader);
   CHECK(std::string(got) == "text");
   CHECK(fs::is_fifo(pipe));
-  CHECK(files_in(directory.path()) == 1);
+  const fs::path redirected = directory.path() / "redirected";
+  write_whole(redirected, "a");
+  const int descriptor = ::open(redirected.c_str(), O_WRONLY | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  const fs::path link = directory.path() / "stdout";
+  fs::create_symlink("/proc/self/fd/" + std::to_string(descriptor), link);
+  write_whole(link, "b");
+  ::close(descriptor);
+  CHECK(text_of(redirected) == "ab");
+  CHECK(fs::is_symlink(link));
+  CHECK(files_in(directory.path()) == 3);
   CHECK_THROWS_WITH(write_whole("/dev/full", "text"), Contains("/dev/full"));
   CHECK(fs::is_character_file("/dev/full"));
 }

@@ -10,7 +10,7 @@ using namespace shoal;
 using Catch::Contains;
 namespace fs = std::filesystem;
 
-TEST_CASE("a folder for results must be one that can be written, and is not created") {
+TEST_CASE("a folder for results must be writable, and the check does not create it") {
   const test::TemporaryDirectory directory;
   const fs::path deep = directory.path() / "a/b", file = directory.path() / "file";
   std::ofstream(file) << "x";
@@ -23,7 +23,7 @@ TEST_CASE("a folder for results must be one that can be written, and is not crea
   CHECK_THROWS_WITH(require_writable_folder("--output", file / "run"), Contains("is a file"));
 }
 
-TEST_CASE("a file for results needs a folder that exists and can be written") {
+TEST_CASE("a file for results needs an existing, writable folder") {
   const test::TemporaryDirectory directory;
   require_writable_file("--output", directory.path() / "a.csv");
   require_writable_file("--output", "a.csv");

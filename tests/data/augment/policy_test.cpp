@@ -105,6 +105,7 @@ TEST_CASE("an invalid policy is refused with its invalid part and the valid name
   refused("rand-m9.5", "m9.5", "whole number");
   refused("rand-m99", "m99", "the largest magnitude is 10; write m10, or raise it with mmax99");
   refused("rand-m16-mmax15", "m16", "write m15");
+  refused("rand-mmax5", "mmax5", "");
   refused("augmix-m11", "m11", "from 0 to 10");
   CHECK(parse_policy("rand-m20-mmax20").magnitude_limit == 20);
   refused("rand-p2", "p2", "from 0 to 1");

@@ -67,7 +67,7 @@ TEST_CASE("a file of the right size with another content is written again") {
   CHECK(file_bytes(folder / "cat/1.jpg") == Bytes{1, 2, 0});
 }
 
-TEST_CASE("a tar with the same names but another content is written again") {
+TEST_CASE("a tar with the same names but other content is written again") {
   const TempFolder folder;
   const NamedImages source({"cat", "dog"}, {"1.jpg", "2.jpg"});
   CHECK(arranged(source, folder.path(), Arrangement::tars).kept == 0);

@@ -102,7 +102,7 @@ TEST_CASE("images without a label are images of their own, even if their names b
              Contains("3.png is the second image"));
 }
 
-TEST_CASE("a stream holds 16 images of a sample until both its label and its image are read") {
+TEST_CASE("a stream holds at most 16 images of a sample until its label and its image are read") {
   const Members::value_type label = {"cat/1.cls", "2"}, image = {"cat/1.jpg", "one"};
   const auto masks = [](int count) {
     Members masks;

@@ -135,7 +135,7 @@ TEST_CASE("exported safetensors and state dicts give predict's logits") {
   CHECK(model.input_dimensions == Words{"batch", "3", "224", "224"});
 }
 
-TEST_CASE("--no-ema exports the weights that were trained, --format names another file's format") {
+TEST_CASE("--no-ema exports the trained weights; --format is for files without a known ending") {
   const Trained& t = trained();
   const std::string file = t.path("plain.bin");
   run({"export", t.output, "--no-ema", "--format", "safetensors", "-o", file});

@@ -5,11 +5,11 @@ Needs numpy (made with numpy 2.4.6). Usage: python make_lamb.py [--check]
 --check: also compares with timm.optim.Lamb in float64 (needs torch and timm).
 
 One line per record:  CASE TYPE STEP TENSOR VALUE...
-    CASE    lamb; lamb_clip: gradients clipped to the norm 2.5, and other betas
+    CASE    lamb, or lamb_clip (gradients clipped to the norm 2.5, and other betas)
     TYPE    f32 or f64
     STEP    number of finished steps (1 to 5)
-    TENSOR  name of a row of TENSORS; of `large`, every 499th value is listed
-The test repeats TENSORS and the formulas start(), gradient() and rate().
+    TENSOR  name of a row of TENSORS; `large` lists only every 499th value
+The test repeats TENSORS and the formulas of optimizer_formulas.py.
 """
 
 import math
@@ -17,6 +17,7 @@ import pathlib
 import sys
 
 import numpy as np
+from optimizer_formulas import gradient, rate, start
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 STEPS = 5
@@ -29,18 +30,6 @@ TENSORS = [
 ]
 CASES = {"lamb": (0.9, 0.999, 0), "lamb_clip": (0.8, 0.99, 2.5)}  # betas, clip
 EPS = 1e-6
-
-
-def start(i):
-    return math.sin(0.37 * i + 0.5)
-
-
-def gradient(i, step):  # step counts from 0
-    return 0.8 * math.sin(0.7 * i + 1.3 * step + 1.0) * (1 + 0.2 * step)
-
-
-def rate(step):
-    return 0.05 * (1 + 0.5 * math.sin(0.9 * step))
 
 
 def norm(values):

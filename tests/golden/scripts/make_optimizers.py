@@ -9,7 +9,7 @@ optimizers.txt, one line per record:  CASE TYPE STEP WHAT VALUE...
     STEP  number of finished steps (1, 5, 20)
     WHAT  weight (20 values, weight decay), bias (5 values, no decay), norm (of the last gradients,
           before clipping), ema_weight
-Initial values, gradients and rates follow formulas (start, gradient, rate) that the test repeats.
+Initial values, gradients and rates follow optimizer_formulas.py, which the test repeats.
 schedules.txt:  CASE VALUE...   the learning rate of step 0, 1, 2, ...
 """
 
@@ -17,6 +17,7 @@ import math
 import pathlib
 
 import torch
+from optimizer_formulas import gradient, rate, start
 from timm.optim.rmsprop_tf import RMSpropTF
 from timm.scheduler import CosineLRScheduler, StepLRScheduler
 from timm.utils import ModelEmaV2
@@ -24,18 +25,6 @@ from timm.utils import ModelEmaV2
 HERE = pathlib.Path(__file__).resolve().parents[1]
 DECAY = 1 / 128  # exact in float
 STEPS = 20
-
-
-def start(i):
-    return math.sin(0.37 * i + 0.5)
-
-
-def gradient(i, step):  # step counts from 0
-    return 0.8 * math.sin(0.7 * i + 1.3 * step + 1.0) * (1 + 0.2 * step)
-
-
-def rate(step):
-    return 0.05 * (1 + 0.5 * math.sin(0.9 * step))
 
 
 class Model(torch.nn.Module):

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A run's output folder with checkpoints. Each has one weight, whose elements are the step.
+// A run's output folder with checkpoints. Each has one weight, whose elements equal its step.
 class Run {
  public:
   explicit Run(const fs::path& folder) : store_(folder / "checkpoints", 10) {
@@ -96,7 +96,7 @@ TEST_CASE("without --resume a run starts from scratch, but must not write over a
 }
 
 TEST_CASE(
-    "if --resume finds no checkpoint, a folder with a similar name and checkpoints is named") {
+    "if --resume finds no checkpoint, the warning names a similarly named folder that has some") {
   const test::TemporaryDirectory directory;
   Run run(directory.path() / "imagenet"), other(directory.path() / "imgenet");
   run.save(4);
@@ -110,7 +110,7 @@ TEST_CASE(
   CHECK_THAT(warning(), Contains("new run") && !Contains("did you mean"));
   other.job().checkpoint_dir = (directory.path() / "imagenets").string();
   CHECK_THAT(warning(), Contains("did you mean --checkpoint-dir"));
-  other.job().on_platform = true;  // every start has --resume there
+  other.job().on_platform = true;  // SageMaker passes --resume at every start
   CHECK_THAT(warning(), !Contains("did you mean"));
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("best and last name a checkpoint of a run") {
   CHECK_THROWS_AS(weight_from("newest"), UserError);
 }
 
-TEST_CASE("a folder whose own name is best is read like any other folder") {
+TEST_CASE("a folder that is itself named best is read like any other folder") {
   const test::TemporaryDirectory directory;
   Run run(directory.path() / "best");
   run.save(4, 50.0);

@@ -1,6 +1,10 @@
 #pragma once
 // Reports for the tests of their sinks.
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -37,11 +41,42 @@ inline train::StepReport step_report(int64_t step) {
   return report;
 }
 
+inline train::EvaluationReport evaluation_report(bool ema) {
+  train::EvaluationReport report;
+  report.epoch = 1;
+  report.step = 10;
+  report.sum = {6, 3, 4, 4, 1};
+  report.seconds = 2;
+  report.ema = ema;
+  return report;
+}
+
 inline std::vector<nlohmann::json> rows(const std::filesystem::path& path) {
   std::vector<nlohmann::json> rows;
   for (const std::string& line : lines_of(read_text(path)))
     rows.push_back(nlohmann::json::parse(line));
   return rows;
 }
+
+// Redirects a file descriptor to a file until the destructor runs.
+class Redirected {
+ public:
+  Redirected(int descriptor, const std::filesystem::path& file)
+      : descriptor_(descriptor), kept_(dup(descriptor)) {
+    const int opened = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+    REQUIRE(opened >= 0);
+    dup2(opened, descriptor);
+    close(opened);
+  }
+  ~Redirected() {
+    dup2(kept_, descriptor_);
+    close(kept_);
+  }
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
+
+ private:
+  int descriptor_, kept_;
+};
 
 }  // namespace shoal::test

@@ -1,6 +1,5 @@
 #include "train/report/reporter.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -19,7 +18,9 @@
 using namespace shoal;
 using namespace shoal::train;
 using Catch::Matchers::Contains;
+using test::evaluation_report;
 using test::job_in;
+using test::Redirected;
 using test::rows;
 using test::step_report;
 namespace fs = std::filesystem;
@@ -28,42 +29,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-EvaluationReport evaluation_report(bool ema) {
-  EvaluationReport report;
-  report.epoch = 1;
-  report.step = 10;
-  report.sum = {6, 3, 4, 4, 1};
-  report.seconds = 2;
-  report.ema = ema;
-  return report;
-}
-
 std::vector<std::string> events(const std::vector<Json>& rows) {
   std::vector<std::string> names;
   for (const Json& row : rows) names.push_back(row.at("event"));
   return names;
 }
-
-// Redirects a file descriptor to a file until the destructor runs.
-class Redirected {
- public:
-  Redirected(int descriptor, const fs::path& file)
-      : descriptor_(descriptor), kept_(dup(descriptor)) {
-    const int opened = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
-    REQUIRE(opened >= 0);
-    dup2(opened, descriptor);
-    close(opened);
-  }
-  ~Redirected() {
-    dup2(kept_, descriptor_);
-    close(kept_);
-  }
-  Redirected(const Redirected&) = delete;
-  Redirected& operator=(const Redirected&) = delete;
-
- private:
-  int descriptor_, kept_;
-};
 
 }  // namespace
 
@@ -163,36 +133,6 @@ TEST_CASE("--log-format dllogger adds the lines of NVIDIA's DLLogger") {
   CHECK(logs.at("[1]").at("val_ema.top1") == 75.0);
   CHECK(logs.at("[]").at("val.loss") == logs.at("[1]").at("val.loss"));
   CHECK(logs.at("[]").at("train.loss") == 2.0);
-}
-
-TEST_CASE("the table at the end of a run names the folder with the best checkpoint") {
-  const test::TemporaryDirectory folder;
-  ResolvedJob job = job_in(folder.path());
-  const auto printed = [&](const std::string& name) {
-    {
-      const Redirected out(STDOUT_FILENO, folder.path() / "out");
-      const Redirected err(STDERR_FILENO, folder.path() / name);
-      Reporter reporter(job, 0, 0);
-      reporter.start({"fresh start", {"cat"}});
-      reporter.step(step_report(10));
-      reporter.evaluation(evaluation_report(false));
-      RunEnd end;
-      end.outcome = "complete";
-      end.best = Evaluated{75, 1, 10};
-      reporter.end(end);
-    }
-    return test::read_text(folder.path() / name);
-  };
-  fs::create_directories(job.checkpoint_dir);
-  std::ofstream(fs::path(job.checkpoint_dir) / "superseded-epoch-0001-step-00000010.pt");
-  const std::string none = printed("none");
-  CHECK_THAT(none, Contains(job.checkpoint_dir) && !Contains("the best: "));
-  std::ofstream(fs::path(job.checkpoint_dir) / "epoch-0001-step-00000010.pt");
-  CHECK_THAT(printed("apart"), Contains("the best: --checkpoint " + job.checkpoint_dir + "/best"));
-  const std::string inside = job.output + "/checkpoints";
-  fs::rename(job.checkpoint_dir, inside);
-  job.checkpoint_dir = inside;
-  CHECK_THAT(printed("inside"), Contains("the best: --checkpoint " + job.output + "/best"));
 }
 
 TEST_CASE("reports are metric lines on stdout") {

@@ -77,7 +77,8 @@ TEST_CASE("a run whose lock is held is running, also with an old summary") {
   CHECK(app::find_runs(folder.path()).at(0).state == "stopped");
 }
 
-TEST_CASE("the number of epochs comes from the newest start; time and steps have none") {
+TEST_CASE(
+    "the requested epochs are those of the last start; a limit on time or steps removes them") {
   const test::TemporaryDirectory folder;
   const auto asked = [&](const std::string& config) {
     write(folder.path() / "config.toml", "[general]\n" + config);
