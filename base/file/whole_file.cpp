@@ -137,6 +137,7 @@ fs::path parent_folder(const fs::path& path) {
 bool is_special(const fs::path& path) {
   std::error_code none;
   if (fs::is_other(path, none)) return true;
+  if (!fs::exists(path, none)) return false;
   const fs::path target = fs::is_symlink(path, none) ? fs::read_symlink(path, none) : path;
   return target.string().starts_with("/proc/");
 }
