@@ -124,3 +124,20 @@ TEST_CASE("tars that are read sequentially give every image, and a resumed run t
   CHECK(last({whole}) == last({{"--nproc", "2", "--epochs", "2", "--max-steps", "4"},
                                {"--nproc", "2", "--resume"}}));
 }
+
+TEST_CASE("class names in another order are refused at --resume") {
+  Streams streams;
+  streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "FastFile"},
+                                       "val": {"TrainingInputMode": "FastFile"}})");
+  for (const std::string channel : {"train", "val"}) {
+    fs::create_directories(streams.channel(channel));
+    fs::rename(streams.tar(channel, 9), streams.channel(channel) / "a.tar");
+  }
+  REQUIRE(streams.train({"--epochs", "1"}).exit_code == 0);
+  std::ofstream(streams.made("reversed")) << "class_00001\nclass_00000\n";
+  const auto resumed =
+      streams.train({"--resume", "--epochs", "2", "--classes", streams.made("reversed")});
+  CHECK(resumed.exit_code == 2);
+  CHECK_THAT(resumed.err, Contains("another order"));
+  CHECK(streams.train({"--resume", "--epochs", "2"}).exit_code == 0);
+}
