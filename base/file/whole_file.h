@@ -61,8 +61,8 @@ void remove_parts(const std::filesystem::path& folder,
 // Returns the folder that contains `path`: "." for a name without a folder.
 std::filesystem::path parent_folder(const std::filesystem::path& path);
 
-// Whether `path` must be written to instead of replaced: a device, pipe or socket, or a descriptor of
-// a process, such as /dev/stdout, even if it is redirected to a file.
+// Whether `path` exists and must be written to instead of replaced: a device, pipe, socket, or a
+// descriptor of a process, such as /dev/stdout, even if it is redirected to a file.
 bool is_special(const std::filesystem::path& path);
 
 // Returns the absolute path of `path` or, if it does not exist, of its nearest existing parent
