@@ -26,7 +26,7 @@ class Tensor;
 
 namespace shoal::dist {
 
-struct GroupState;  // group_state.h, for the files of this folder
+struct GroupState;  // defined in group_state.h, which only files in dist/ include
 
 class Group {
  public:

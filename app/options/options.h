@@ -222,8 +222,8 @@ UserError unknown_options(Command command, const std::vector<std::string>& writt
 // Like find_option(), but throws unknown_options() if there is no such option.
 const Option& require_option(Command command, std::string_view name, const std::string& origin);
 
-// Returns the name of the command's option that is most similar to `name`. Also compares the
-// options' names in other programs. The result may be "no-NAME". Empty if no name is similar.
+// Returns the name of the command's option that is most similar to `name`, or "" if none is. Knows
+// the aliases from other programs, too. May return "no-NAME".
 std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text as users, SDKs and YAML write it (encodings.h); null and None change

@@ -99,7 +99,7 @@ class Feed {
   int64_t epoch_;
 };
 
-// The feed of a Dataset. Uses a keyed random order in training, the listing order in evaluation.
+// The feed of a Dataset. Training: random order, from seed and epoch. Evaluation: listing order.
 class DatasetFeed final : public Feed {
  public:
   // `shuffled`: true in training. `repeats`: how often each image appears in a training epoch. Each

@@ -26,7 +26,7 @@ struct NormRows {
   bool stream;                    // write all outputs with non-temporal stores
 };
 
-// Consecutive pixels of one image, a row each: y = x * gate.
+// Consecutive pixels of one image; row r holds the channels of pixel r. y = x * gate.
 struct GateRows {
   int64_t rows, channels;
   const void *x, *dy;

@@ -52,7 +52,7 @@ void apply(const OptimizerRange& r) {
   }
 }
 
-// The only pass of a rule or, with a trust ratio, the second one.
+// Updates the parameters. A rule with a trust ratio needs a first pass, which computes its norms.
 template <typename Rule, typename T>
 void update(const OptimizerRange& r) {
   if constexpr (Rule::kTrustRatio) {

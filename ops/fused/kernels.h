@@ -66,7 +66,7 @@ struct Upstream {
   // images×stride: the part of the activated values' gradient that is equal for all pixels of an
   // image, from average pooling or squeeze-excite.
   const float* spread = nullptr;
-  bool joined = false;  // `norm` is that of a Join with an activation; u: the Join's dy
+  bool joined = false;  // ends a residual block (Join); u: gradient of its output
 };
 
 // Where backward of an operation writes the gradient of its input. For a deferred input, it writes

@@ -36,8 +36,9 @@ std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 // no entry was evaluated. `list`: newest first.
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
 
-// Return the contents of a marker and of manifest.json. `list`: newest first.
+// Returns the contents of a marker, the .json file that says that its checkpoint is complete.
 std::string marker_text(const CheckpointEntry& entry);
+// Returns the contents of manifest.json. `list`: newest first.
 std::string manifest_text(const std::vector<CheckpointEntry>& list);
 // Reads a marker. Returns nullopt if the file does not exist or is damaged. Throws
 // std::system_error if it cannot be read.

@@ -24,9 +24,8 @@ struct Position {
     evaluations_since_best = 0;
   }
 
-  // Returns a number of steps; checkpoints with fewer steps are from before the latest trouble: a
-  // series of loss spikes that the run rolled back, or a series of non-finite steps. Returns 0 if
-  // there was no trouble.
+  // Returns the step at which the latest trouble began: loss spikes that the run rolled back, or
+  // non-finite steps. Trust only checkpoints of earlier steps. Returns 0 if there was no trouble.
   int64_t trusted_before() const {
     const int64_t before_spike = rollbacks > 0 ? trouble_start - 1 : 0;
     if (non_finite_in_a_row == 0) return before_spike;

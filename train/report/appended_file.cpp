@@ -66,7 +66,7 @@ void AppendedFile::append(std::string_view bytes) {
         fail(path_, "write", error);
       }
     } else {
-      write_whole(path_, this->bytes());  // the open descriptor can still read the old file
+      write_whole(path_, this->bytes());  // bytes() reads the removed file, which is still open
       open();
       log::warning(path_.string() + " was removed or replaced; it is written again");
     }

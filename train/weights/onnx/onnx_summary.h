@@ -17,7 +17,7 @@ struct OnnxSummary {
   };
   std::string producer, graph;  // program that wrote it, with version; name of the graph
   int64_t ir_version = 0, nodes = 0;
-  std::vector<std::pair<std::string, int64_t>> opsets;  // domain, empty for ONNX's own → version
+  std::vector<std::pair<std::string, int64_t>> opsets;  // domain ("": ONNX's own), version
   std::vector<Value> inputs, outputs, initializers;     // inputs: without the initializers
   int64_t parameters = 0;                               // in floating-point initializers
   std::vector<std::pair<std::string, std::string>> metadata;
