@@ -62,8 +62,8 @@ void add_model(std::vector<Option>& table) {
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
        model_row(kEval | kPredict | kExport | kAverage,
-                 "Network for --weights; `shoal models` lists them", FIELD(weights_model))
-           .unset_is("from the file, the weights' name or the tensors"),
+                 "Network of the weights; `shoal models` lists all networks", FIELD(weights_model))
+           .unset_is("found out from the weights"),
        row("layers", kModels, "NAME",
            "List the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
@@ -75,8 +75,8 @@ void add_model(std::vector<Option>& table) {
            .unset_is("random (train)"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
-           .unset_is("weights/ in the first folder that is set: SHOAL_CACHE, shoal/ in "
-                     "SageMaker's warm pool, XDG_CACHE_HOME/shoal, ~/.cache/shoal"),
+           .unset_is("~/.cache/shoal/weights, or below the first of these that is set: "
+                     "SHOAL_CACHE, SageMaker's warm pool, XDG_CACHE_HOME"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file has several sets of weights: model, model_ema, "
            "state_dict_ema, …",
@@ -115,8 +115,8 @@ void add_length(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("max-steps", kTrain, "N",
-           "Stop after N steps; the learning rate schedule still spans --epochs (or N steps, if "
-           "the images come through a pipe and the length of an epoch is not given)",
+           "Stop after N steps; the learning rate schedule still spans --epochs. Input pipes "
+           "of unknown length: it spans N steps",
            JOB(max_steps))
            .unset_is("no limit")
            .at_least(1)

@@ -37,8 +37,9 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kAverage | kCommon, "DIR",
-           "Folder with train/ and val/, each with one folder per class, tars or records; train/ "
-           "may also be train.pack, train.tar, train.rec or files train-* (val/ likewise)",
+           "Folder with train/ and val/. Each contains a folder per class, tars or record files; "
+           "or "
+           "it is a file: train.pack, train.tar, train.rec, or several named train-*",
            JOB(data)),
        row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Training images, instead of DATA/train (prepare: instead of "
@@ -47,8 +48,8 @@ void add_splits(std::vector<Option>& table) {
            "pattern ({000..127}, *)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kAverage | kPrepare, "PATH",
-           "Validation images, instead of DATA/val (prepare: instead of "
-           "DOWNLOADS/ILSVRC2012_img_val.tar), in any form that --train accepts",
+           "Validation images, in any form that --train accepts; default: DATA/val (prepare: "
+           "DOWNLOADS/ILSVRC2012_img_val.tar)",
            JOB(val_dir)),
        row("val-split", kTrain | kEval | kAverage, "FRACTION",
            "Fraction of the training images to hold out for validation, selected by a hash of each "
@@ -59,16 +60,16 @@ void add_splits(std::vector<Option>& table) {
            .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
        row("val-labels", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
-           "File with the classes of unlabeled validation images (pack: of the images in "
-           "SOURCE): a text file with `NAME CLASS` on each line, LOC_val_solution.csv, or "
-           "ImageNet's devkit; see docs/data.md",
+           "Classes of validation images that are not in class folders (pack: of the images in "
+           "SOURCE). FILE has `NAME CLASS` on each line, or is LOC_val_solution.csv or ImageNet's "
+           "devkit; see docs/data.md",
            JOB(val_labels))
            .unset_is("the class comes with each image; prepare: the devkit in DOWNLOADS"),
        row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
            "ImageNet's devkit, or a text file with a class name and its number on each line",
            JOB(val_synsets))
-           .unset_is("none: --val-labels contains class names"),
+           .unset_is("--val-labels contains names"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
            "How to read TFRecords; any of: image=KEY, label=KEY, class=KEY (class name), name=KEY "
            "(file name), label-offset=N (number of the first class); for tensors instead of "

@@ -92,8 +92,8 @@ void add_machine(std::vector<Option>& table) {
            {"off", "quick", "full"}, JOB(health_check))
            .off_is("off"),
        row("collective-timeout", kRanks, "SECONDS",
-           "Time limit for one collective operation between processes, and for a pipe to deliver "
-           "more data; after it, the run stops",
+           "Stop the run if one operation between processes takes longer, or if an input pipe "
+           "delivers nothing for so long",
            JOB(collective_timeout))
            .within(1, kMaxSeconds),
        row("stall-warning", kRanks, "SECONDS",

@@ -12,26 +12,26 @@ void add_measuring(std::vector<Option>& table) {
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "",
            "Measure evaluation: loading center crops, or evaluating batches", FIELD(bench.eval)),
-       row("steps", kBench | kCommon, "N", "bench step: number of steps to measure",
+       row("steps", kBench | kCommon, "N", "`bench step`: number of steps to measure",
            FIELD(bench.steps))
            .within(1, 1 << 20),
-       row("warmup", kBench, "N", "bench step: number of steps before the measurement",
+       row("warmup", kBench, "N", "`bench step`: number of steps before the measurement",
            FIELD(bench.warmup))
            .within(0, 1 << 20),
        row("trace", kBench | kCommon, "FILE",
-           "bench step: write a trace of one step to FILE (JSON), for ui.perfetto.dev",
+           "`bench step`: write a trace of one step to FILE (JSON), for ui.perfetto.dev",
            FIELD(bench.trace))
            .unset_is("none"),
        choice<data::Resize>("mode", kBench | kCommon,
-                            "bench loader: how to resize training images, as with `shoal train "
+                            "`bench loader`: how to resize training images, as with `shoal train "
                             "--resize`",
                             {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
                             FIELD(bench.mode)),
-       row("seconds", kBench | kCommon, "SECONDS", "bench loader: duration of each measurement",
+       row("seconds", kBench | kCommon, "SECONDS", "`bench loader`: duration of each measurement",
            FIELD(bench.seconds))
            .above(0, 3600),
        row("wanted", kBench | kCommon, "RATE",
-           "bench loader: find how many threads are needed to load RATE images/s; 0: off",
+           "`bench loader`: find how many threads are needed to load RATE images/s; 0: off",
            FIELD(bench.wanted))
            .at_least(0)});
 }

@@ -56,10 +56,10 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .of_training()
            .off_is("0"),
        row("cache-dir", kTrain | kEval | kAverage | kBench, "DIR",
-           "Folder that caches listings of large data folders and seek indexes (see --seek-index)",
+           "Folder for cached listings of large data folders, and for the indexes of --seek-index",
            JOB(cache_dir))
-           .unset_is("OUTPUT/cache for train, none for other commands; on SageMaker the warm "
-                     "pool's folder or, without a warm pool, TMPDIR/shoal-cache"),
+           .unset_is("train: OUTPUT/cache; other commands: none; SageMaker: the warm pool's "
+                     "folder, else TMPDIR/shoal-cache"),
        memory_row(
            "cache", kTrain | kBench,
            "Memory per process for caching encoded training images, such as 16G; useful with "

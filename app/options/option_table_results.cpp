@@ -17,7 +17,7 @@ void add_results(std::vector<Option>& table) {
            FIELD(eval.predictions))
            .unset_is("none"),
        row("logits", kPredict | kEval, "",
-           "Write all logits to --predictions (predict: print the logit next to each probability)",
+           "eval: write all logits to --predictions; predict: print the logit of each class, too",
            FIELD(logits)),
        row("details", kEval | kCommon, "",
            "Print precision, recall and F1 of each class, the most frequent confusions, and the "
@@ -56,8 +56,8 @@ void add_export(std::vector<Option>& table) {
             {"safetensors", Format::safetensors},
             {"torchvision", Format::torchvision}},
            FIELD(export_file.format))
-           .unset_is("by the extension of --output (.onnx, .safetensors, .pth or .pt); without "
-                     "an extension onnx"),
+           .unset_is(
+               "the extension of --output decides (.onnx, .safetensors, .pth, .pt; none: onnx)"),
        row("output", kExport | kCommon, "FILE", "File to write; replaces an existing one",
            FIELD(export_to))
            .unset_is("NETWORK.onnx, .safetensors or .pth in the current folder")
