@@ -17,9 +17,9 @@
 #include "dist/gradient_reducer.h"
 #include "models/functions.h"
 #include "models/model.h"
-#include "train/step/flat_parameters.h"
-#include "train/step/flat_statistics.h"
-#include "train/step/optimizer.h"
+#include "train/step/state/flat_parameters.h"
+#include "train/step/state/flat_statistics.h"
+#include "train/step/state/optimizer.h"
 
 namespace shoal::bench {
 

@@ -3,7 +3,7 @@
 // checkpoints and the comparison at --resume are all derived from it. Does not use LibTorch.
 //
 // An option consists of a field of train::Job (or of Arguments, if it is not part of a job) and a
-// row in option_table*.cpp. The field's initial value is the option's default.
+// row in table/*.cpp. The field's initial value is the option's default.
 
 #include <cstdint>
 #include <functional>

@@ -12,7 +12,7 @@
 #include "data/loader/batch.h"
 #include "dist/group.h"
 #include "train/report/report.h"
-#include "train/step/flat_parameters.h"
+#include "train/step/state/flat_parameters.h"
 
 namespace shoal::train {
 

@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "train/step/cuda/open.h"
-#include "train/step/flat_parameters.h"
-#include "train/step/flat_statistics.h"
 #include "train/step/input.h"
+#include "train/step/state/flat_parameters.h"
+#include "train/step/state/flat_statistics.h"
 
 namespace shoal::train {
 namespace {

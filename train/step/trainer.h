@@ -25,11 +25,11 @@
 #include "train/job/job.h"
 #include "train/job/meter.h"
 #include "train/step/blank_batch.h"
-#include "train/step/ema.h"
-#include "train/step/flat_parameters.h"
-#include "train/step/flat_statistics.h"
 #include "train/step/input.h"
-#include "train/step/optimizer.h"
+#include "train/step/state/ema.h"
+#include "train/step/state/flat_parameters.h"
+#include "train/step/state/flat_statistics.h"
+#include "train/step/state/optimizer.h"
 #include "train/weights/checkpoint_file.h"
 
 namespace shoal::train {

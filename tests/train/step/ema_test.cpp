@@ -1,6 +1,6 @@
 // Tests what the Ema class adds. tests/ops/optimizer_test.cpp compares its arithmetic with timm.
 
-#include "train/step/ema.h"
+#include "train/step/state/ema.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>

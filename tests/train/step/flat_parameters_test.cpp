@@ -1,4 +1,4 @@
-#include "train/step/flat_parameters.h"
+#include "train/step/state/flat_parameters.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>

@@ -1,4 +1,4 @@
-#include "train/step/flat_statistics.h"
+#include "train/step/state/flat_statistics.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>

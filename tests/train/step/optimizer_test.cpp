@@ -1,6 +1,6 @@
 // Tests what the Optimizer class adds. tests/ops/optimizer_test.cpp tests its arithmetic.
 
-#include "train/step/optimizer.h"
+#include "train/step/state/optimizer.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>

@@ -1,6 +1,6 @@
 // Rows of the option table for the section Measuring.
-#include "app/options/option_groups.h"
 #include "app/options/option_row.h"
+#include "app/options/table/groups.h"
 
 namespace shoal::app {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Declarations shared by the option_table*.cpp files. Not for other files.
+// Declarations shared by the files of this folder. Not for other files.
 
 #include <string>
 #include <utility>

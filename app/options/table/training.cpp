@@ -1,8 +1,8 @@
 // Rows of the option table for the sections General, Model, and Length and batch. build() joins the
 // rows of all files in the order of --help.
-#include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 #include "app/options/options.h"
+#include "app/options/table/groups.h"
 
 namespace shoal::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/step/ema.h"
+#include "train/step/state/ema.h"
 
 #include <ATen/core/grad_mode.h>
 

@@ -3,7 +3,7 @@
 // the gradient buffer. Autograd adds to an existing gradient in place, so backward writes directly
 // into that buffer.
 
-#include "train/step/flat_parameters.h"
+#include "train/step/state/flat_parameters.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>

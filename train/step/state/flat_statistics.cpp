@@ -1,4 +1,4 @@
-#include "train/step/flat_statistics.h"
+#include "train/step/state/flat_statistics.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/round.h"
-#include "train/step/flat_parameters.h"
+#include "train/step/state/flat_parameters.h"
 
 namespace shoal::train {
 FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, at::Device device)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "train/job/optimizer_options.h"
-#include "train/step/flat_parameters.h"
+#include "train/step/state/flat_parameters.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/step/optimizer.h"
+#include "train/step/state/optimizer.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "train/job/optimizer_options.h"
-#include "train/step/flat_parameters.h"
-#include "train/step/flat_statistics.h"
+#include "train/step/state/flat_parameters.h"
+#include "train/step/state/flat_statistics.h"
 
 namespace shoal::train {
 

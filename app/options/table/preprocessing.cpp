@@ -1,7 +1,7 @@
 // Rows of the option table for the section Data: preprocessing of images, from decoding to
 // normalization.
-#include "app/options/option_groups.h"
 #include "app/options/option_row.h"
+#include "app/options/table/groups.h"
 #include "base/normalization.h"
 
 namespace shoal::app {

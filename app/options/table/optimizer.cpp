@@ -1,7 +1,7 @@
 // Rows of the option table for the sections Optimizer and Learning rate.
 #include "app/options/optimizer_names.h"
-#include "app/options/option_groups.h"
 #include "app/options/option_row.h"
+#include "app/options/table/groups.h"
 
 namespace shoal::app {
 

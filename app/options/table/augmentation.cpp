@@ -1,6 +1,6 @@
 // Rows of the option table for the section on augmentation.
-#include "app/options/option_groups.h"
 #include "app/options/option_row.h"
+#include "app/options/table/groups.h"
 #include "data/augment/policy.h"
 #include "data/augment/settings.h"
 
