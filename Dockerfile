@@ -40,7 +40,7 @@ ARG TOOLKIT=
 # as its containers.
 RUN [ -z "$EFA" ] || : "${EFA_SHA256:?is missing: the SHA-256 that AWS publishes for EFA installer $EFA}"; \
   apt-get update \
-  && apt-get install -y --no-install-recommends ca-certificates curl libcpp-httplib0.11 libcurl4 libjpeg62-turbo \
+  && apt-get install -y --no-install-recommends ca-certificates curl libcpp-httplib0.11 libcurl4 libisal2 libjpeg62-turbo \
     libopencv-imgcodecs406 libopencv-imgproc406 libspdlog1.10 libssl3 zlib1g \
     ${TOOLKIT:+openmpi-bin openssh-client openssh-server python3} \
   && rm -f /etc/ssh/ssh_host_*_key* \

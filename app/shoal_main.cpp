@@ -1,5 +1,7 @@
 // shoal: the program that users start. It parses options, prints help, checks the machine, and
 // starts and watches shoal-worker, which computes. It does not link LibTorch.
+#include <algorithm>
+
 #include "app/commands/local/local_commands.h"
 #include "app/launch/machine.h"
 #include "app/options/recipes.h"
@@ -24,10 +26,12 @@ int print(std::string text) {
 
 std::string overview() {
   std::string text = std::string("shoal ") + kVersion +
-                     ": trains image classifiers (EfficientNet, MobileNetV3, ResNet)\n\n"
+                     ": trains image classifiers\n\n"
                      "Usage: shoal COMMAND [options]\n\n";
+  size_t longest = 0;
+  for (const CommandRow& row : commands()) longest = std::max(longest, row.name.size());
   for (const CommandRow& row : commands())
-    text += "  " + row.name + std::string(12 - row.name.size(), ' ') + row.summary + "\n";
+    text += "  " + row.name + std::string(longest + 2 - row.name.size(), ' ') + row.summary + "\n";
   return text +
          "\n`shoal COMMAND --help` lists a command's common options, `--help all` all options, "
          "`--help WORD`\nthe options that mention WORD. `shoal --version` prints the version.\n\n" +

@@ -20,4 +20,9 @@ inline double megabytes(int64_t bytes) {
   return static_cast<double>(bytes) / 1e6;
 }
 
+// Converts bytes to gigabytes (10^9 bytes).
+inline double gigabytes(int64_t bytes) {
+  return static_cast<double>(bytes) / 1e9;
+}
+
 }  // namespace shoal

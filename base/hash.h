@@ -3,8 +3,8 @@
 //
 // Never change the results of these functions: the order of samples, random masks, erased pixels,
 // packed sets and caches depend on them (tests/base/hash_test.cpp checks some). For the same
-// reason, a library such as xxHash cannot replace them. CRC-32C, which TFRecords require, is in
-// data/records. CUDA code includes this header, so it must stay valid C++17.
+// reason, a library such as xxHash cannot replace them. CUDA code includes this header, so it must
+// stay valid C++17.
 
 #include <cstdint>
 #include <cstring>

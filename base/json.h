@@ -28,4 +28,17 @@ Json parse_json(std::string_view text) {
 // of range.
 std::optional<int64_t> whole_number(const nlohmann::json& value);
 
+// Returns `value` if it is a number, else nothing.
+template <class Json>
+std::optional<double> number_of(const Json& value) {
+  return value.is_number() ? std::optional(value.template get<double>()) : std::nullopt;
+}
+
+// Returns the number `name` of `object`; nothing if there is none or `object` is not an object.
+template <class Json>
+std::optional<double> number_in(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() ? std::nullopt : number_of(*found);
+}
+
 }  // namespace shoal

@@ -7,7 +7,6 @@ namespace {
 Processor examine() {
   __builtin_cpu_init();
   Processor found{};
-  found.sse42 = __builtin_cpu_supports("sse4.2");
   found.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   found.avx512 = found.avx2 && __builtin_cpu_supports("avx512f") &&

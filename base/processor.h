@@ -7,7 +7,6 @@
 namespace shoal {
 
 struct Processor {
-  bool sse42;
   bool avx2;         // AVX2 with FMA, BMI1 and BMI2, as on Intel Haswell and AMD Zen
   bool avx512;       // avx2, and AVX-512 F, BW, VL, VBMI, VBMI2 and VNNI
   bool avx512_bf16;  // avx512, and AVX-512 BF16

@@ -18,7 +18,6 @@
 // Prints one JSON object; `list` prints one per listing, and `boxes` prints lines of numbers.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/now.h"
 #include "base/parallel.h"
 #include "data/dataset.h"
 #include "data/folder/image_folder.h"
@@ -39,10 +39,7 @@
 namespace {
 
 using namespace shoal::data;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+using shoal::now;
 
 // Returns the CPU time of this process, which other work on the machine affects little.
 double processor_seconds() {

@@ -10,6 +10,10 @@
 
 namespace shoal::data {
 
+const Dataset* as_dataset(const Source& source) {
+  return dynamic_cast<const Dataset*>(&source);
+}
+
 void ForwardingDataset::will_read(int64_t first, int64_t count) const {
   for (int64_t i = first, end = first + count; i < end;) {
     const int64_t begin = inner_sample(i++);

@@ -51,6 +51,9 @@ class Dataset : public Source {
   virtual void start_over() const = 0;
 };
 
+// Returns `source` as a Dataset; null if it is a Stream.
+const Dataset* as_dataset(const Source& source);
+
 // Implements the optional functions as unsupported; derived classes override those they support.
 class BasicDataset : public Dataset {
  public:

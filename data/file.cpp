@@ -11,7 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/file/descriptor.h"
 #include "data/errors.h"
 
 namespace shoal::data {
@@ -23,10 +22,10 @@ struct stat status_of(int descriptor, const std::string& path) {
   return s;
 }
 
-int open_to_read(const std::string& path, int flags = 0) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
-  if (descriptor < 0) throw FileFailure("open", path, errno);
-  return descriptor;
+Descriptor open_to_read(const std::string& path, int flags = 0) {
+  Descriptor file = open_file(path.c_str(), O_RDONLY | flags);
+  if (!file.is_open()) throw FileFailure("open", path, errno);
+  return file;
 }
 
 }  // namespace
@@ -98,7 +97,7 @@ class File::Window {
     next.bytes.resize(kPieceBytes);
     try {
       next.bytes.resize(static_cast<size_t>(
-          read_from(file.descriptor_, file.path_, next.begin, next.bytes.data(), kPieceBytes)));
+          read_from(file.file_.number(), file.path_, next.begin, next.bytes.data(), kPieceBytes)));
       ended_ = next.bytes.size() < kPieceBytes;
     } catch (const FileFailure&) {
       next.begin += kPieceBytes;
@@ -112,39 +111,36 @@ class File::Window {
   bool begun_ = false, ended_ = false;
 };
 
-File::File(std::string path, Reads reads)
-    : path_(std::move(path)), descriptor_(open_to_read(path_)) {
-  if (reads == Reads::scattered) ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM);
+File::File(std::string path, Reads reads) : path_(std::move(path)), file_(open_to_read(path_)) {
+  if (reads == Reads::scattered) ::posix_fadvise(file_.number(), 0, 0, POSIX_FADV_RANDOM);
   if (reads != Reads::forward) return;
   window_ = std::make_unique<Window>();
-  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  ::posix_fadvise(file_.number(), 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
-File::File(int descriptor, std::string path) : path_(std::move(path)), descriptor_(descriptor) {}
+File::File(Descriptor file, std::string path) : path_(std::move(path)), file_(std::move(file)) {}
 
-File::~File() {
-  ::close(descriptor_);
-}
+File::~File() = default;
 
 FileStamp File::stamp() const {
-  const struct stat s = status_of(descriptor_, path_);
+  const struct stat s = status_of(file_.number(), path_);
   return {s.st_size, s.st_mtim.tv_sec * int64_t{1'000'000'000} + s.st_mtim.tv_nsec};
 }
 
 bool File::is_regular() const {
-  return S_ISREG(status_of(descriptor_, path_).st_mode);
+  return S_ISREG(status_of(file_.number(), path_).st_mode);
 }
 
 int64_t File::read_at(uint64_t offset, void* to, int64_t bytes) const {
   const int64_t count =
       window_ ? window_->read_at(*this, offset, static_cast<uint8_t*>(to), bytes) : -1;
   if (count >= 0) return count;
-  return read_from(descriptor_, path_, offset, to, bytes);
+  return read_from(file_.number(), path_, offset, to, bytes);
 }
 
 void File::will_read(uint64_t offset, uint64_t bytes) const {
   if (!window_)
-    ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
+    ::posix_fadvise(file_.number(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
                     POSIX_FADV_WILLNEED);
 }
 
@@ -162,13 +158,13 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
 }
 
 void will_read_file(const std::string& path) {
-  const Descriptor file(
-      open_to_read(path, O_NONBLOCK));  // opening a FIFO must not wait for its writer
+  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  const Descriptor file = open_to_read(path, O_NONBLOCK);
   ::posix_fadvise(file.number(), 0, 0, POSIX_FADV_WILLNEED);
 }
 
 int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes) {
-  const Descriptor file(open_to_read(path));
+  const Descriptor file = open_to_read(path);
   const int64_t size = status_of(file.number(), path).st_size;
   if (size > most) return size;
   bytes.resize(static_cast<size_t>(size));

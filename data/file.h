@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file/descriptor.h"
+
 namespace shoal::data {
 
 // Opening, examining or reading a file failed. The message has the path and the system's reason.
@@ -63,8 +65,7 @@ enum class Reads {
 class File : public Readable {
  public:
   explicit File(std::string path, Reads reads = Reads::seeking);
-  // Owns `descriptor`; `path` is for messages only.
-  File(int descriptor, std::string path);
+  File(Descriptor file, std::string path);  // `path` is for messages only
   ~File() override;
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -80,7 +81,7 @@ class File : public Readable {
   class Window;  // the pieces that Reads::forward keeps
 
   std::string path_;
-  int descriptor_;
+  Descriptor file_;
   std::unique_ptr<Window> window_;
 };
 

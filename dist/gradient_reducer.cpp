@@ -11,17 +11,15 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 
+#include "base/now.h"
 #include "dist/group_state.h"
 #include "dist/health/verify.h"
 
 namespace shoal::dist {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Throws std::invalid_argument unless the gradients are stored one after another in one buffer.
 void check_gradients(const std::vector<at::Tensor>& parameters) {
@@ -140,12 +138,12 @@ struct GradientReducer::Impl {
     std::vector<at::Tensor> list = {range.gradients};
     c10d::AllreduceOptions options;
     options.reduceOp = c10d::ReduceOp::AVG;
-    const auto now = Clock::now();
+    const double start = now();
     try {
       range.work = state->backend_for(range.gradients).allreduce(list, options);
     } catch (const std::exception& error) {
       state->abandoned = true;
-      throw std::runtime_error(describe_failure(*state, "averaging gradients", now, error));
+      throw std::runtime_error(describe_failure(*state, "averaging gradients", start, error));
     }
   }
 };
@@ -182,14 +180,14 @@ double GradientReducer::finish() {
   if (impl_->next < impl_->ranges.size())
     throw std::logic_error(
         "backward did not reach every parameter, so gradients were not averaged over the ranks");
-  const auto start = Clock::now();
+  const double start = now();
   for (size_t i = 0; i < impl_->ranges.size(); ++i)
     guarded(*impl_->state, "averaging gradients (range " + std::to_string(i) + ")", [&] {
       impl_->ranges[i].work->wait();
       impl_->ranges[i].work.reset();
     });
   impl_->synchronizing = false;
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return now() - start;
 }
 
 }  // namespace shoal::dist

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/now.h"
 #include "dist/group_state.h"
 #include "dist/transport_error.h"
 
@@ -50,19 +51,17 @@ c10d::Backend& GroupState::backend_for(const at::Tensor& tensor) const {
   return tensor.is_cuda() && nccl ? *nccl : *gloo;
 }
 
-std::string describe_failure(const GroupState& state, const std::string& operation,
-                             std::chrono::steady_clock::time_point start,
+std::string describe_failure(const GroupState& state, const std::string& operation, double start,
                              const std::exception& error) {
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f",
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  std::snprintf(seconds, sizeof seconds, "%.1f", now() - start);
   return "rank " + std::to_string(state.rank) + " of " + std::to_string(state.size) + ": " +
          operation + " in group " + state.name + " failed after " + seconds +
          " s: " + transport_message(error);
 }
 
 void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   const PhaseScope waiting(state.progress.get(), Phase::waiting, operation);
   try {
     body();

@@ -1,7 +1,6 @@
 #pragma once
 // The shared state of a Group of two or more ranks. For the files of this folder.
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,9 +31,8 @@ struct GroupState {
 };
 
 // Returns a text such as "rank 1 of 3: all_reduce_sum in group main failed after 12.3 s: Connection
-// closed by peer".
-std::string describe_failure(const GroupState& state, const std::string& operation,
-                             std::chrono::steady_clock::time_point start,
+// closed by peer". `start`: from now().
+std::string describe_failure(const GroupState& state, const std::string& operation, double start,
                              const std::exception& error);
 
 // Runs `body` in Phase::waiting. Converts any exception to std::runtime_error with

@@ -15,6 +15,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/processor.h"
 #include "models/functions_internal.h"
 #include "models/network.h"
 
@@ -112,24 +113,14 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
   return result;
 }
 
-// Whether LibTorch's bfloat16 convolution is fast on this processor, and not a plain loop.
-bool fast_bfloat16() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512bf16");
-#else
-  return false;
-#endif
-}
-
 // Returns the dtype in which to convolve x. On the CPU, bfloat16 and float16 are computed in
 // float32 if LibTorch has only plain loops for them: converting to float32, convolving and
-// converting back is 20 times faster.
+// converting back is 20 times faster. LibTorch's bfloat16 is fast with AVX-512 BF16.
 at::ScalarType compute_dtype(const at::Tensor& x, const ConvolutionShape& s) {
-  static const bool fast = fast_bfloat16();
   const at::ScalarType dtype = x.scalar_type();
   if (!x.is_cpu() || dtype == at::kDouble) return dtype;
-  return dtype == at::kBFloat16 && fast && s.groups == 1 ? dtype : at::kFloat;
+  const bool fast = dtype == at::kBFloat16 && processor().avx512_bf16 && s.groups == 1;
+  return fast ? dtype : at::kFloat;
 }
 
 // A convolution whose weight has a copy in the dtype of the activations.

@@ -38,8 +38,8 @@ constexpr bool exceeds_caches(int64_t bytes) {
   return bytes >= 8 << 20;
 }
 
-// The position of one parameter tensor in the flat buffers (train/step/state/flat_parameters.h), and its
-// optimizer settings. Offsets are multiples of 16 elements.
+// The position of one parameter tensor in the flat buffers (train/step/state/flat_parameters.h),
+// and its optimizer settings. Offsets are multiples of 16 elements.
 struct Segment {
   int64_t offset = 0;      // elements from the start of each flat buffer
   int64_t length = 0;      // elements, without the padding before the next segment, which stays 0

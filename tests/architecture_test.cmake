@@ -1,5 +1,5 @@
-# Checks that #include lines in sources and tests follow the dependencies between folders that
-# ARCHITECTURE.md allows. Run as: cmake -DROOT=… -P architecture_test.cmake
+# Checks that #include lines follow the dependencies between folders that ARCHITECTURE.md allows, and
+# that few files read the environment or parse JSON directly. Run as: cmake -DROOT=… -P architecture_test.cmake
 cmake_minimum_required(VERSION 3.22)
 set(may_base "")
 set(may_ops base)
@@ -9,6 +9,12 @@ set(may_dist base)
 set(may_train base ops models data dist)
 set(may_app base ops models data dist train)
 set(folders base ops models data dist train app)
+# Folders outside the source tree, and what they may include.
+set(may_bench base ops models data dist train)
+set(may_tests/support base data dist)
+set(may_tests/end_to_end base data train app)
+set(may_tests/fuzz base data dist train app)
+set(may_tests/faults "")
 list(JOIN folders "|" any_folder)
 set(bad "")
 
@@ -51,9 +57,24 @@ foreach(folder ${folders})
   # LibTorch's unpicklers are not safe for untrusted files.
   forbid("pickle_load|torch::load|jit::load|PyTorchStreamReader|InputArchive|Unpickler"
          "reads with LibTorch's unpickler" ${sources})
+  # base/json.h limits how deep JSON may nest. platform_json.cpp asks it before it parses. The other
+  # two files parse only rows that they wrote themselves.
+  set(others ${sources})
+  list(REMOVE_ITEM others ${ROOT}/base/json.h ${ROOT}/app/platform/platform_json.cpp
+       ${ROOT}/train/report/summary_file.cpp ${ROOT}/train/report/tensorboard/tensorboard_file.cpp)
+  forbid("[jJ]son::(parse|accept|sax_parse) *\\(" "parses JSON without base/json.h" ${others})
   # Only dist/env/env.cpp may read the environment; all other code receives a map.
   list(REMOVE_ITEM sources ${ROOT}/dist/env/env.cpp)
   forbid("getenv *\\(|[^a-z_]environ[^a-z_]" "reads the environment" ${sources})
+endforeach()
+foreach(folder bench tests/support tests/end_to_end tests/fuzz tests/faults)
+  file(GLOB_RECURSE sources ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.cu ${ROOT}/${folder}/*.cuh)
+  if(NOT sources)
+    string(APPEND bad "${folder} has no source file\n")
+  endif()
+  foreach(file ${sources})
+    check_includes(${file} ${may_${folder}})
+  endforeach()
 endforeach()
 
 # check_order(FOLDER SUBFOLDER...): each subfolder may include only itself and the subfolders before

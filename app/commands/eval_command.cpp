@@ -53,7 +53,7 @@ std::optional<data::RealLabels> open_real_labels(const Arguments& arguments,
   const std::string& file = arguments.eval.real_labels;
   if (file.empty()) return std::nullopt;
   if (!std::filesystem::exists(file)) throw UserError("--real-labels " + file + " does not exist");
-  const auto* const images = dynamic_cast<const data::Dataset*>(&evaluation.images());
+  const data::Dataset* const images = data::as_dataset(evaluation.images());
   if (!images)
     throw UserError(
         "--real-labels needs images with names; give files instead of a pipe, and add "

@@ -35,10 +35,10 @@ class Evaluation {
   // Connects the ranks. `arguments` must outlive the object. Collective.
   Evaluation(const Arguments& arguments, const dist::Env& env);
 
-  // Opens labeled images, for run(), with the settings of `weights`: those that the options name or,
-  // if the weights come from a run with --val-split, the training images that the run held out.
-  // Class names come from --classes, else from the weights, else from the data. Throws UserError if
-  // the data does not have the classes of the weights. Collective.
+  // Opens labeled images, for run(), with the settings of `weights`: those that the options name
+  // or, if the weights come from a run with --val-split, the training images that it held out.
+  // Class names come from --classes, else from the weights, else from the data. Throws UserError
+  // if the data does not have the classes of the weights. Collective.
   void open(const Weights& weights);
 
   // Opens images without labels, for classify(). Collective.

@@ -4,6 +4,7 @@
 
 #include "app/launch/machine.h"
 #include "base/counted.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "base/round.h"
 #include "dist/gather.h"
@@ -40,8 +41,8 @@ train::ResolvedJob resolved_with(const train::Job& job, const train::Surrounding
 [[noreturn]] void fail_too_small(const train::ResolvedJob& job, int64_t batch, int64_t memory) {
   throw UserError("--batch-size auto: not even " + counted(batch, "image") +
                   " per process fit into memory; they need about " +
-                  gigabytes(train::limited_bytes(job, train::memory_need(job, batch))) + ", and " +
-                  gigabytes(memory) +
+                  gigabytes_text(train::limited_bytes(job, train::memory_need(job, batch))) +
+                  ", and " + gigabytes_text(memory) +
                   " are available. Use smaller images (--size), a smaller "
                   "network, or fewer processes on this host");
 }
@@ -64,8 +65,8 @@ int64_t micro_batches(const train::Job& job, int64_t world, int64_t largest, int
 
 }  // namespace
 
-std::string gigabytes(int64_t bytes) {
-  return strf("%.2f GB", static_cast<double>(bytes) / 1e9);
+std::string gigabytes_text(int64_t bytes) {
+  return strf("%.2f GB", gigabytes(bytes));
 }
 
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
@@ -106,15 +107,16 @@ void check_memory(const train::ResolvedJob& resolved, int64_t memory, bool leade
   if (needed <= memory) {
     if (leader)
       log::info(strf("%s: about %s per process (%s for activations); %s available", place.c_str(),
-                     gigabytes(needed).c_str(), gigabytes(need.activations).c_str(),
-                     gigabytes(memory).c_str()));
+                     gigabytes_text(needed).c_str(), gigabytes_text(need.activations).c_str(),
+                     gigabytes_text(memory).c_str()));
     return;
   }
   const int64_t even = batch_multiple(resolved);
   const int64_t fits = train::largest_batch(resolved, even, resolved.batch_size, memory);
   const std::string text =
       "a batch of " + counted(resolved.batch_size, "image") + " per process needs about " +
-      gigabytes(needed) + " of " + place + ", and " + gigabytes(memory) + " are available; " +
+      gigabytes_text(needed) + " of " + place + ", and " + gigabytes_text(memory) +
+      " are available; " +
       (fits > 0 ? "at most " + counted(fits, "image") +
                       " fit: use --batch-size auto, or a smaller --batch-size with a larger "
                       "--accumulate, for the same number of images per step"

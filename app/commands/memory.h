@@ -11,7 +11,7 @@
 namespace shoal::app {
 
 // Returns "1.24 GB".
-std::string gigabytes(int64_t bytes);
+std::string gigabytes_text(int64_t bytes);
 
 // Returns the bytes that each process may still allocate: its share of its host's available memory
 // or, with a GPU, of the GPU's free memory; the minimum over all ranks. Collective.

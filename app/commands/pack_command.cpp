@@ -85,9 +85,10 @@ int describe(const Arguments& arguments) {
     log::line(json.dump());
     return 0;
   }
-  log::line(strf("%s: packed set of version %u, %s in %s, %s", arguments.paths[0].c_str(),
-                 data::kPackVersion, counted(count, "image").c_str(),
-                 counted(classes, "class").c_str(), counted(packs.size(), "file").c_str()));
+  log::line(strf("%s: packed set of version %u, %s in %s, %s",
+                 printable(arguments.paths[0]).c_str(), data::kPackVersion,
+                 counted(count, "image").c_str(), counted(classes, "class").c_str(),
+                 counted(packs.size(), "file").c_str()));
   log::line(strf("unchanged %lld, re-encoded %lld, raw pixels %lld", number(kinds[0]),
                  number(kinds[1]), number(kinds[2])));
   log::line(strf("%.1f MB: images %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
@@ -176,7 +177,7 @@ int pack(const Arguments& arguments, int threads) {
     return 0;
   }
   std::string line =
-      strf("%s: %s, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
+      strf("%s: %s, %.1f MB, seek indexes %.1f MB", printable(arguments.paths[1]).c_str(),
            counted(s.images, "image").c_str(), megabytes(s.file_bytes), megabytes(s.index_bytes));
   if (s.encoded > 0) line += strf(", %lld re-encoded", number(s.encoded));
   if (s.pixels > 0) line += strf(", %lld as raw pixels", number(s.pixels));

@@ -74,15 +74,16 @@ void print(const std::vector<Half>& halves, const NamePairs& shared, const Argum
       json[name] = {{"path", path}, {"images", s.images}, {"kept", s.kept}, {"damaged", s.damaged}};
       continue;
     }
-    std::string line = path + ": " + counted(s.images, "image");
+    std::string line = printable(path) + ": " + counted(s.images, "image");
     if (s.damaged > 0) line += strf(", %lld damaged skipped", static_cast<long long>(s.damaged));
     if (s.kept > 0)
       line += strf("; %lld of them kept from an interrupted run", static_cast<long long>(s.kept));
     log::line(line);
   }
   json["shared"] = shared;
-  log::line(arguments.json ? json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                           : "to train on them: shoal train --data " + arguments.paths[2]);
+  log::line(arguments.json
+                ? json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                : "to train on them: shoal train --data " + printable(arguments.paths[2]));
 }
 
 }  // namespace

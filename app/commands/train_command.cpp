@@ -19,6 +19,7 @@
 #include "app/report/report.h"
 #include "base/counted.h"
 #include "base/file/writable.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "dist/gather.h"
 #include "models/catalogue.h"
@@ -174,20 +175,20 @@ void write_run_report(const std::string& output) noexcept {
 void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
                    const dist::Communicator& communicator) {
   if (communicator.env.rank != 0) return;
-  const auto gb = [](auto bytes) { return static_cast<double>(bytes) / 1e9; };
   const auto processes = static_cast<double>(communicator.env.local_world_size);
-  const double memory = static_cast<double>(memory_bytes());
+  const auto memory = static_cast<int64_t>(memory_bytes());
   std::string text =
       strf("memory   at most %.1f GB per process; %s on this host, which has %.1f GB",
-           gb(found.peak_bytes), counted(communicator.env.local_world_size, "process").c_str(),
-           gb(memory));
+           gigabytes(found.peak_bytes),
+           counted(communicator.env.local_world_size, "process").c_str(), gigabytes(memory));
   if (found.peak_gpu_bytes > 0)
-    text += strf("\ngpu      at most %.1f GB of GPU memory per process", gb(found.peak_gpu_bytes));
+    text += strf("\ngpu      at most %.1f GB of GPU memory per process",
+                 gigabytes(found.peak_gpu_bytes));
   if (found.disk.checkpoint > 0)
     text += strf("\ndisk     %.3f GB per checkpoint, at most %.3f GB in all",
-                 gb(found.disk.checkpoint), gb(found.disk.most));
+                 gigabytes(found.disk.checkpoint), gigabytes(found.disk.most));
   if (found.disk.checkpoint > 0 && found.disk.free >= 0)
-    text += strf(", %.2f GB free", gb(found.disk.free));
+    text += strf(", %.2f GB free", gigabytes(found.disk.free));
   if (found.step.images > 0)
     text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %s", found.step_seconds,
                  found.step.mean_loss(), counted(std::llround(found.step.images), "image").c_str());
@@ -195,7 +196,7 @@ void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
                counted(std::llround(found.evaluation.images), "image").c_str(),
                found.evaluation.skipped);
   log::info_lines("dry run: nothing was written to " + job.output + "\n" + text);
-  if (processes * static_cast<double>(found.peak_bytes) > 0.9 * memory)
+  if (processes * static_cast<double>(found.peak_bytes) > 0.9 * static_cast<double>(memory))
     log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
 }
 

@@ -14,6 +14,7 @@
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"
 #include "base/file/whole_file.h"
+#include "base/processor.h"
 #include "base/text.h"
 #include "dist/env/network.h"
 
@@ -40,14 +41,14 @@ Checks processor() {
   const auto add = [&](bool has, const char* name) {
     if (has) features.value += std::string(features.value.empty() ? "" : " ") + name;
   };
-  add(__builtin_cpu_supports("avx2"), "AVX2");
-  add(__builtin_cpu_supports("fma"), "FMA");
-  add(__builtin_cpu_supports("avx512f"), "AVX-512");
-  add(__builtin_cpu_supports("avx512bf16"), "AVX-512-BF16");
+  const Processor& found = shoal::processor();
+  add(found.avx2, "AVX2");
+  add(found.avx512, "AVX-512");
+  add(found.avx512_bf16, "AVX-512-BF16");
   add(proc_value("/proc/cpuinfo", "flags").find(" amx_bf16 ") != std::string::npos, "AMX-BF16");
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+  if (!found.avx2) {
     features.verdict = Verdict::warn;
-    features.advice = "training is slow without AVX2 and FMA; use another machine";
+    features.advice = "training is slow without AVX2, FMA, BMI1 and BMI2; use another machine";
   }
 #endif
   if (features.value.empty()) features.value = "baseline";

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -20,11 +19,10 @@
 #include "app/launch/process.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
+#include "base/now.h"
 
 namespace shoal::app {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Worker {
   std::string name;
@@ -75,10 +73,6 @@ class Watch {
  private:
   enum class Phase { running, finding_culprit, ending, killed };
 
-  static double since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
   static int code_of(const Worker& worker) {
     return WIFSIGNALED(worker.status) ? 128 + WTERMSIG(worker.status) : WEXITSTATUS(worker.status);
   }
@@ -106,7 +100,7 @@ class Watch {
     const bool stops = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
     if (stops && stop_signal_ == 0) {
       stop_signal_ = signal;
-      if (phase_ == Phase::running) phase_start_ = Clock::now();
+      if (phase_ == Phase::running) phase_start_ = now();
     }
     send(signal);
     if (stops) send(SIGCONT);  // a stopped worker would not notice the signal
@@ -131,7 +125,7 @@ class Watch {
         if (failed && !failed_) {
           failed_ = true;
           phase_ = Phase::finding_culprit;
-          phase_start_ = Clock::now();
+          phase_start_ = now();
         }
         if (failed) candidates_.push_back(&worker - workers_.data());
       }
@@ -157,12 +151,12 @@ class Watch {
 
   double next_wait() const {
     return phase_seconds() -
-           (phase_ == Phase::running && stop_signal_ == 0 ? 0 : since(phase_start_));
+           (phase_ == Phase::running && stop_signal_ == 0 ? 0 : now() - phase_start_);
   }
 
   void advance() {
     if (phase_ == Phase::running && stop_signal_ == 0) return;
-    if (since(phase_start_) < phase_seconds()) return;
+    if (now() - phase_start_ < phase_seconds()) return;
     if (phase_ == Phase::running) {
       print_error(running_names() + " did not end within " +
                   std::to_string(std::lround(plan_.stop_seconds)) +
@@ -184,7 +178,7 @@ class Watch {
         if (std::exchange(worker.running, false)) worker.status = SIGKILL;
       given_up_ = true;
     }
-    phase_start_ = Clock::now();
+    phase_start_ = now();
   }
 
   // Returns the names of the workers still running: "rank 0, rank 3".
@@ -237,7 +231,7 @@ class Watch {
   std::vector<size_t> candidates_;
   std::optional<size_t> culprit_;
   Phase phase_ = Phase::running;
-  Clock::time_point phase_start_;
+  double phase_start_ = 0;  // from now()
   bool failed_ = false;
   bool given_up_ = false;  // some workers still run after SIGKILL
   int stop_signal_ = 0;

@@ -35,6 +35,11 @@ constexpr std::pair<int, const char*> kAdvice[] = {
     {EMFILE, "raise the limit of open files: ulimit -n 4096"},
     {EAGAIN, "raise the limit of processes and threads: ulimit -u 4096"}};
 
+bool is_address_space_limited() {
+  rlimit space{};
+  return ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+}
+
 constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows at most this many bytes
 
 // Returns the part of a LibTorch message before the source positions and back-trace, as one line.
@@ -106,8 +111,7 @@ int fail(const Reporting& reporting, int code, const std::string& text) {
 
 std::string describe(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error)) {
-    rlimit space{};
-    if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    if (is_address_space_limited())
       return "out of memory: the address space is limited; raise the limit: ulimit -v unlimited";
     return "out of memory; lower --batch-size, --size or --workers, or use a larger machine";
   }
@@ -116,7 +120,10 @@ std::string describe(const std::exception& error) {
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   for (const auto& [code, advice] : kAdvice) {
     const bool named = text.find(std::generic_category().message(code)) != text.npos;
-    if (named || (system && system->code().value() == code)) return text + "; " + advice;
+    if (!named && !(system && system->code().value() == code)) continue;
+    // A thread whose stack exceeds the address space also fails with EAGAIN.
+    const bool space = code == EAGAIN && is_address_space_limited();
+    return text + "; " + advice + (space ? ", or of the address space: ulimit -v unlimited" : "");
   }
   return text;
 }

@@ -19,9 +19,9 @@ bool on_platform(const dist::Variables& environment, const Files& files) {
   return files.is_folder(platform_base(environment) / "input/config");
 }
 
-dist::Variables with_platform_hosts(dist::Variables environment, int gpus) {
+dist::Variables with_platform_hosts(dist::Variables environment, int gpus, const Files& files) {
   const std::string path = platform_base(environment) / "input/config/resourceconfig.json";
-  const auto text = real_files().read(path);
+  const auto text = files.read(path);
   if (!text) return environment;
   const auto json = parse_platform_json(path, *text);
   const auto refuse = [&](const std::string& what) {

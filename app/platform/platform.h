@@ -18,6 +18,7 @@ bool on_platform(const dist::Variables& environment, const Files& files = real_f
 // SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME and SM_RESOURCE_CONFIG from resourceconfig.json, and
 // SM_NUM_GPUS = `gpus`. Returns the variables unchanged if that file does not exist. Throws
 // UserError if it is not valid: otherwise each host would silently train on its own.
-dist::Variables with_platform_hosts(dist::Variables environment, int gpus);
+dist::Variables with_platform_hosts(dist::Variables environment, int gpus,
+                                    const Files& files = real_files());
 
 }  // namespace shoal::app

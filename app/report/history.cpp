@@ -72,49 +72,50 @@ double History::since_start(const Row& row) {
 void History::add_train(const Row& row, double time) {
   const Row timing = row.value("timing", Row::object());
   if (!timing.is_object()) return;
-  const double step_seconds = number_in(timing, "step"), data_seconds = number_in(timing, "data");
+  const double step_seconds = number_or_missing(timing, "step");
+  const double data_seconds = number_or_missing(timing, "data");
   train_.add({{"step", last_step_},
               {"time", time},
-              {"loss", number_in(row, "loss")},
-              {"acc1", number_in(row, "acc1")},
-              {"lr", number_in(row, "lr")},
-              {"grad_norm", number_in(row, "grad_norm")},
-              {"images_per_sec", number_in(timing, "images_per_sec")},
+              {"loss", number_or_missing(row, "loss")},
+              {"acc1", number_or_missing(row, "acc1")},
+              {"lr", number_or_missing(row, "lr")},
+              {"grad_norm", number_or_missing(row, "grad_norm")},
+              {"images_per_sec", number_or_missing(timing, "images_per_sec")},
               {"wait", step_seconds > 0 ? 100 * data_seconds / step_seconds : kMissing}});
   add_utilization(timing, time);
-  const double number = number_in(row, "epoch");
+  const double number = number_or_missing(row, "epoch");
   if (!(number >= 0 && number < 1e9)) return;
   Epoch& epoch = epochs_[static_cast<int64_t>(number)];
   epoch.step = last_step_;
-  epoch.steps = number_in(row, "step_in_epoch");
-  epoch.loss = number_in(row, "loss_average");
-  epoch.acc1 = number_in(row, "acc1_average");
-  epoch.lr = number_in(row, "lr");
-  epoch.step_seconds = number_in(timing, "step_average");
-  epoch.data_seconds = number_in(timing, "data_average");
-  epoch.images_per_sec += number_in(timing, "images_per_sec");
+  epoch.steps = number_or_missing(row, "step_in_epoch");
+  epoch.loss = number_or_missing(row, "loss_average");
+  epoch.acc1 = number_or_missing(row, "acc1_average");
+  epoch.lr = number_or_missing(row, "lr");
+  epoch.step_seconds = number_or_missing(timing, "step_average");
+  epoch.data_seconds = number_or_missing(timing, "data_average");
+  epoch.images_per_sec += number_or_missing(timing, "images_per_sec");
   ++epoch.reports;
 }
 
 void History::add_valid(const Row& row, double time, bool ema) {
   const Row timing = row.value("timing", Row::object());
-  const double seconds = timing.is_object() ? number_in(timing, "seconds") : kMissing;
+  const double seconds = timing.is_object() ? number_or_missing(timing, "seconds") : kMissing;
   (ema ? valid_ema_ : valid_)
       .add({{"step", last_step_},
             {"time", time},
-            {"loss", number_in(row, "loss")},
-            {"acc1", number_in(row, "acc1")},
-            {"acc5", number_in(row, "acc5")}});
-  const double number = number_in(row, "epoch");
+            {"loss", number_or_missing(row, "loss")},
+            {"acc1", number_or_missing(row, "acc1")},
+            {"acc5", number_or_missing(row, "acc5")}});
+  const double number = number_or_missing(row, "epoch");
   if (number >= 0 && number < 1e9) {
     Epoch& epoch = epochs_[static_cast<int64_t>(number)];
     if (std::isnan(epoch.step)) epoch.step = last_step_;
-    (ema ? epoch.ema_loss : epoch.val_loss) = number_in(row, "loss");
-    (ema ? epoch.ema_acc1 : epoch.val_acc1) = number_in(row, "acc1");
-    if (!ema) epoch.val_acc5 = number_in(row, "acc5");
+    (ema ? epoch.ema_loss : epoch.val_loss) = number_or_missing(row, "loss");
+    (ema ? epoch.ema_acc1 : epoch.val_acc1) = number_or_missing(row, "acc1");
+    if (!ema) epoch.val_acc5 = number_or_missing(row, "acc5");
     if (seconds > 0) epoch.val_seconds += seconds;
   }
-  if (!ema && number_in(row, "unreadable") > 0)
+  if (!ema && number_or_missing(row, "unreadable") > 0)
     events_.push_back({{"at", text_in(row, "time")},
                        {"time", chart_number(time)},
                        {"step", last_step_},
@@ -133,7 +134,7 @@ void History::add_utilization(const Row& from, double time) {
 void History::add(const Row& row) {
   ++rows_;
   const std::string name = text_in(row, "event");
-  const double time = since_start(row), step = number_in(row, "step");
+  const double time = since_start(row), step = number_or_missing(row, "step");
   if (step >= 0) last_step_ = step;
   add_utilization(row, time);
   if (name == "train")
@@ -156,7 +157,7 @@ void History::add_event(const Row& row) {
   }
   events_.push_back({{"at", text_in(row, "time")},
                      {"time", chart_number(since_start(row))},
-                     {"step", chart_number(number_in(row, "step"))},
+                     {"step", chart_number(number_or_missing(row, "step"))},
                      {"name", text_in(row, "event").substr(0, kMaxText)},
                      {"values", std::move(values)}});
 }

@@ -27,9 +27,8 @@ std::vector<std::string> read_rows(const std::filesystem::path& path,
   return notes;
 }
 
-double number_in(const nlohmann::json& row, const char* name) {
-  const auto found = row.find(name);
-  return found != row.end() && found->is_number() ? found->get<double>() : kMissing;
+double number_or_missing(const nlohmann::json& row, const char* name) {
+  return number_in(row, name).value_or(kMissing);
 }
 
 std::string text_in(const nlohmann::json& row, const char* name) {

@@ -22,7 +22,7 @@ std::vector<std::string> read_rows(const std::filesystem::path& path,
 inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // Returns the number `name` of `row`, or kMissing if there is none.
-double number_in(const nlohmann::json& row, const char* name);
+double number_or_missing(const nlohmann::json& row, const char* name);
 // Returns the string `name` of `row`, or an empty string if there is none.
 std::string text_in(const nlohmann::json& row, const char* name);
 

@@ -1,10 +1,7 @@
-#include <openssl/sha.h>
-
-#include <cstdint>
-
 #include "app/report/page_parts.h"
 #include "app/report/report.h"
 #include "base/net/base64.h"
+#include "base/net/sha256.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -25,9 +22,7 @@ std::string inert(const std::string& json) {
 
 // Returns the source expression of a Content-Security-Policy that allows exactly this script.
 std::string allowed(std::string_view script) {
-  uint8_t digest[SHA256_DIGEST_LENGTH];
-  ::SHA256(reinterpret_cast<const uint8_t*>(script.data()), script.size(), digest);
-  return "'sha256-" + base64(digest) + "'";
+  return "'sha256-" + base64(sha256_of_bytes(script)) + "'";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "app/report/json_lines.h"
 #include "base/round.h"
@@ -11,7 +12,7 @@ namespace shoal::app {
 
 nlohmann::ordered_json chart_number(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return std::stod(strf("%.6g", value));
+  return std::strtod(strf("%.6g", value).c_str(), nullptr);  // std::stod rejects denormal numbers
 }
 
 void Series::add(const std::vector<std::pair<std::string, double>>& row) {

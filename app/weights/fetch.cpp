@@ -1,7 +1,6 @@
 #include "app/weights/fetch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "base/error.h"
@@ -10,14 +9,13 @@
 #include "base/grouped.h"
 #include "base/log.h"
 #include "base/net/sha256.h"
+#include "base/now.h"
 #include "base/secrets.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Shows the progress of one download.
 class ProgressLine {
@@ -29,12 +27,11 @@ class ProgressLine {
   }
 
   void show(int64_t done, int64_t total) {
-    const auto now = Clock::now();
+    const double time = now();
     if (first_ < 0) first_ = done;
-    const std::chrono::duration<double> since_shown = now - shown_, since_start = now - start_;
-    if (since_shown.count() < (options_.status_line ? 0.1 : options_.progress_seconds)) return;
-    shown_ = now;
-    const double speed = megabytes(done - first_) / since_start.count();
+    if (time - shown_ < (options_.status_line ? 0.1 : options_.progress_seconds)) return;
+    shown_ = time;
+    const double speed = megabytes(done - first_) / (time - start_);
     const std::string text = "downloading " + name_ + strf("  %.1f", megabytes(done)) +
                              (total > 0 ? strf(" of %.1f", megabytes(total)) : "") +
                              strf(" MB  %.1f MB/s", speed);
@@ -47,8 +44,8 @@ class ProgressLine {
  private:
   const std::string name_;
   const FetchOptions& options_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point shown_ = start_;
+  const double start_ = now();
+  double shown_ = start_;
   int64_t first_ = -1;  // bytes from an interrupted download, excluded from the speed
 };
 

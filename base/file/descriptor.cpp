@@ -20,6 +20,12 @@ Descriptor open_file(const char* path, int flags, unsigned mode) {
   return Descriptor(number);
 }
 
+int flush_file(int descriptor) noexcept {
+  while (::fsync(descriptor) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
 void open_standard_files() noexcept {
   // open() returns the lowest free number.
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)

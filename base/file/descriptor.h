@@ -33,6 +33,10 @@ class Descriptor {
 // file before the umask. On failure, returns a descriptor that is not open and leaves errno set.
 Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
 
+// Writes the content of an open file to disk with fsync(2), and retries if a signal interrupts it.
+// Returns 0 or the errno of fsync(2).
+int flush_file(int descriptor) noexcept;
+
 // Opens /dev/null for each of stdin, stdout and stderr that is closed. Otherwise a file that the
 // program opens could get number 1 or 2 and receive its messages. Call first in main.
 void open_standard_files() noexcept;

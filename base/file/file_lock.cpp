@@ -15,6 +15,7 @@
 #include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/net/host.h"
+#include "base/now.h"
 #include "base/text.h"
 
 namespace shoal {
@@ -56,8 +57,7 @@ void require_unlocked(const std::filesystem::path& file, const std::string& targ
 FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
                    const std::string& choice, double seconds)
     : file_(file) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  const double end = now() + seconds;
   for (;;) {
     Descriptor opened = open_file(file.c_str(), O_RDWR | O_CREAT, 0644);
     const bool locked = opened.is_open() && ::flock(opened.number(), LOCK_EX | LOCK_NB) == 0;
@@ -75,7 +75,7 @@ FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
       return;
     }
     opened.close();
-    if (busy && Clock::now() >= end) fail_locked(file, target, choice);
+    if (busy && now() >= end) fail_locked(file, target, choice);
     std::this_thread::sleep_for(std::chrono::milliseconds(busy ? 50 : 0));
   }
 }

@@ -48,13 +48,13 @@ void rename_to(const fs::path& part, const fs::path& path) {
   if (::rename(part.c_str(), path.c_str()) != 0) fail(path);
 }
 
-// Flushes a folder with `call`: fsync(2) or syncfs(2). Logs one warning per process if the file
-// system does not support this (some network mounts) or if this user may not read the folder.
+// Flushes a folder with `call`, which returns 0 or an errno. Logs one warning per process if the
+// file system does not support this (some network mounts) or if this user may not read the folder.
 void flush_by(int (*call)(int descriptor), const fs::path& folder) {
   static std::atomic<bool> warned{false};
   const Descriptor file = open_file(folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (file.is_open() && call(file.number()) == 0) return;
-  const int error = errno;
+  const int error = file.is_open() ? call(file.number()) : errno;
+  if (error == 0) return;
   constexpr int kUnsupported[] = {EINVAL, ENOTSUP, ENOSYS, EROFS, EACCES};
   if (std::ranges::find(kUnsupported, error) == std::end(kUnsupported))
     fail(folder, "flush", error);
@@ -88,7 +88,8 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
       buffer.insert(buffer.end(), first, first + size);
     });
     write(buffer.data(), buffer.size());
-    if (options.flush && !special && ::fsync(file.number()) != 0) fail(path);
+    if (options.flush && !special)
+      if (const int error = flush_file(file.number())) fail(path, "write", error);
     if (const int error = file.close()) fail(path, "write", error);
     if (special) return;
     if (options.before_rename) options.before_rename();
@@ -161,11 +162,16 @@ void create_folders(const fs::path& folder) {
 }
 
 void flush_folder(const fs::path& folder) {
-  flush_by(::fsync, folder);
+  flush_by(flush_file, folder);
 }
 
 void flush_file_system(const fs::path& folder) {
-  flush_by(::syncfs, folder);
+  const auto flush = [](int descriptor) {
+    while (::syncfs(descriptor) != 0)
+      if (errno != EINTR) return errno;
+    return 0;
+  };
+  flush_by(flush, folder);
 }
 
 std::vector<char> read_whole_file(const fs::path& path) {

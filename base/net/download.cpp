@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/net/http_get.h"
 #include "base/net/sha256.h"
+#include "base/now.h"
 #include "base/secrets.h"
 #include "base/text.h"
 
@@ -22,8 +23,6 @@ namespace shoal {
 namespace fs = std::filesystem;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A connection that delivers this many bytes resets the count of retries.
 constexpr int64_t kProgressBytes = 1'000'000;
@@ -86,7 +85,7 @@ class Download {
     if (validator_.empty()) have_ = 0;
     refusal_.clear(), write_error_ = 0;
     body_begun_ = stalled_ = false;
-    last_change_ = Clock::now();
+    last_change_ = now();
     HttpGet request{url_, options_.token, options_.certificates, options_.connect_seconds};
     request.offset = have_;
     request.if_range = validator_;
@@ -153,8 +152,8 @@ class Download {
     }
     if (::lseek(part_file_.number(), have_, SEEK_SET) < 0) write_error_ = errno;
     if (total_ > options_.max_bytes)
-      return refuse(strf("the file has %.1f GB, more than the limit of %.1f GB",
-                         double(total_) / 1e9, double(options_.max_bytes) / 1e9));
+      return refuse(strf("the file has %.1f GB, more than the limit of %.1f GB", gigabytes(total_),
+                         gigabytes(options_.max_bytes)));
     return write_error_ == 0;
   }
 
@@ -173,24 +172,24 @@ class Download {
     }
     if (have_ + static_cast<int64_t>(size) > options_.max_bytes)
       return refuse(
-          strf("the file has more than the limit of %.1f GB", double(options_.max_bytes) / 1e9));
+          strf("the file has more than the limit of %.1f GB", gigabytes(options_.max_bytes)));
     write_error_ = write_all(part_file_.number(), bytes, size);
     if (write_error_ != 0) return false;
     have_ += static_cast<int64_t>(size);
     received_ += static_cast<int64_t>(size);
-    last_change_ = Clock::now();
+    last_change_ = now();
     if (options_.progress) options_.progress(have_, total_);
     return true;
   }
 
   bool is_stalled() {
-    stalled_ = Clock::now() - last_change_ > std::chrono::duration<double>(options_.stall_seconds);
+    stalled_ = now() - last_change_ > options_.stall_seconds;
     return stalled_;
   }
 
   // Checks the complete file and renames it to path_. Returns its SHA-256.
   std::string finish() {
-    if (::fsync(part_file_.number()) != 0) fail_to_write(errno);
+    if (const int error = flush_file(part_file_.number())) fail_to_write(error);
     if (const int error = part_file_.close()) fail_to_write(error);
     std::error_code ignored;
     fs::remove(etag_file_, ignored);
@@ -222,7 +221,7 @@ class Download {
   std::string refusal_;      // why the response is unusable; empty: it is usable
   int write_error_ = 0;      // errno
   bool stalled_ = false;
-  Clock::time_point last_change_;
+  double last_change_ = 0;  // from now()
 };
 
 }  // namespace

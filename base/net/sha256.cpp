@@ -4,7 +4,6 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <new>
@@ -15,6 +14,33 @@
 #include "base/text.h"
 
 namespace shoal {
+namespace {
+
+// A digest that is being computed. OpenSSL's functions for SHA-256 fail only if memory is short.
+class Digest {
+ public:
+  Digest() : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    if (!state_ || EVP_DigestInit_ex(state_.get(), EVP_sha256(), nullptr) != 1)
+      throw std::bad_alloc();
+  }
+  void add(std::string_view bytes) { EVP_DigestUpdate(state_.get(), bytes.data(), bytes.size()); }
+  Sha256 finish() {
+    Sha256 digest{};
+    EVP_DigestFinal_ex(state_.get(), digest.data(), nullptr);
+    return digest;
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> state_;
+};
+
+}  // namespace
+
+Sha256 sha256_of_bytes(std::string_view bytes) {
+  Digest digest;
+  digest.add(bytes);
+  return digest.finish();
+}
 
 std::string sha256_of(const std::filesystem::path& file) {
   const auto fail = [&] {
@@ -22,22 +48,17 @@ std::string sha256_of(const std::filesystem::path& file) {
   };
   const Descriptor opened = open_file(file.c_str(), O_RDONLY);
   if (!opened.is_open()) fail();
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> sum(EVP_MD_CTX_new(),
-                                                                    EVP_MD_CTX_free);
-  // OpenSSL's functions for SHA-256 fail only if memory is short.
-  if (!sum || EVP_DigestInit_ex(sum.get(), EVP_sha256(), nullptr) != 1) throw std::bad_alloc();
+  Digest digest;
   std::vector<char> buffer(1 << 18);
   for (;;) {
     const ssize_t count = ::read(opened.number(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail();
     if (count == 0) break;
-    EVP_DigestUpdate(sum.get(), buffer.data(), static_cast<size_t>(count));
+    digest.add({buffer.data(), static_cast<size_t>(count)});
   }
-  std::array<unsigned char, 32> digest{};
-  EVP_DigestFinal_ex(sum.get(), digest.data(), nullptr);
   std::string text;
-  for (const unsigned char byte : digest) text += strf("%02x", byte);
+  for (const uint8_t byte : digest.finish()) text += strf("%02x", byte);
   return text;
 }
 

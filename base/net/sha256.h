@@ -1,10 +1,18 @@
 #pragma once
-// SHA-256 with OpenSSL, to check downloaded files.
+// SHA-256 with OpenSSL.
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace shoal {
+
+using Sha256 = std::array<uint8_t, 32>;
+
+// Returns the digest of the bytes.
+Sha256 sha256_of_bytes(std::string_view bytes);
 
 // Returns the digest of a file's bytes as 64 hexadecimal digits. Throws std::system_error with the
 // path.

@@ -54,12 +54,8 @@ bool changed_recently(int64_t modified_ns) {
 }
 
 void write_cache(const std::string& path, const std::string& bytes) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  if (error)
-    throw std::runtime_error("listing cache: cannot create the folder of " + path + ": " +
-                             error.message() + "; choose another folder with --cache-dir");
   try {
+    create_folders(std::filesystem::path(path).parent_path());
     write_whole(path, bytes, {.concurrent = true});
   } catch (const std::runtime_error& failure) {
     throw std::runtime_error(std::string("listing cache: ") + failure.what() +

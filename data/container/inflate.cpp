@@ -58,9 +58,10 @@ std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
 }
 
 std::shared_ptr<const File> inflate_file(const File& file) {
-  const int descriptor = ::memfd_create("unpacked", MFD_CLOEXEC);
-  if (descriptor < 0) throw FileFailure("decompress", file.path(), errno);
-  auto unpacked = std::make_shared<const File>(descriptor, file.path());
+  Descriptor memory(::memfd_create("unpacked", MFD_CLOEXEC));
+  if (!memory.is_open()) throw FileFailure("decompress", file.path(), errno);
+  const int descriptor = memory.number();
+  auto unpacked = std::make_shared<const File>(std::move(memory), file.path());
   const auto refuse = [&](const char* what) {
     throw std::invalid_argument(file.path() + " " + what);
   };

@@ -17,7 +17,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/file/descriptor.h"
 #include "base/hash.h"
 #include "data/file.h"
 #include "data/jpeg/index_codec.h"
@@ -81,7 +80,7 @@ IndexStore::IndexStore(std::string folder, int64_t samples,
     : folder_(std::move(folder)),
       warning_(std::move(warning)),
       slots_(static_cast<size_t>(samples)) {
-  std::error_code error;
+  std::error_code error;  // open_own() reports it
   fs::create_directories(folder_, error);
   open_own();
   refresh();
@@ -89,32 +88,31 @@ IndexStore::IndexStore(std::string folder, int64_t samples,
 
 IndexStore::~IndexStore() {
   write_waiting();
-  for (const int own : {records_, places_})
-    if (own >= 0) ::close(own);
-  for (const File& file : files_) ::close(file.descriptor);
 }
 
 // Opens this process's files N.seek and N.places, where N is the first number whose files no other
 // process has locked.
 void IndexStore::open_own() {
   constexpr int kMaxWriters = 4096;
-  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+  const int flags = O_WRONLY | O_CREAT | O_APPEND;
   for (int number = 0; number < kMaxWriters; ++number) {
     const std::string stem = folder_ + "/" + std::to_string(number);
-    places_ = ::open((stem + kPlacesExtension).c_str(), flags, 0644);
-    if (places_ < 0) break;
-    if (::flock(places_, LOCK_EX | LOCK_NB) != 0) {
+    places_ = open_file((stem + kPlacesExtension).c_str(), flags, 0644);
+    if (!places_.is_open()) break;
+    if (::flock(places_.number(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return give_up("cannot lock files in ");
-      ::close(places_);
+      places_.close();
       continue;
     }
-    records_ = ::open((stem + kRecordsExtension).c_str(), flags, 0644);
+    records_ = open_file((stem + kRecordsExtension).c_str(), flags, 0644);
     struct stat records {
     }, places{};
-    if (records_ < 0 || ::fstat(records_, &records) != 0 || ::fstat(places_, &places) != 0) break;
+    if (!records_.is_open() || ::fstat(records_.number(), &records) != 0 ||
+        ::fstat(places_.number(), &places) != 0)
+      break;
     end_ = static_cast<uint64_t>(records.st_size);
     // A killed process may have left an incomplete entry at the end.
-    if (::ftruncate(places_, places.st_size / kEntry * kEntry) != 0) break;
+    if (::ftruncate(places_.number(), places.st_size / kEntry * kEntry) != 0) break;
     return;
   }
   give_up("cannot write to ");
@@ -122,10 +120,8 @@ void IndexStore::open_own() {
 
 void IndexStore::give_up(const std::string& what) {
   const std::string reason = std::generic_category().message(errno);
-  for (int* own : {&records_, &places_}) {
-    if (*own >= 0) ::close(*own);
-    *own = -1;
-  }
+  records_.close();
+  places_.close();
   waiting_records_.clear();
   waiting_places_.clear();
   if (warning_)
@@ -148,8 +144,8 @@ void IndexStore::open_others() {
     const bool known = std::any_of(files_.begin(), files_.end(),
                                    [&](const File& file) { return file.records == path; });
     if (known || entry->path().extension() != kRecordsExtension) continue;
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0) files_.push_back({path, descriptor, 0});
+    Descriptor opened = open_file(path.c_str(), O_RDONLY);
+    if (opened.is_open()) files_.push_back({path, std::move(opened), 0});
   }
 }
 
@@ -157,15 +153,16 @@ void IndexStore::open_others() {
 void IndexStore::read_new_places(uint32_t number) {
   File& file = files_[number];
   const fs::path path = fs::path(file.records).replace_extension(kPlacesExtension);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;
+  const Descriptor added = open_file(path.c_str(), O_RDONLY);
+  if (!added.is_open()) return;
   std::vector<Place> places(size_t{1} << 14);
   struct stat info {};
-  while (::fstat(descriptor, &info) == 0) {
+  while (::fstat(added.number(), &info) == 0) {
     const auto size = static_cast<uint64_t>(info.st_size);
     const uint64_t count =
         std::min<uint64_t>((size - std::min(size, file.places_read)) / kEntry, places.size());
-    if (count == 0 || !read_at(descriptor, file.places_read, places.data(), count * kEntry)) break;
+    if (count == 0 || !read_at(added.number(), file.places_read, places.data(), count * kEntry))
+      break;
     for (uint64_t i = 0; i < count; ++i) {
       const Place& place = places[i];
       if (place.sample < slots_.size() && place.length <= kMaxRecord)
@@ -173,13 +170,12 @@ void IndexStore::read_new_places(uint32_t number) {
     }
     file.places_read += count * kEntry;
   }
-  ::close(descriptor);
 }
 
 void IndexStore::write_waiting() {
-  if (records_ < 0 || waiting_records_.empty()) return;
+  if (!records_.is_open() || waiting_records_.empty()) return;
   // Records first, then the places that refer to them.
-  if (!append(records_, waiting_records_) || !append(places_, waiting_places_))
+  if (!append(records_.number(), waiting_records_) || !append(places_.number(), waiting_places_))
     return give_up("cannot write to ");
   waiting_records_.clear();
   waiting_places_.clear();
@@ -201,7 +197,7 @@ IndexStore::Found IndexStore::look_up(int64_t sample) const {
   const std::lock_guard lock(mutex_);
   const Slot& slot = slots_[static_cast<size_t>(sample)];
   const bool kept = slot.length != 0 && slot.length != kUnwanted;
-  return {slot, kept ? files_[slot.file].descriptor : -1};
+  return {slot, kept ? files_[slot.file].file.number() : -1};
 }
 
 IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> bytes,
@@ -235,7 +231,7 @@ void IndexStore::add(int64_t sample, std::span<const uint8_t> bytes, const SeekI
                 static_cast<uint32_t>(packed.size()), 0};
   record.check = check_of(record, packed.data());
   const std::lock_guard lock(mutex_);
-  if (records_ < 0) return;
+  if (!records_.is_open()) return;
   const Place place{record.sample, end_, static_cast<uint32_t>(sizeof record + packed.size()), 0};
   waiting_places_.append(reinterpret_cast<const char*>(&place), sizeof place);
   waiting_records_.append(reinterpret_cast<const char*>(&record), sizeof record);

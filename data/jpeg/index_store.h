@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file/descriptor.h"
 #include "data/jpeg/seek_index.h"
 
 namespace shoal::data::jpeg {
@@ -56,7 +57,7 @@ class IndexStore {
   };
   struct File {
     std::string records;  // path of N.seek
-    int descriptor = -1;
+    Descriptor file;
     uint64_t places_read = 0;  // bytes of N.places read so far
   };
 
@@ -77,8 +78,8 @@ class IndexStore {
   std::vector<File> files_;
   std::vector<Slot> slots_;
 
-  int records_ = -1, places_ = -1;  // descriptors of this process's own files; -1: none
-  uint64_t end_ = 0;                // size of N.seek including buffered records
+  Descriptor records_, places_;  // this process's own files
+  uint64_t end_ = 0;             // size of N.seek including buffered records
   std::string waiting_records_, waiting_places_;
   mutable std::mutex mutex_;
 };

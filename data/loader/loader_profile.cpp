@@ -1,10 +1,10 @@
 #include "data/loader/loader_profile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/counted.h"
+#include "base/now.h"
 #include "base/text.h"
 #include "data/loader/loader.h"
 
@@ -21,16 +21,10 @@ constexpr double kWaitShare = 0.5;
 constexpr double kWorthwhile = 1.2;
 constexpr int kMaxThreads = 256;
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions options,
                    int threads, double seconds, const std::function<bool()>& stopped,
                    const std::function<void(const std::string&)>& warning) {
-  const auto made = Clock::now();
+  const double made = now();
   options.threads = threads;
   options.profile = true;
   Loader loader(dataset, options, warning);
@@ -39,16 +33,16 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   LoaderRate rate;
   rate.threads = threads;
   loader.next();
-  rate.first_batch_seconds = seconds_since(made);
+  rate.first_batch_seconds = now() - made;
   // The rate counts the images that the threads finish, because whole batches arrive in bursts.
   const StageTimes before = loader.stage_times();
-  const auto start = Clock::now();
+  const double start = now();
   do {
     if (stopped && stopped()) throw ProfileStopped();
     if (!loader.next()) loader.start_epoch(++epoch);
-  } while (seconds_since(start) < seconds);
+  } while (now() - start < seconds);
   rate.stages = loader.stage_times() - before;
-  rate.seconds = seconds_since(start);
+  rate.seconds = now() - start;
   rate.images_per_second = static_cast<double>(rate.stages.images) / rate.seconds;
   return rate;
 }

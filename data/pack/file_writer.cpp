@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/now.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "data/pack/output_file.h"
@@ -163,13 +163,12 @@ class PackWriter {
   }
 
   void flush_now_and_then(OutputFile& data, OutputFile& table) {
-    using Clock = std::chrono::steady_clock;
-    if (Clock::now() - flushed_ < std::chrono::duration<double>(options_.flush_seconds)) return;
+    if (now() - flushed_ < options_.flush_seconds) return;
     data.flush();
     table.flush();
     const Done mark = made(kOnDisk, {});
     table.append(&mark, sizeof mark);
-    flushed_ = Clock::now();
+    flushed_ = now();
   }
 
   void convert(std::vector<std::unique_ptr<Packer>>& packers, std::vector<Packer::Result>& results,
@@ -241,7 +240,7 @@ class PackWriter {
   const int64_t first_;             // first sample of this file
   int64_t next_;                    // next sample to pack
   std::vector<Done> done_, fresh_;  // packed images; entries not yet in the table
-  std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
+  double flushed_ = now();
   PackSummary summary_;
 };
 

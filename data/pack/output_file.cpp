@@ -13,7 +13,7 @@
 namespace shoal::data {
 
 OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    : path_(std::move(path)), file_(open_file(path_.c_str(), O_RDWR | O_CREAT)) {
   if (!file_.is_open()) fail("create", errno);
   end_ = static_cast<uint64_t>(::lseek(file_.number(), 0, SEEK_END));
 }
@@ -42,7 +42,7 @@ void OutputFile::truncate(uint64_t size) {
 }
 
 void OutputFile::flush() {
-  if (::fsync(file_.number()) != 0) fail("flush", errno);
+  if (const int error = flush_file(file_.number())) fail("flush", error);
 }
 
 void OutputFile::publish(const std::string& path) {

@@ -11,10 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <utility>
+
+#include "base/now.h"
 
 namespace shoal::data {
 namespace {
@@ -22,10 +23,6 @@ namespace {
 constexpr size_t kPipeBuffer = size_t{1} << 20;  // bytes
 constexpr int kPollMs = 1000;                    // maximum time between checks of the timeout
 constexpr int kLookAgainMs = 50;                 // poll interval for a pipe that does not exist
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::string whole_seconds(double seconds) {
   return std::to_string(std::llround(seconds)) + " s";
@@ -68,10 +65,10 @@ size_t PipeSource::read(void* to, size_t bytes) {
 }
 
 void PipeSource::open() {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   while ((descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
     if (errno != ENOENT && errno != EINTR) throw FileFailure("open", path_, errno);
-    if (seconds_since(start) > patience_.appear_seconds)
+    if (now() - start > patience_.appear_seconds)
       throw std::runtime_error(path_ + " has not appeared within " +
                                whole_seconds(patience_.appear_seconds) +
                                "; check the channel's name and that its input mode is Pipe");
@@ -92,7 +89,7 @@ void PipeSource::pause() const {
 // Waits for bytes and reads those that are available into the buffer. Returns their number, 0 at
 // the end.
 size_t PipeSource::fill() {
-  auto start = std::chrono::steady_clock::now();
+  double start = now();
   while (!ended_) {
     pollfd both[] = {{descriptor_, POLLIN, 0}, {interrupt_->descriptor(), POLLIN, 0}};
     const int found = ::poll(both, 2, kPollMs);
@@ -104,7 +101,7 @@ size_t PipeSource::fill() {
     // poll() reports no event.
     const bool ends = count == 0 && found > 0;
     if ((count > 0 || ends || (count < 0 && errno == EAGAIN)) && !std::exchange(opened_, true))
-      start = std::chrono::steady_clock::now();
+      start = now();
     begin_ = 0;
     end_ = static_cast<size_t>(std::max<ssize_t>(count, 0));
     ended_ = ends;
@@ -114,10 +111,10 @@ size_t PipeSource::fill() {
   return 0;
 }
 
-// Throws std::runtime_error if the wait since `start` exceeds patience_.
-void PipeSource::require_patience(std::chrono::steady_clock::time_point start) const {
+// Throws std::runtime_error if the wait since `start`, from now(), exceeds patience_.
+void PipeSource::require_patience(double start) const {
   const double seconds = opened_ ? patience_.stall_seconds : patience_.appear_seconds;
-  if (seconds_since(start) <= seconds) return;
+  if (now() - start <= seconds) return;
   throw std::runtime_error(path_ +
                            (opened_ ? " has sent nothing for " : " has had no writer for ") +
                            whole_seconds(seconds) + " (at byte " + std::to_string(position_) +

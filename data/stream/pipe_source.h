@@ -1,7 +1,6 @@
 #pragma once
 // Reads a named pipe from its first byte to its end. Also accepts a regular file.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,7 +51,7 @@ class PipeSource : public ByteSource {
  private:
   void open();
   size_t fill();
-  void require_patience(std::chrono::steady_clock::time_point start) const;
+  void require_patience(double start) const;
   void pause() const;
 
   std::string path_;

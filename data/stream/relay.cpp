@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "base/file/whole_file.h"
+#include "base/now.h"
 
 namespace shoal::data {
 namespace {
@@ -67,11 +67,10 @@ class PipeSink {
  private:
   // Waits for the reader, because a pipe without a reader cannot be opened for writing.
   void open() {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = now();
     while ((descriptor_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
       if (errno != ENXIO && errno != EINTR) throw FileFailure("open", path_, errno);
-      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-      if (waited.count() > patience_)
+      if (now() - start > patience_)
         throw std::runtime_error(path_ +
                                  ": the process that must read images from this pipe has not "
                                  "opened it; see the log of that rank");

@@ -8,13 +8,12 @@
 #include <stdexcept>
 
 #include "base/hash.h"
+#include "base/now.h"
 #include "dist/gather.h"
 #include "dist/group_state.h"
 
 namespace shoal::dist {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
@@ -104,9 +103,9 @@ class Links {
     std::vector<at::Tensor> ready = {at::empty({1}, at::kLong)},
                             data = {at::empty({count_}, at::kLong)};
     wait_for(what, [&] { return state_->gloo->recv(ready, other, kReady); });
-    const auto start = Clock::now();
+    const double start = now();
     wait_for(what, [&] { return state_->gloo->recv(data, other, kData); });
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = now() - start;
     bytes_per_second =
         std::max(bytes_per_second, 8.0 * static_cast<double>(count_) / std::max(seconds, 1e-9));
     if (received_) received_(data[0]);

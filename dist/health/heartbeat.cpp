@@ -6,13 +6,13 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
+#include "base/now.h"
 #include "dist/health/stall.h"
 #include "dist/health/store.h"
 
 namespace shoal::dist {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
@@ -28,10 +28,6 @@ std::string pulse_key(int rank) {
 
 double in_seconds(Milliseconds time) {
   return std::chrono::duration<double>(time).count();
-}
-
-double seconds_since(Clock::time_point time) {
-  return std::chrono::duration<double>(Clock::now() - time).count();
 }
 
 }  // namespace
@@ -63,7 +59,7 @@ struct Heartbeat::Shared {
   // On rank 0: the last heartbeat of each rank and when it was first seen.
   struct Last {
     int64_t beat = -1;
-    Clock::time_point at = Clock::now();
+    double at = now();
     Progress::State state;
   };
   std::vector<Last> last;
@@ -153,11 +149,11 @@ std::vector<Pulse> Heartbeat::Shared::read_pulses(c10d::Store* store, const Prog
     Last& known = last[static_cast<size_t>(rank)];
     if (store->check({pulse_key(rank)})) {
       const auto pulse = decode_pulse(store->get_to_str(pulse_key(rank)));
-      if (pulse && pulse->first != known.beat) known = {pulse->first, Clock::now(), pulse->second};
+      if (pulse && pulse->first != known.beat) known = {pulse->first, now(), pulse->second};
     }
     Pulse& pulse = pulses[static_cast<size_t>(rank)];
     pulse.state = known.state;
-    pulse.silent_seconds = seconds_since(known.at);
+    pulse.silent_seconds = now() - known.at;
     pulse.alive = pulse.silent_seconds < kMissed * in_seconds(interval());
   }
   return pulses;

@@ -40,8 +40,7 @@ std::string text_of(const Progress::State& state) {
 
 Progress::State Progress::state() const {
   const std::lock_guard lock(mutex_);
-  return {phase_, phase_ == Phase::reading && name_ ? name_() : operation_,
-          std::chrono::duration<double>(Clock::now() - since_).count()};
+  return {phase_, phase_ == Phase::reading && name_ ? name_() : operation_, now() - since_};
 }
 
 void Progress::enter(Phase phase, const std::string& operation) {
@@ -50,7 +49,7 @@ void Progress::enter(Phase phase, const std::string& operation) {
   if (frozen && is_harmless(phase_)) changed_.wait(lock, [] { return false; });
   phase_ = phase;
   operation_ = operation;
-  since_ = Clock::now();
+  since_ = now();
   if (frozen) changed_.notify_all();
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "base/now.h"
+
 namespace shoal::dist {
 
 // updating: the optimizer is changing the weights or has changed them; lasts until the next phase.
@@ -43,12 +45,11 @@ class Progress {
   bool freeze(std::chrono::milliseconds limit);
 
  private:
-  using Clock = std::chrono::steady_clock;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Phase phase_ = Phase::starting;
   std::string operation_;
-  Clock::time_point since_ = Clock::now();
+  double since_ = now();
   std::function<std::string()> name_;
   std::thread::id freezer_;  // the thread that has called freeze()
 };

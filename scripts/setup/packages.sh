@@ -7,7 +7,7 @@ comforts=(ccache:ccache) # recommended, not required
 linters=(clang-format:clang-format clang-tidy:clang-tidy) # for scripts/lint: version 14, as in Debian 12
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
   nlohmann-json3-dev libtomlplusplus-dev libyaml-cpp-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
-  libcpp-httplib-dev libjs-dygraphs libprotobuf-dev libonnx-dev)
+  libcpp-httplib-dev libisal-dev libjs-dygraphs libprotobuf-dev libonnx-dev)
 
 # Prints the first Python that has pip.
 find_python() {

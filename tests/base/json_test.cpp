@@ -49,3 +49,15 @@ TEST_CASE("whole numbers are read exactly, other values are not converted") {
     CHECK_FALSE(number(text));
   }
 }
+
+TEST_CASE("an optional number of an object is read, and values of other types are not") {
+  const auto number = [](const char* text) { return shoal::number_in(parse_json(text), "a"); };
+  CHECK(number(R"({"a": 2.5})") == 2.5);
+  CHECK(number(R"({"a": -3})") == -3);
+  CHECK(shoal::number_in(parse_json<nlohmann::ordered_json>(R"({"b": 1, "a": 2})"), "a") == 2);
+  for (const char* text : {"{}", R"({"b": 1})", R"({"a": "1"})", R"({"a": null})", R"({"a": true})",
+                           R"({"a": [1]})", "[1]", "1", "null"}) {
+    INFO(text);
+    CHECK_FALSE(number(text));
+  }
+}

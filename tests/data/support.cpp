@@ -16,10 +16,14 @@ extern "C" const char* __tsan_default_suppressions() {
 
 namespace shoal::data {
 
-Bytes read_golden(const std::string& name) {
-  std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/" + name, std::ios::binary);
-  if (!file) throw std::runtime_error("no golden file " + name);
+Bytes file_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("no file " + path);
   return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
+Bytes read_golden(const std::string& name) {
+  return file_bytes(SHOAL_SOURCE_DIR "/tests/golden/" + name);
 }
 
 Bytes formula_image(const Size& size) {

@@ -19,6 +19,7 @@ namespace shoal::data {
 
 using Bytes = std::vector<uint8_t>;
 
+Bytes file_bytes(const std::string& path);
 Bytes read_golden(const std::string& name);  // relative to tests/golden
 
 // Returns the RGB test image of tests/golden/scripts/formula.py: squares of noise and squares of

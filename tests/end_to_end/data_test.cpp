@@ -238,6 +238,46 @@ TEST_CASE("prepare turns ImageNet's archives into folders, tars or packs that tr
   CHECK(fs::file_size(one) > 10);
 }
 
+TEST_CASE("prepare refuses names of classes that are paths, and writes nothing") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_images(root / "made", 2, 2, 2, 40);
+  for (const char* folder : {"images", "flat", "downloads"}) fs::create_directories(root / folder);
+  for (const char* copy : {"images/1.jpg", "images/2.jpg", "flat/3.jpg"})
+    fs::copy_file(first_file(root / "made"), root / copy);
+  std::ofstream(root / "labels.txt") << "3.jpg n02\n";
+  const auto prepare = [&](const std::string& name, const std::string& as) {
+    const auto line = [](const std::string& image, const std::string& label) {
+      return Json{{"source-ref", "s3://bucket/images/" + image}, {"class", label}}.dump() + "\n";
+    };
+    std::ofstream(root / "train.jsonl") << line("1.jpg", name) << line("2.jpg", "n02");
+    // clang-format off
+    return test::run_shoal({
+        "prepare", "imagenet", root / "downloads", root / "outer/dest", "--as", as, "--train",
+        root / "train.jsonl", "--val", root / "flat", "--val-labels", root / "labels.txt"});
+    // clang-format on
+  };
+  const auto files = [&] {
+    std::set<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(root)) found.insert(entry.path());
+    return found;
+  };
+  prepare(".", "folders");  // writes the manifest
+  CHECK_FALSE(fs::exists(root / "outer/dest/train"));
+  const std::set<fs::path> before = files();
+  for (const std::string as : {"folders", "tars"})
+    for (const std::string& name : {std::string("../../pwn"), (root / "abs").string(),
+                                    std::string("a/b"), std::string(".")}) {
+      INFO(as << " " << name);
+      const auto outcome = prepare(name, as);
+      INFO(outcome.err);
+      CHECK(outcome.exit_code == 2);
+      CHECK_THAT(outcome.err, Contains("the class '" + name + "'"));
+      CHECK(files() == before);
+    }
+  CHECK(prepare("n01", "folders").exit_code == 0);  // so only the names were refused
+}
+
 TEST_CASE("prepare names a missing argument or archive") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();

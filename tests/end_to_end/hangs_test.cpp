@@ -17,18 +17,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kLastStep = 18;  // 6 epochs of 3 steps
+constexpr int kLastStep = 18;       // 6 epochs of 3 steps
+constexpr double kEndSeconds = 60;  // limit of a run that is stopped; --stop-timeout is 4 s
 
+// `nproc` 0: variables of the environment say which process of the run this is.
 std::vector<std::string> command(const fs::path& root, const std::string& name, int nproc,
                                  bool resume = false, const std::string& epochs = "6") {
   // clang-format off
   std::vector<std::string> words = {
       "train", "--data", (root / "data").string(), "--output", (root / name).string(),
-      "--nproc", std::to_string(nproc), "--threads", "1", "--workers", "1",
+      "--threads", "1", "--workers", "1",
       "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--epochs", epochs,
       "--lr", "0.02", "--ema", "0.9", "--print-freq", "2", "--stop-timeout", "4",
       "--stall-warning", "1"};
   // clang-format on
+  if (nproc > 0) words.insert(words.end(), {"--nproc", std::to_string(nproc)});
   if (resume) words.push_back("--resume");
   return words;
 }
@@ -84,7 +87,7 @@ bool says(pid_t shoal, const std::string& text) {
 test::Outcome run_with_hanging_image(const fs::path& root, int nproc, HangingImage& image,
                                      const std::function<void(pid_t shoal)>& then) {
   int stage = 0;
-  const auto outcome = test::run_shoal(command(root, "run", nproc), {}, [&](pid_t shoal) {
+  const auto watch = [&](pid_t shoal) {
     if (stage == 0 && has_trained(root)) {
       image.hang();
       stage = 1;
@@ -94,7 +97,8 @@ test::Outcome run_with_hanging_image(const fs::path& root, int nproc, HangingIma
       stage = 2;
     }
     return false;
-  });
+  };
+  const auto outcome = test::run_shoal(command(root, "run", nproc), {}, watch, kEndSeconds);
   INFO(outcome.err);
   CHECK(stage == 2);
   image.restore();
@@ -136,12 +140,41 @@ TEST_CASE("SIGTERM also stops a process that SIGSTOP has stopped") {
   const fs::path root = with_images(directory);
   bool sent = false;
   const auto words = command(root, "run", 2, /*resume=*/false, "1000");
-  const auto stopped = test::run_shoal(words, {}, [&](pid_t shoal) {
+  const auto watch = [&](pid_t shoal) {
     if (sent || !has_trained(root)) return false;
     sent = ::kill(test::worker_of(shoal, 1), SIGSTOP) == 0 && ::kill(shoal, SIGTERM) == 0;
     return false;
-  });
+  };
+  const auto stopped = test::run_shoal(words, {}, watch, kEndSeconds);
   INFO(stopped.err);
   REQUIRE(stopped.exit_code == 143);
   CHECK_THAT(stopped.err, Contains("stopped by SIGTERM after step"));
+}
+
+TEST_CASE("SIGTERM ends a process whose peer SIGSTOP has stopped; rank 0 saves") {
+  const size_t ended = GENERATE(size_t{0}, size_t{1}), hung = 1 - ended;
+  const test::TemporaryDirectory directory;
+  const fs::path root = with_images(directory);
+  const std::string port = "MASTER_PORT=" + test::free_port();
+  // No launcher supervises these two processes.
+  const auto process = [&](const std::string& rank) -> test::Invocation {
+    const auto words = command(root, "run", /*nproc=*/0, /*resume=*/false, "1000");
+    return {test::joined({test::shoal_program()}, words),
+            {"MASTER_ADDR=localhost", port, "WORLD_SIZE=2", "RANK=" + rank}};
+  };
+  bool sent = false;
+  const auto watch = [&](const std::vector<pid_t>& processes) {
+    if (!sent && has_trained(root))
+      sent = ::kill(processes[hung], SIGSTOP) == 0 && ::kill(processes[ended], SIGTERM) == 0;
+    // Let the test end once the process has ended.
+    if (sent && ::kill(processes[ended], 0) != 0) ::kill(processes[hung], SIGKILL);
+    return false;
+  };
+  const auto outcomes = test::run_together({process("0"), process("1")}, watch, kEndSeconds);
+  CHECK(sent);
+  const test::Outcome& stopped = outcomes[ended];
+  INFO(stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  CHECK_THAT(stopped.err, Contains("stopped by SIGTERM"));
+  if (ended == 0) CHECK_THAT(stopped.err, Contains("is saved"));
 }

@@ -181,3 +181,39 @@ TEST_CASE("predict skips files that are not images and reports a damaged image i
   CHECK(test::lines_of(damaged.out).size() == 10);
   CHECK_THAT(damaged.out, Contains("broken.jpg\",\"error\":") && !Contains("null"));
 }
+
+TEST_CASE("control characters in names are escaped in the output of predict, inspect and pack") {
+  const Model& m = model();
+  const fs::path folder = m.directory.path() / "hostile";
+  fs::create_directories(folder);
+  const std::string name = "a\033c\nforged";  // ESC c resets a terminal
+  for (const auto& entry : fs::recursive_directory_iterator(m.data + "/val"))
+    if (entry.is_regular_file())
+      fs::copy_file(entry.path(), folder / (name + ".jpg"), fs::copy_options::overwrite_existing);
+  const auto check_escaped = [](const test::Outcome& outcome) {
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK_THAT(outcome.out, Contains(R"(a\x1bc\nforged)"));
+    CHECK_THAT(outcome.out + outcome.err, !Contains("\033"));
+  };
+  check_escaped(m.predict({folder.string()}));
+  // CSV has the name itself, in quotes.
+  CHECK_THAT(m.predict({"--csv", "--topk", "1", folder.string()}).out,
+             Contains("/" + name + ".jpg\",1,"));
+
+  const fs::path weights = folder / (name + ".safetensors");
+  const Json entry = {{"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {0, 4}}};
+  const std::string header = Json{{"fc." + name, entry}}.dump();
+  const uint64_t length = header.size();
+  std::ofstream out(weights, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&length), sizeof length);
+  out << header << "four";
+  out.close();
+  const auto inspected = test::run_shoal({"inspect", "--tensors", weights.string()});
+  check_escaped(inspected);
+  CHECK_THAT(inspected.out, Contains(R"(fc.a\x1bc\nforged)"));
+
+  const std::string pack = folder / (name + ".pack");
+  check_escaped(test::run_shoal({"pack", m.data + "/val", pack}));
+  check_escaped(test::run_shoal({"pack", "--info", pack}));
+}

@@ -54,27 +54,43 @@ void check_files(const fs::path& folder) {
   CHECK(files > 0);
 }
 
-}  // namespace
-
-TEST_CASE("a run that succeeds writes and prints no secret of its environment and options") {
+// Trains with `more`, and with secrets in the environment and in an option that changes nothing.
+// Requires that neither the output of the program nor its files contain a secret, and that the
+// summary has the outcome.
+void check_training(const std::vector<std::string>& more, int exit_code,
+                    const std::string& outcome) {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 20, 10, 2, 40);
   const fs::path output = directory.path() / "run", exported = directory.path() / "model";
   // clang-format off
   const std::vector<std::string> words = {
       "train", "--data", (directory.path() / "data").string(), "--output", output.string(),
-      "--export-dir", exported.string(), "--model", "efficientnet_b0", "--size", "32", "--epochs", "1",
-      "--batch-size", "5", "--lr", "0.05", "--nproc", "2", "--log-level", "debug",
-      "--weights-cache", kValues[0], "--experiment", kValues[4]};  // options that change nothing
+      "--export-dir", exported.string(), "--model", "efficientnet_b0", "--size", "32", "--epochs",
+      "1", "--batch-size", "5", "--log-level", "debug", "--weights-cache",
+      kValues[0]};
   // clang-format on
-  const auto run = test::run_shoal(words, kEnvironment);
+  const auto run = test::run_shoal(test::joined(words, more), kEnvironment);
   INFO(run.err);
-  REQUIRE(run.exit_code == 0);
+  REQUIRE(run.exit_code == exit_code);
   CHECK_FALSE(has_secret(run.out + run.err));
+  const std::string summary = test::read_text(output / "summary.json");
   CHECK_THAT(run.err, Contains("weights-cache=https://user:***@host/model.pt"));
-  CHECK_THAT(test::read_text(output / "summary.json"), Contains("https://user:***@host/model.pt"));
+  CHECK_THAT(summary, Contains("https://user:***@host/model.pt"));
+  CHECK_THAT(summary, Contains("\"outcome\": \"" + outcome + "\""));
+  CHECK_FALSE(fs::is_empty(output / "checkpoints"));
   check_files(output);
-  check_files(exported);
+  if (exit_code == 0) check_files(exported);
+}
+
+}  // namespace
+
+TEST_CASE("runs that succeed or fail write and print no secret of environment and options") {
+  for (const std::string& value : kValues)
+    check_training({"--lr", "0.05", "--experiment=" + value}, 0, "complete");
+  check_training({"--lr", "0.05", "--nproc", "2", "--experiment=" + kValues[0]}, 0, "complete");
+  // After the first step, the loss is not finite.
+  check_training({"--lr", "1e30", "--non-finite-limit", "1", "--experiment=" + kValues.back()}, 1,
+                 "failed");
 }
 
 TEST_CASE("errors that repeat a value mask its secrets, in the failure file too") {

@@ -235,6 +235,24 @@ TEST_CASE("limits of the system are named with what to do, before the workers st
   CHECK(test::lines_of(outcome.err).size() == 1);
 }
 
+TEST_CASE("a run works in 6 GB of address space; if its threads need more, the limit is named") {
+  const Run run;
+  const std::string limits = "ulimit -s 8192; ulimit -v 6000000; exec ";
+  for (const char* processes : {"1", "2"}) {
+    const auto fits = in_shell(
+        limits, run.words({"--nproc", processes, "--output", (run.root() / processes).string(),
+                           "--workers", "1", "--device", "cpu"}));
+    INFO(fits.err);
+    CHECK(fits.exit_code == 0);
+  }
+  // The stacks of 620 threads need 5.2 GB, and LibTorch's libraries the rest.
+  const auto larger = in_shell(
+      limits, run.words({"--output", (run.root() / "larger").string(), "--workers", "620"}));
+  INFO(larger.err);
+  CHECK(larger.exit_code == 1);
+  CHECK_THAT(larger.err, Contains("shoal: error: ") && Contains("ulimit -v"));
+}
+
 TEST_CASE("a checkpoint beyond the limit of file sizes is an error that names the file") {
   const Run run;
   const auto outcome = in_shell("ulimit -f 20000; exec ", run.words());  // 20 MB

@@ -8,21 +8,27 @@ from trial import Fault
 
 # Errors to inject into each kind of call. "+": the disk stays full.
 ERRORS = {
-    "open": ("EIO", "EACCES", "EMFILE", "EINTR"),
+    "open": ("EIO", "EACCES", "EMFILE", "EINTR"),  # and CREATE_ERRORS
     "write": ("ENOSPC", "ENOSPC+", "EIO", "EDQUOT", "EINTR", "short"),
     "fsync": ("EIO", "ENOSPC", "EINVAL"),
-    "rename": ("EIO", "ENOSPC"),
-    "unlink": ("EIO", "EACCES"),
+    "rename": ("EIO", "ENOSPC", "EDQUOT", "EROFS"),
+    "unlink": ("EIO", "EACCES", "EROFS"),
     "close": ("EIO", "EDQUOT"),
     "flock": ("ENOLCK", "EINTR"),
-    "mkdir": ("ENOSPC", "EACCES"),
-    "truncate": ("EIO",),
+    "mkdir": ("ENOSPC", "EACCES", "EDQUOT", "EROFS"),
+    "truncate": ("EIO", "EROFS"),
 }
+CREATE_ERRORS = ("ENOSPC", "EDQUOT", "EROFS")  # more errors of an open() that may create a file
 WRITES = 4  # of many writes to one file, about this many fail, plus the first two and the last
 
 
-def sites(calls):
-    """Returns the calls to break: all, but only some of many writes to one file."""
+def sites(calls, every_write=False):
+    """Returns the calls to break: all, but only some of many writes to one file.
+
+    With `every_write`, returns all calls.
+    """
+    if every_write:
+        return list(calls)
     writes = {}
     for call in calls:
         if call.kind == "write":
@@ -34,10 +40,10 @@ def sites(calls):
 
 
 def faults_of(calls, world):
-    """Yields every fault to inject into a run that makes these calls."""
-    for call in sites(calls):
+    """Yields every fault to inject into these calls of a run with `world` worker processes."""
+    for call in calls:
         actions = ["kill"] if world == 1 else ["kill", "killall"]
-        for name in ERRORS[call.kind] + ("ENOSPC",) * call.creates:
+        for name in ERRORS[call.kind] + CREATE_ERRORS * call.creates:
             if name == "EINVAL" and not call.is_folder:
                 continue
             code = str(getattr(errno, name.rstrip("+"), name))
@@ -54,7 +60,9 @@ def part_of(faults, count):
     for fault in faults:
         groups.setdefault((fault.kind, fault.action), []).append(fault)
     rounds = itertools.chain.from_iterable(itertools.zip_longest(*groups.values()))
-    return [fault for fault in rounds if fault][:count]
+    # First the faults that a run must survive, in their order.
+    chosen = sorted((fault for fault in rounds if fault), key=lambda fault: not must_go_on(fault))
+    return chosen[:count]
 
 
 def must_go_on(fault):

@@ -19,6 +19,8 @@ STRANGERS = ("notes.txt", "checkpoints/notes.txt", "checkpoints/epoch-best.pt", 
 
 KEEP = 2  # number of newest checkpoints that stay, in addition to the best one
 
+SHARDS = "shards.txt"  # the list in the folder of a pack in shards; its last line is "whole"
+
 # After a fault, these empty files may be missing or in another folder.
 LOCKS = (".lock", "lock")
 
@@ -143,6 +145,10 @@ class Writing(Trial):
     def __init__(self, tools, folder, *command):
         super().__init__(tools, folder)
         self.command = command
+        # Class folders contain many small files, which are flushed together.
+        self.flushes_late = "folders" in command
+        self.old, self.new = {}, {}  # {name: SHA-256} before and after an undisturbed run
+        self.old_list = self.new_list = ""  # contents of SHARDS
 
     def words(self):
         images = self.tools.images
@@ -158,11 +164,67 @@ class Writing(Trial):
         return [place.get(word, word) for word in self.command]
 
     def result(self):
-        return {
-            path.relative_to(self.out).as_posix(): digest(path)
-            for path in sorted(self.out.rglob("*"))
-            if path.is_file()
-        }
+        return digests(self.out)
+
+    def learn(self, before, after):
+        self.old, self.new = digests(before), digests(after)
+        for names, lists in ((before, "old_list"), (after, "new_list")):
+            if (path := names / "set" / SHARDS).exists():
+                setattr(self, lists, path.read_text())
+
+    def damage(self):
+        """Every file must be the previous one or the new one. It may be missing only where one of
+        them is missing.
+        """
+        found = []
+        for name in sorted(self.old.keys() | self.new.keys()):
+            if name == f"set/{SHARDS}":
+                continue
+            path = self.out / name
+            have = digest(path) if path.exists() else None
+            if have not in (self.old.get(name), self.new.get(name)):
+                found.append(f"{name} {'is damaged' if have else 'has disappeared'}")
+        return found + self.damage_of_shards()
+
+    def damage_of_shards(self):
+        """The files of a pack in shards must be those that its list names."""
+        path = self.out / "set" / SHARDS
+        if not path.exists():
+            return [f"{SHARDS} has disappeared"] if self.old_list else []
+        text = path.read_text(errors="replace")
+        if self.old_list and text == self.old_list:
+            return [f"{name} differs from the old list" for name in self.changed(self.old)]
+        if self.old_list and text.partition("\n") == self.while_replaced():
+            if not self.replacement_is_whole():
+                return ["the old pack is being replaced, but the new one is not whole"]
+            return []
+        lines, new = text.splitlines(), self.new_list.splitlines()
+        if not text.endswith("\n") or lines != new[: len(lines)] or self.old_list and lines != new:
+            return [f"{SHARDS} is damaged"]
+        finished = len(lines) - 1 - (lines[-1] == "whole")
+        names = {f"set/{shard:05}.pack" for shard in range(finished)}
+        new = {name: sha for name, sha in self.new.items() if name in names}
+        return [f"{name} differs from the list" for name in self.changed(new)]
+
+    def changed(self, files):
+        """Returns the names of `files` (see old) whose content is another one now, or missing."""
+        now = digests(self.out)
+        lists = f"set/{SHARDS}"
+        return [name for name in files if name != lists and files[name] != now.get(name)]
+
+    def while_replaced(self):
+        """Returns the list while new files replace the old ones, parted at its first line."""
+        head, end, rest = self.old_list.partition("\n")
+        return head + ", being replaced", end, rest.removesuffix("whole\n")
+
+    def replacement_is_whole(self):
+        """Whether all new files are in place or in the hidden folder of the new pack."""
+        now = digests(self.out)
+        for name, sha in self.new.items():
+            hidden = now.get(f"set/.replacement/{Path(name).name}")
+            if sha != hidden and (name == f"set/{SHARDS}" or sha != now.get(name)):
+                return False
+        return True
 
     def durable(self):
         """Returns what a power loss after the end must not change."""
@@ -223,6 +285,15 @@ def is_safetensors(path):
     return len(data) == 8 + size + max(ends)
 
 
+def digests(folder):
+    """Returns {name relative to the folder: SHA-256} of all files below it."""
+    return {
+        path.relative_to(folder).as_posix(): digest(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
 def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -249,6 +320,12 @@ def differences(expected, result_of):
         else:
             found.append(f"{name} differs")
     return found
+
+
+def lost_checkpoints(lane, saved):
+    """Returns the problem if step `saved` was saved, but there is no such or newer checkpoint."""
+    newest = lane.newest()
+    return [f"step {saved} was saved, but the newest is {newest}"] if newest < saved else []
 
 
 def repeat(lane, expected):

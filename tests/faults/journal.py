@@ -7,6 +7,7 @@ after a power loss at any of the calls.
 
 import collections
 import dataclasses
+import errno
 import os
 import re
 import shutil
@@ -260,14 +261,73 @@ def restore(left, folder):
             (folder / name).write_bytes(content_after_loss(file, keep))
 
 
+# Errors of fsync() on file systems that cannot flush folders.
+CANNOT_FLUSH = {str(code) for code in (errno.EINVAL, errno.ENOTSUP)}
+
+
+def failed_flushes(calls, repeats=False):
+    """Returns the calls of close and fsync that failed, after which written bytes may be lost.
+
+    Leaves out descriptors that wrote nothing, files that are removed before or next (to be written
+    again, or because nobody needs them), and folders that cannot be flushed. With `repeats`, also
+    leaves out folders that are flushed again later.
+    """
+    written, failed = {}, []  # written: paths of descriptors
+    for number, call in enumerate(calls, 1):
+        handle = (call.process, call.descriptor)
+        if call.kind == "open":
+            written.pop(handle, None)
+        elif call.kind in ("write", "truncate") and call.result >= 0:
+            written[handle] = call.path
+        elif call.kind == "unlink" and call.result >= 0:
+            written = {one: path for one, path in written.items() if path != call.path}
+        elif call.kind in ("close", "fsync") and call.result < 0 and call.error.isdigit():
+            if call.is_folder:
+                lost = call.kind == "fsync" and call.error not in CANNOT_FLUSH
+                lost = lost and not (repeats and is_flushed(call.path, calls[:number], calls[number:]))
+            else:
+                lost = handle in written and not is_removed(call.path, calls[number:])
+            if lost:
+                failed.append(call)
+    return failed
+
+
+def is_flushed(folder, before, after):
+    """Returns whether the calls `after` flush the folder before another checkpoint is saved there."""
+    saved = [
+        call.path.rsplit(".", 1)[0]
+        for call in before
+        if call.result >= 0 and call.kind == "rename" and call.path.startswith(f"{folder}/epoch-")
+    ]
+    for call in after:
+        if call.result >= 0 and call.kind == "fsync" and call.path == folder:
+            return True
+        if call.result >= 0 and call.kind == "rename" and call.path.startswith(f"{folder}/epoch-"):
+            if call.path.rsplit(".", 1)[0] not in saved[-1:]:
+                return False
+    return False
+
+
+def is_removed(path, calls):
+    """Returns whether these calls remove the file before any of them renames it."""
+    for call in calls:
+        if call.result >= 0 and call.kind == "unlink" and call.path == path:
+            return True
+        if call.result >= 0 and call.kind == "rename" and call.source == path:
+            return False
+    return False
+
+
 def saved_step(calls):
     """Returns the step of the newest checkpoint whose marker was renamed and flushed; 0: none."""
     renamed = saved = 0
     for call in calls:
         folder, name = os.path.split(call.path)
+        if call.result < 0:
+            continue
         if call.kind == "rename" and name.startswith("epoch-") and name.endswith(".json"):
             renamed = max(renamed, int(name[:-5].rsplit("-", 1)[1]))
             place = folder
-        if call.kind == "fsync" and renamed and call.path == place and call.result == 0:
+        if call.kind == "fsync" and renamed and call.path == place:
             saved = renamed
     return saved

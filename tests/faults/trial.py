@@ -18,7 +18,7 @@ from journal import read_journal
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 300  # runs take seconds, so a run that takes longer hangs
-PEER_LOST = 4
+USAGE, PEER_LOST = 2, 4  # exit codes
 DOCUMENTED = {0, 1, 2, 3, PEER_LOST, 130, 143}
 CRASH = re.compile(
     r"terminate called|what\(\)|filesystem error|Assertion|frame #\d|Segmentation|c10::|std::"
@@ -32,6 +32,7 @@ class Outcome:
     err: str
     calls: list  # calls in the journal
     hung: bool = False
+    world: int = 1  # number of worker processes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Fault:
         if self.kills:
             return outcome.code in (-signal.SIGKILL, 128 + signal.SIGKILL, PEER_LOST)
         return any(
-            call.kind == self.kind and call.error == self.action.rstrip("+")
+            call.kind == self.kind and call.error.rstrip("+") == self.action.rstrip("+")
             for call in outcome.calls
         )
 
@@ -74,6 +75,7 @@ class Trial:
     world = 1  # number of worker processes
     resume = ()  # arguments to add when the command is repeated
     variables = {}  # environment variables to add
+    flushes_late = False  # whether a power loss may damage files in place, until the command ends
 
     def __init__(self, tools, folder):
         self.tools, self.folder = tools, folder
@@ -118,7 +120,7 @@ class Trial:
             err.seek(0)
             text = err.read()
         calls = read_journal(self.journal) if self.journal.exists() else []
-        return Outcome(process.returncode, text, calls, hung)
+        return Outcome(process.returncode, text, calls, hung, self.world)
 
     def undisturbed(self, content=False, more=()):
         """Runs the command once without a fault. Exits this script if the command fails."""
@@ -129,6 +131,9 @@ class Trial:
 
     def again(self):
         return self.run(more=self.resume)
+
+    def learn(self, before, after):
+        """Learns what damage() may find, from the folders before and after an undisturbed run."""
 
     def damage(self):
         """Describes damaged files, as a list of texts. No call may leave a damaged file."""
@@ -150,9 +155,21 @@ def problems_of_end(outcome, killed):
         found.append(f"exit code {outcome.code}")
     if crash := next(filter(CRASH.search, outcome.err.splitlines()), None):
         found.append(f"a crash instead of a sentence: {crash}")
-    if not killed and outcome.code != 0 and not SENTENCE.search(outcome.err):
+    lines = len(SENTENCE.findall(outcome.err))
+    if not killed and outcome.code != 0 and lines == 0:
         found.append(f"exit code {outcome.code} without a sentence")
+    if lines > most_sentences(outcome):
+        found.append(f"{lines} error messages")
     return found
+
+
+def most_sentences(outcome):
+    """Returns how many error messages a run may print.
+
+    Of several worker processes, each may print one, and the launcher says which one failed first.
+    Only one of them prints a user error.
+    """
+    return 1 if outcome.world == 1 or outcome.code == USAGE else outcome.world + 1
 
 
 def in_lanes(lanes, act, items):

@@ -38,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (int64_t i = 0; i < pack.size(); ++i) {
       if (pack.entry(i).kind > Packed::pixels) __builtin_trap();  // `pack --info` counts by kind
       pack.name(i);
-      pack.label(i);
+      const int32_t label = pack.label(i);
+      if (label < 0 || static_cast<size_t>(label) >= pack.classes().size()) __builtin_trap();
       pack.seek_index(i, index);
       try {
         pack.read(i, image);

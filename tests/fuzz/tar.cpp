@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (bytes[at] != 0) correct_checksum(bytes.data() + at);
   static const int memory = ::memfd_create("tar", MFD_CLOEXEC);
   if (::ftruncate(memory, 0) != 0 || ::pwrite(memory, bytes.data(), bytes.size(), 0) < 0) return 0;
-  static const File file(memory, "fuzzed");
+  static const File file(shoal::Descriptor(memory), "fuzzed");
   try {
     const auto keep = [](std::string_view name, uint64_t length) {
       return is_label_name(name) && length <= kMaxSampleLabel ? length : 0;

@@ -5,27 +5,19 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 
+#include "base/now.h"
+
 namespace shoal::test {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 Captured capture(const std::function<int()>& function,
                  const std::function<void(pid_t)>& meanwhile) {
   int out[2], err[2];
   REQUIRE(::pipe(out) == 0);
   REQUIRE(::pipe(err) == 0);
-  const auto start = Clock::now();
+  const double start = now();
   // Otherwise the child would also write the output buffered so far.
   std::cout.flush();
   std::fflush(nullptr);
@@ -51,7 +43,7 @@ Captured capture(const std::function<int()>& function,
   pollfd files[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   std::string* texts[2] = {&result.out, &result.err};
   while (files[0].fd >= 0 || files[1].fd >= 0) {
-    if (since(start) > 30) {
+    if (now() - start > 30) {
       ::kill(pid, SIGKILL);
       FAIL("still running after 30 s; stdout: " << result.out << "; stderr: " << result.err);
     }
@@ -75,7 +67,7 @@ Captured capture(const std::function<int()>& function,
   int status = 0;
   REQUIRE(::waitpid(pid, &status, 0) == pid);
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  result.seconds = since(start);
+  result.seconds = now() - start;
   return result;
 }
 

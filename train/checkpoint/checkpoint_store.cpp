@@ -50,11 +50,7 @@ void CheckpointStore::require_unlocked() const {
 }
 
 void CheckpointStore::open_for_writing(const Warn& warn) {
-  std::error_code error;
-  fs::create_directories(directory_, error);
-  if (error)
-    throw std::runtime_error("cannot create the checkpoint directory " + directory_.string() +
-                             ": " + error.message());
+  create_folders(directory_);
   choose_temporary();
   remove_leftovers();
   complete_unmarked(warn);

@@ -99,8 +99,7 @@ void export_file(const CheckpointData& data, const ExportFileOptions& options,
 }
 
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which) {
-  std::error_code error;  // reported by the write below
-  fs::create_directories(folder, error);
+  create_folders(folder);
   write_whole(fs::path(folder) / kModelFile,
               [&](const ByteSink& sink) { write_model(data, sink); });
   write_whole(fs::path(folder) / kClassesFile, classes_json(data.classes) + "\n");

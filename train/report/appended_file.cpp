@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/file/whole_file.h"
 #include "base/log.h"
@@ -19,22 +21,40 @@ namespace {
                           std::string("cannot ") + what + " " + path.string());
 }
 
+Descriptor open_to_append(const std::filesystem::path& path) {
+  Descriptor file = open_file(path.c_str(), O_RDWR | O_APPEND | O_CREAT);
+  if (!file.is_open()) fail(path, "write");
+  return file;
+}
+
 }  // namespace
 
 AppendedFile::AppendedFile(std::filesystem::path path, const std::string& content)
     : path_(std::move(path)) {
-  std::error_code error;
-  std::filesystem::create_directories(path_.parent_path(), error);
+  create_folders(path_.parent_path());
   write_whole(path_, content);
-  open();
+  file_ = open_to_append(path_);
 }
 
-void AppendedFile::open() {
-  file_ = shoal::open_file(path_.c_str(), O_RDWR | O_APPEND | O_CREAT);
-  if (!file_.is_open()) fail(path_, "write");
+AppendedFile::AppendedFile(std::filesystem::path path) : path_(std::move(path)) {}
+
+AppendedFile::~AppendedFile() {
+  if (!unwritten_.empty()) log::warning("cannot write " + path_.string() + ": its end is missing");
+  if (const int error = file_.close())
+    log::warning("cannot close " + path_.string() + ": " + std::generic_category().message(error) +
+                 "; its last lines may be missing");
 }
 
-// Returns false if the file was removed or replaced after open().
+void AppendedFile::open_lines() {
+  Descriptor file = open_to_append(path_);
+  const std::vector<char> bytes = read_whole_file(path_);
+  const auto torn = std::find(bytes.rbegin(), bytes.rend(), '\n') - bytes.rbegin();
+  const off_t whole = static_cast<off_t>(bytes.size()) - torn;
+  if (torn > 0 && ::ftruncate(file.number(), whole) != 0) fail(path_, "shorten");
+  file_ = std::move(file);
+}
+
+// Returns false if the file was removed or replaced after it was opened.
 bool AppendedFile::is_in_place() const {
   struct stat named {
   }, opened{};
@@ -58,6 +78,7 @@ std::string AppendedFile::bytes() const {
 void AppendedFile::append(std::string_view bytes) {
   unwritten_ += bytes;
   try {
+    if (!file_.is_open()) open_lines();
     if (is_in_place()) {
       const off_t before = ::lseek(file_.number(), 0, SEEK_END);
       if (const int error = write_all(file_.number(), unwritten_.data(), unwritten_.size())) {
@@ -67,7 +88,7 @@ void AppendedFile::append(std::string_view bytes) {
       }
     } else {
       write_whole(path_, this->bytes());  // bytes() reads the removed file, which is still open
-      open();
+      file_ = open_to_append(path_);
       log::warning(path_.string() + " was removed or replaced; it is written again");
     }
     unwritten_.clear();
@@ -75,7 +96,7 @@ void AppendedFile::append(std::string_view bytes) {
   } catch (const std::system_error& error) {
     if (!failing_)
       log::warning(std::string(error.what()) +
-                   "; training continues, and the rest follows when the file can be written");
+                   "; the run continues, and the rest follows when the file can be written");
     failing_ = true;
   }
 }

@@ -16,6 +16,14 @@ class AppendedFile {
   // the old or the new content. Creates the folder. Throws std::system_error with path and reason.
   AppendedFile(std::filesystem::path path, const std::string& content);
 
+  // Keeps the file's lines. The first append() opens or creates the file, in an existing folder,
+  // and removes an incomplete last line, which a killed run or a full disk may leave. Call bytes()
+  // only after it.
+  explicit AppendedFile(std::filesystem::path path);
+  // Logs a warning if bytes are still unwritten, or if the file system reports a failed write only
+  // at close, as on NFS.
+  ~AppendedFile();
+
   // Appends bytes, normally with one write(2). Bytes that cannot be written stay in memory, and the
   // next call tries again; only the first of consecutive failures logs a warning. If the file was
   // removed or replaced, writes the whole file again.
@@ -28,7 +36,7 @@ class AppendedFile {
   std::string bytes() const;
 
  private:
-  void open();
+  void open_lines();
   bool is_in_place() const;
 
   std::filesystem::path path_;

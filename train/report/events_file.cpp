@@ -1,16 +1,11 @@
 // OUTPUT/events.jsonl: starts, resumes, ends and events of a run, with the time of writing. Unlike
-// history.jsonl, this file is not truncated when a run resumes, so it contains all events.
+// history.jsonl, this file keeps its rows when a run resumes, so it contains all events.
 
-#include <fcntl.h>
-
-#include <cerrno>
 #include <filesystem>
-#include <system_error>
 
-#include "base/file/descriptor.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/net/host.h"
+#include "train/report/appended_file.h"
 #include "train/report/sinks.h"
 #include "train/report/utc_time.h"
 
@@ -22,7 +17,7 @@ using Json = nlohmann::ordered_json;
 class EventsFile final : public ReportSink {
  public:
   explicit EventsFile(const ResolvedJob& job)
-      : job_(job), path_(std::filesystem::path(job.output) / kEventsFile) {}
+      : job_(job), file_(std::filesystem::path(job.output) / kEventsFile) {}
 
   void start(const RunStart& report) override {
     if (job_.eval_only) return;
@@ -50,19 +45,13 @@ class EventsFile final : public ReportSink {
   }
 
  private:
-  // Failures only log a warning, because nothing depends on this file.
   void append(Json json) {
     json["time"] = utc_time();
-    const std::string row = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    const Descriptor file = shoal::open_file(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT);
-    const int error = file.is_open() ? write_all(file.number(), row.data(), row.size()) : errno;
-    if (error != 0)
-      log::warning("cannot write " + path_.string() + ": " +
-                   std::generic_category().message(error));
+    file_.append(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
 
   const ResolvedJob& job_;
-  std::filesystem::path path_;
+  AppendedFile file_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kOutputLock = ".lock";
 
 bool make_folder(const fs::path& folder) {
-  std::error_code error;
+  std::error_code error;  // the first write into the folder reports it
   return fs::create_directories(folder, error);
 }
 

@@ -3,17 +3,12 @@
 // for other processes. Does not use LibTorch.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 
+#include "base/now.h"
 #include "train/report/report.h"
 
 namespace shoal::train {
-
-// Returns the time of a steady clock in seconds.
-inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Pace {
  public:

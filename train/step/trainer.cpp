@@ -5,10 +5,10 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 #include <unordered_map>
 
+#include "base/now.h"
 #include "base/trace.h"
 #include "dist/health/verify.h"
 #include "dist/sum_across_ranks.h"
@@ -19,8 +19,6 @@
 
 namespace shoal::train {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 ops::Type type_of(const RunOptions& job) {
   if (job.float64) return ops::Type::f64;
@@ -42,14 +40,14 @@ FlatOptions flat_options(const RunOptions& job, at::Device device) {
 class Timed {
  public:
   Timed(std::string_view phase, double& seconds) : scope_(phase), seconds_(seconds) {}
-  ~Timed() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  ~Timed() { seconds_ += now() - start_; }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
 
  private:
   trace::Scope scope_;
   double& seconds_;
-  Clock::time_point start_ = Clock::now();
+  double start_ = now();
 };
 
 void broadcast(dist::Group& group, at::Tensor tensor) {
@@ -147,11 +145,11 @@ void Trainer::average_statistics() {
 }
 
 const data::Batch& Trainer::next(const BatchSource& batches, StepResult& result) {
-  const auto start = Clock::now();
+  const double start = now();
   const auto reading = communicator_.main.during(dist::Phase::reading);
   const data::Batch* batch = batches();
   if (!batch) throw std::logic_error("the loader ended before the epoch did");
-  result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  result.data_seconds += now() - start;
   return *batch;
 }
 

@@ -114,12 +114,12 @@ void print(const Measured& m) {
   log::line(strf("images/s  %10.1f   (%.1f to %.1f; %.1f ms a step)",
                  m.images_per_second(m.step_seconds()), m.images_per_second(slowest),
                  m.images_per_second(fastest), 1e3 * m.step_seconds()));
-  const std::string own = gigabytes(m.profile.own_bytes);
-  const std::string predicted = gigabytes(train::memory_need(m.job).compute());
+  const std::string own = gigabytes_text(m.profile.own_bytes);
+  const std::string predicted = gigabytes_text(train::memory_need(m.job).compute());
   log::line(strf("memory    %10s   peak (%s before the step; predicted for the step: %s)",
-                 gigabytes(m.profile.peak_bytes).c_str(), own.c_str(), predicted.c_str()));
+                 gigabytes_text(m.profile.peak_bytes).c_str(), own.c_str(), predicted.c_str()));
   if (m.profile.peak_gpu_bytes > 0)
-    log::line(strf("GPU       %10s", gigabytes(m.profile.peak_gpu_bytes).c_str()));
+    log::line(strf("GPU       %10s", gigabytes_text(m.profile.peak_gpu_bytes).c_str()));
   const auto& phases = m.profile.phases;
   const double all = phases.input + phases.forward + phases.backward + phases.update;
   for (const auto& [name, seconds] : phases_of(phases))

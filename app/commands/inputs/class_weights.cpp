@@ -124,7 +124,7 @@ std::vector<double> parse_class_weights(const std::string& path, const std::stri
 std::vector<double> class_weights(const train::ResolvedJob& job, const data::Source& train,
                                   const dist::Communicator& communicator) {
   if (job.class_weighting == "none") return {};
-  const auto* const images = dynamic_cast<const data::Dataset*>(&train);
+  const data::Dataset* const images = data::as_dataset(train);
   if (!images)
     throw UserError("--class-weights " + job.class_weighting +
                     " needs the number of images of each class, which is unknown for images that "

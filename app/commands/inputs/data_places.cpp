@@ -20,7 +20,8 @@ Split find_split(const train::Job& job, const std::string& name, const std::stri
 }  // namespace
 
 DataPlaces find_data(const train::Job& job) {
-  return {find_split(job, "train", job.train_dir), find_split(job, "val", job.val_dir)};
+  return {find_split(job, "train", job.train_dir), find_split(job, "val", job.val_dir),
+          data::resolve(job.data)};
 }
 
 std::string index_folder(const train::Job& job, const DataPlaces& places) {
@@ -51,7 +52,7 @@ void take_held_out(train::Job& job, const DataPlaces& places, double share, bool
 }
 
 void check_data_exists(const train::Job& job, const DataPlaces& places) {
-  if (!job.data.empty() && !data::resolve(job.data).exists)
+  if (!job.data.empty() && !places.folder.exists)
     throw UserError("--data: '" + job.data + "' does not exist");
   for (const Split* split : {&places.train, &places.val})
     if (split->option != "--data" && !split->location.exists)
@@ -76,10 +77,10 @@ std::string other_layout(const std::string& data) {
 
 }  // namespace
 
-void check_split_exists(const train::Job& job, const Split& split) {
+void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split) {
   if (split.found() || split.option != "--data") return;
   const bool train = split.name == "train";
-  const bool can_split = !train && !data::resolve(job.train_dir).is_pipe();
+  const bool can_split = !train && !places.train.location.is_pipe();
   const std::string also = can_split ? ", or hold out training images with --val-split 0.1" : "";
   if (job.data.empty()) {
     const bool other = !(train ? job.val_dir : job.train_dir).empty();

@@ -18,6 +18,7 @@ struct Split {
 
 struct DataPlaces {
   Split train, val;
+  data::Location folder;  // --data; text is empty without it
 };
 
 // Locates the images that --data, --train and --val name. Call once per run and pass the result on.
@@ -41,9 +42,9 @@ void take_held_out(train::Job& job, const DataPlaces& places, double share, bool
 // Checks that the paths in --data, --train and --val exist. Call before slow steps and before
 // accessing --output.
 void check_data_exists(const train::Job& job, const DataPlaces& places);
-// Checks that an option names the images of `split`. If that option is --data, checks that its
-// folder contains them.
-void check_split_exists(const train::Job& job, const Split& split);
+// Checks that an option names the images of `split`, one of `places`. If that option is --data,
+// checks that its folder contains them.
+void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
 // Rejects --val-synsets without --val-labels.

@@ -101,7 +101,6 @@ std::shared_ptr<const data::Dataset> selected(const OpenRequest& request,
 // Opens the images of one split. Collective.
 std::shared_ptr<const data::Source> open_split(const OpenRequest& request,
                                                const KnownClasses& known) {
-  check_split_exists(request.job, request.split);
   if (request.piped()) return open_pipe(request, known.names);
   auto dataset = open_listed(request, known.names);
   dataset = request.split.name == "val" ? with_known_classes(dataset, request, known)
@@ -144,7 +143,7 @@ void check_class_names(const data::Source& images, const train::Job& job, const 
 Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool with_train,
                         const Classes& known, const dist::Communicator& communicator) {
   check_val_split(job, places);
-  check_split_exists(job, places.train);
+  check_split_exists(job, places, places.train);
   OpenRequest request{job, places.train, communicator};
   const Classes names = class_names(job, /*numbered=*/false);
   const KnownClasses classes = with_train || known.empty() ? KnownClasses{names, "--classes"}
@@ -190,8 +189,8 @@ Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool wit
   check_source_options(job, places, with_train);
   if (job.val_split > 0) return open_val_split(job, places, with_train, known, communicator);
   const OpenRequest train{job, places.train, communicator}, val{job, places.val, communicator};
-  if (with_train) check_split_exists(job, places.train);
-  check_split_exists(job, places.val);
+  if (with_train) check_split_exists(job, places, places.train);
+  check_split_exists(job, places, places.val);
   const bool train_piped = with_train && train.piped();
   Classes names = class_names(job, train_piped || val.piped());
   if (names.empty() && train_piped && val.piped()) names = known;  // the checkpoint's classes

@@ -28,7 +28,7 @@ Classes numbers_below(int64_t count) {
 
 // Returns the labels in the images of all ranks. Collective.
 std::set<int32_t> labels_in(const data::Source& images, const dist::Group& group) {
-  const auto* const dataset = dynamic_cast<const data::Dataset*>(&images);
+  const data::Dataset* const dataset = data::as_dataset(images);
   if (!dataset)
     throw UserError(
         "--subset needs images whose classes are known before they are read; give files instead of "

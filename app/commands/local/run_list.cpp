@@ -46,7 +46,7 @@ const Json* member(const Json& json, const std::vector<const char*>& names) {
 
 std::optional<double> number_at(const Json& json, const std::vector<const char*>& names) {
   const Json* const found = member(json, names);
-  return found && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+  return found ? number_of(*found) : std::nullopt;
 }
 
 std::string text_at(const Json& json, const std::vector<const char*>& names) {

@@ -50,8 +50,7 @@ std::string overview_page(const std::string& version) {
   std::string text = title("shoal", version) +
                      ".SH NAME\nshoal \\- train and use image classifiers\n.SH SYNOPSIS\n.B shoal\n"
                      ".I COMMAND\n.RI [ options ]\n.SH DESCRIPTION\nTrains image classifiers "
-                     "(EfficientNet, MobileNetV3, ResNet) on a laptop, on several hosts or on "
-                     "SageMaker.\n"
+                     "on a laptop, on several hosts or on SageMaker.\n"
                      ".SH COMMANDS\n";
   std::string see;
   for (const CommandRow& row : commands()) {

@@ -40,8 +40,12 @@ class YamlReader {
   void add(const std::string& group, const std::string& name, const YAML::Node& key,
            const YAML::Node& node) {
     const Json json = json_of(name, node, 0);
-    entries_.push_back(
-        {group, name, json.is_string() ? json.get<std::string>() : json.dump(), line_of(key)});
+    entries_.push_back({group, name, "", line_of(key)});
+    try {
+      entries_.back().value = json.is_string() ? json.get<std::string>() : json.dump();
+    } catch (const Json::type_error&) {
+      fail(node, name + " contains text that is not UTF-8");
+    }
   }
 
   // Keeps scalars as text, which the option parses: YAML gives them a type only with a schema.

@@ -182,7 +182,8 @@ TEST_CASE(
     }
     return "no error";
   };
-  CHECK(message("lr", "fast") == "--lr is 'fast' (hyperparameter); it must be a number");
+  CHECK_THAT(message("lr", "fast"), Contains("--lr") && Contains("'fast'") &&
+                                        Contains("hyperparameter") && Contains("a number"));
   CHECK_THAT(message("lr", "nan"), Contains("a number"));
   CHECK_THAT(message("lr", "0.1x"), Contains("a number"));
   CHECK_THAT(message("epochs", ""), Contains("a number"));
@@ -193,8 +194,7 @@ TEST_CASE(
   CHECK_THAT(message("amp", "tf32"), Contains("off or bf16"));
   CHECK_THAT(message("optimizer", "SGD"), Contains("sgd, rmsprop, adamw, adam or lamb"));
   CHECK_THAT(message("output", ""), Contains("not empty"));
-  CHECK(message("beta1", "1") ==
-        "--beta1 is '1' (hyperparameter); it must be a number from 0 to below 1");
+  CHECK_THAT(message("beta1", "1"), Contains("--beta1") && Contains("from 0 to below 1"));
   CHECK_THAT(message("label-smoothing", "1.5"), Contains("from 0 to below 1"));
   CHECK_THAT(message("val-split", "0.91"), Contains("from 0 to 0.9"));
   CHECK_THAT(message("random-erase-count", "5"), Contains("from 1 to 4"));

@@ -228,12 +228,16 @@ TEST_CASE("errors at limits of the system name the limit") {
   };
   CHECK_THAT(text(EMFILE), Contains("opening a file") && Contains("ulimit -n"));
   CHECK_THAT(text(EFBIG), Contains("ulimit -f"));
-  CHECK_THAT(text(EAGAIN), Contains("ulimit -u"));
+  CHECK_THAT(text(EAGAIN), Contains("ulimit -u") && !Contains("ulimit -v"));
   CHECK_THAT(text(EACCES), !Contains("ulimit"));
-  const Captured limited = capture([] {
+  const Captured limited = capture([&] {
     const rlimit space{rlim_t{1} << 40, rlim_t{1} << 40};
     ::setrlimit(RLIMIT_AS, &space);
+    app::print_error(text(EAGAIN));
     return app::guarded_main({}, []() -> int { throw std::bad_alloc(); });
   });
-  CHECK_THAT(limited.err, Contains("ulimit -v"));
+  const auto lines = split(limited.err, '\n');
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], Contains("ulimit -u") && Contains("ulimit -v"));
+  CHECK_THAT(lines[1], Contains("out of memory") && Contains("ulimit -v"));
 }

@@ -28,7 +28,7 @@ struct Sample {
   std::string page() const {
     const fs::path file = directory.path() / "report.html";
     write_report({folder.string()}, file);
-    return text_of_file(file);
+    return read_text(file);
   }
   Json run() const { return data_in(page())["runs"][0]; }
 };
@@ -110,6 +110,15 @@ TEST_CASE("a report lists every event, from the file of events if there is one")
   REQUIRE(sample.run()["history"]["events"][0]["values"]["hosts"] == Json{"one", "two"});
   fs::remove(sample.folder / "events.jsonl");  // as in runs of older versions
   REQUIRE(names() == std::vector<std::string>{"loss_spike"});
+}
+
+TEST_CASE("a report shows numbers that are smaller than a normal double") {
+  const Sample sample;
+  const std::string whole = read_text(sample.folder / "history.jsonl");
+  write_text(sample.folder / "history.jsonl",
+             whole + R"({"event":"train","step":21,"lr":1e-310,"timing":{}})" + "\n");
+  const Json run = sample.run();
+  REQUIRE(run["history"]["train"]["lr"].back() == 1e-310);
 }
 
 TEST_CASE("a report contains the evaluation, with thumbnails of images that still exist") {
@@ -222,7 +231,7 @@ TEST_CASE("a report of a long run with a thousand classes stays small") {
 
 TEST_CASE("incomplete and foreign files of a run are left out with a note") {
   const Sample sample;
-  const std::string whole = text_of_file(sample.folder / "history.jsonl");
+  const std::string whole = read_text(sample.folder / "history.jsonl");
   REQUIRE(sample.run()["notes"].empty());
 
   write_text(sample.folder / "history.jsonl", whole + "{\"event\":\"train\",\"lo");

@@ -2,20 +2,14 @@
 // Folders of runs for the tests of reports.
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "app/version.h"
 #include "tests/support/capture.h"
+#include "tests/support/files.h"
 
 namespace shoal::test {
-
-inline std::string text_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 inline std::string train_row(int epoch, int step_in_epoch, int step, double loss,
                              const nlohmann::json& utilization = {}) {

@@ -1,7 +1,6 @@
 #include "base/file/whole_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,41 +16,20 @@
 
 #include "tests/support/capture.h"
 #include "tests/support/failing_calls.h"
+#include "tests/support/file_size_limit.h"
+#include "tests/support/files.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;
 using Catch::Contains;
+using test::read_text;
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string text_of(const fs::path& path) {
-  const auto bytes = read_whole_file(path);
-  return {bytes.begin(), bytes.end()};
-}
-
 size_t files_in(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
-
-// Simulates a full disk: while this object exists, no file can grow beyond `bytes`.
-class SmallFiles {
- public:
-  explicit SmallFiles(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit small = {bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~SmallFiles() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
 
 }  // namespace
 
@@ -59,12 +37,12 @@ TEST_CASE("a file is replaced as a whole, and no other file remains") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "file";
   write_whole(file, "first");
-  CHECK(text_of(file) == "first");
+  CHECK(read_text(file) == "first");
   write_whole(file, [](const ByteSink& sink) {
     sink("sec", 3);
     sink("ond", 3);
   });
-  CHECK(text_of(file) == "second");
+  CHECK(read_text(file) == "second");
   CHECK(files_in(directory.path()) == 1);
 }
 
@@ -79,12 +57,22 @@ TEST_CASE("a failure while writing leaves the old bytes and no temporary file") 
                                 }),
                     "no more");
   {
-    const SmallFiles full(100);
+    const test::FileSizeLimit full(100);
     CHECK_THROWS_WITH(write_whole(file, std::string(1000, 'x')),
                       Contains(file.string()) && Contains("too large"));
   }
-  CHECK(text_of(file) == "old");
+  CHECK(read_text(file) == "old");
   CHECK(files_in(directory.path()) == 1);
+}
+
+TEST_CASE("a signal during a flush does not fail the write") {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "file";
+  const test::FailingCalls interrupted(
+      "fsync", [](const std::string&) { return true; }, EINTR, 2);
+  write_whole(file, "x");
+  CHECK(interrupted.count() == 2);
+  CHECK(read_text(file) == "x");
 }
 
 TEST_CASE("a path that cannot be written or read is reported with the reason") {
@@ -111,7 +99,7 @@ TEST_CASE("the temporary file may be in another folder") {
                 CHECK(fs::exists(aside / ".file.part"));
               },
               {.aside = aside});
-  CHECK(text_of(place / "file") == "x");
+  CHECK(read_text(place / "file") == "x");
   CHECK(files_in(aside) == 0);
 }
 
@@ -124,11 +112,11 @@ TEST_CASE("writers at the same time do not disturb each other") {
       [&](const ByteSink& sink) {
         sink("out", 3);
         write_whole(file, "inner", concurrent);
-        CHECK(text_of(file) == "inner");
+        CHECK(read_text(file) == "inner");
         sink("er", 2);
       },
       concurrent);
-  CHECK(text_of(file) == "outer");
+  CHECK(read_text(file) == "outer");
   CHECK(files_in(directory.path()) == 1);
 }
 
@@ -138,7 +126,7 @@ TEST_CASE("a finished file is moved into place") {
   write_whole(part, "x", {.flush = false});
   flush_file_system(directory.path());
   move_into_place(part, file);
-  CHECK(text_of(file) == "x");
+  CHECK(read_text(file) == "x");
   CHECK(files_in(directory.path()) == 1);
   CHECK_THROWS_WITH(move_into_place(part, file), Contains(file.string()));
 }
@@ -157,7 +145,7 @@ TEST_CASE("pieces of all sizes arrive in order, and few system calls write them"
       expected += piece;
     }
   });
-  CHECK(text_of(file) == expected);
+  CHECK(read_text(file) == expected);
   CHECK(interrupted.count() == 3);
   CHECK(interrupted.seen() < 20);
 }
@@ -184,7 +172,7 @@ TEST_CASE("a file whose close fails does not replace the old one") {
   const test::FailingCalls quota(
       "close", [&](const std::string& path) { return path.ends_with(".file.part"); }, EDQUOT);
   CHECK_THROWS_WITH(write_whole(file, "new"), Contains(file.string()) && Contains("quota"));
-  CHECK(text_of(file) == "old");
+  CHECK(read_text(file) == "old");
   CHECK(files_in(directory.path()) == 1);
 }
 
@@ -208,7 +196,7 @@ TEST_CASE("a file system that cannot flush folders gets a warning, one that fail
   CHECK(written.code == 0);
   CHECK_THAT(written.err, Contains(folder.string()) && Contains("power loss"));
   CHECK(std::ranges::count(written.err, '\n') == 1);
-  CHECK(text_of(folder / "file") == std::to_string(ENOTSUP));
+  CHECK(read_text(folder / "file") == std::to_string(ENOTSUP));
   const test::FailingCalls broken("fsync", is_folder, EIO);
   CHECK_THROWS_WITH(write_whole(folder / "file", "x"), Contains("Input/output"));
 }
@@ -234,7 +222,7 @@ TEST_CASE("a folder that cannot be opened to flush it is an error") {
       write_whole(file, "x", {.before_rename = open_no_more}),
       Contains("flush " + directory.path().string()) && Contains("Too many open files"));
   ::setrlimit(RLIMIT_NOFILE, &usual);
-  CHECK(text_of(file) == "x");
+  CHECK(read_text(file) == "x");
 }
 
 TEST_CASE("a folder from which files cannot be renamed is recognized") {
@@ -281,7 +269,7 @@ TEST_CASE("writing to a device or pipe does not replace it") {
   fs::create_symlink("/proc/self/fd/" + std::to_string(descriptor), link);
   write_whole(link, "b");
   ::close(descriptor);
-  CHECK(text_of(redirected) == "ab");
+  CHECK(read_text(redirected) == "ab");
   CHECK(fs::is_symlink(link));
   CHECK(files_in(directory.path()) == 3);
   CHECK_THROWS_WITH(write_whole("/dev/full", "text"), Contains("/dev/full"));

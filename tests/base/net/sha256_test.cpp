@@ -18,3 +18,10 @@ TEST_CASE("SHA-256 of files: the examples in FIPS 180-4, and one longer than a r
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   CHECK_THROWS_WITH(shoal::sha256_of(directory.path() / "none"), Catch::Contains("none"));
 }
+
+TEST_CASE("SHA-256 of bytes in memory: the example in FIPS 180-4") {
+  CHECK(shoal::sha256_of_bytes("abc") ==
+        shoal::Sha256{0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40,
+                      0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17,
+                      0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad});
+}

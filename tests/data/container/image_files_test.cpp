@@ -101,9 +101,9 @@ TEST_CASE("images and other files beside the class folders are reported") {
   const Opened opened(t.path());
   CHECK(opened.data->size() == 1);
   REQUIRE(opened.warnings.size() == 1);
-  CHECK_THAT(opened.warnings[0],
-             Contains("left out 1 file that is not an image by name or content (README.txt) and 2 "
-                      "images beside the class folders (loose.jpg, …)"));
+  CHECK_THAT(opened.warnings[0], Contains("1 file ") && Contains("(README.txt)") &&
+                                     Contains("2 images") && Contains("beside the class folders") &&
+                                     Contains("(loose.jpg, …)"));
 }
 
 TEST_CASE("a class folder without an image is refused") {

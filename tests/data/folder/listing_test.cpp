@@ -173,8 +173,7 @@ TEST_CASE("a folder is listed again when a file, a folder or a class is added or
 TEST_CASE("a damaged cache is written again, wherever the damage is") {
   Cached c;
   c.open();
-  std::ifstream in(c.file(), std::ios::binary);
-  const Bytes good(std::istreambuf_iterator<char>(in), {});
+  const Bytes good = file_bytes(c.file());
   const auto replace = [&](const Bytes& bytes) {
     std::ofstream out(c.file(), std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()),

@@ -98,10 +98,7 @@ TEST_CASE("damaged and truncated index files are ignored") {
   const Bytes file = noisy_jpeg(1);
   const SeekIndex index = index_of(file);
   { IndexStore(folder.path(), 1).add(0, file, index); }
-  const Bytes records = [&] {
-    std::ifstream in(folder / "0.seek", std::ios::binary);
-    return Bytes(std::istreambuf_iterator<char>(in), {});
-  }();
+  const Bytes records = file_bytes(folder / "0.seek");
   KeyedRandom random(8);
   for (int i = 0; i < 100; ++i) {
     Bytes broken = records;

@@ -205,19 +205,37 @@ TEST_CASE("a packed set that becomes shorter is an error that names it, and its 
   CHECK_THROWS_WITH(pack.read(9, bytes), Catch::Contains("set.pack has become shorter"));
 }
 
-TEST_CASE("an entry of an unknown kind is damage, even if its checksum is right") {
+TEST_CASE("an impossible entry is damage, even if the table's checksum is right") {
   const TempFolder folder;
   write_pack(*noise_images(3), folder / "set.pack", {});
-  Bytes bytes = file_bytes(folder / "set.pack");
+  const Bytes good = file_bytes(folder / "set.pack");
   PackHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  for (const uint32_t kind : {3u, 1u << 24, UINT32_MAX}) {
-    std::memcpy(bytes.data() + header.table + offsetof(PackEntry, kind), &kind, sizeof kind);
-    header.check = pack_check(header, std::span(bytes).subspan(header.table));
-    std::memcpy(bytes.data(), &header, sizeof header);
-    write_bytes(folder / "bad.pack", bytes);
-    CHECK_THROWS_WITH(PackedDataset(folder / "bad.pack"), Catch::Contains("bad.pack is damaged"));
-  }
+  std::memcpy(&header, good.data(), sizeof header);
+  // Changes the second entry, and expects an error that contains `part`.
+  const auto check_refused = [&](const std::string& part, auto change) {
+    Bytes bad = good;
+    uint8_t* const place = bad.data() + header.table + sizeof(PackEntry);
+    PackEntry entry;
+    std::memcpy(&entry, place, sizeof entry);
+    change(entry);
+    std::memcpy(place, &entry, sizeof entry);
+    header.check = pack_check(header, std::span(bad).subspan(header.table));
+    std::memcpy(bad.data(), &header, sizeof header);
+    write_bytes(folder / "bad.pack", bad);
+    CHECK_THROWS_WITH(PackedDataset(folder / "bad.pack"),
+                      Catch::Contains("bad.pack is damaged") && Catch::Contains(part));
+  };
+  for (const uint32_t kind : {3u, 1u << 24, UINT32_MAX})
+    check_refused("kind", [&](PackEntry& e) { e.kind = static_cast<Packed>(kind); });
+  for (const int32_t label : {-1, INT32_MIN, static_cast<int32_t>(header.classes), INT32_MAX})
+    check_refused("class", [&](PackEntry& e) { e.label = label; });
+  for (const uint64_t offset : {header.end, header.end + 1, UINT64_MAX, UINT64_MAX - 8})
+    check_refused("outside", [&](PackEntry& e) { e.offset = offset; });
+  check_refused("outside", [&](PackEntry& e) { e.bytes = UINT32_MAX; });
+  check_refused("outside", [&](PackEntry& e) { e.index_bytes = UINT32_MAX; });
+  check_refused("outside", [&](PackEntry& e) {
+    e.bytes = static_cast<uint32_t>(header.end - e.offset - e.index_bytes) + 1;
+  });
 }
 
 TEST_CASE("an image is checked when it is read; raw pixels at the first read and when verified") {

@@ -2,7 +2,6 @@
 // Helpers for the tests of packed sets.
 
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 
@@ -27,11 +26,6 @@ inline std::shared_ptr<MemoryDataset> noise_images(int64_t count) {
                                : encode_jpeg(pixels.data(), size, 90, i % 2 == 0));
   }
   return std::make_shared<MemoryDataset>(std::move(files));
-}
-
-inline Bytes file_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return Bytes(std::istreambuf_iterator<char>(in), {});
 }
 
 inline void write_bytes(const std::string& path, const Bytes& bytes) {

@@ -2,15 +2,16 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "data/errors.h"
 #include "data/pack/writer.h"
 #include "tests/data/sources/support.h"
+#include "tests/support/files.h"
 
 using namespace shoal::data;
 using Catch::Contains;
+using shoal::test::write_text;
 using Texts = std::vector<std::string>;
 namespace fs = std::filesystem;
 
@@ -38,11 +39,6 @@ Texts jpegs(const std::vector<int64_t>& numbers) {
   return list;
 }
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 struct Fixture {
   shoal::test::TemporaryDirectory directory;
   std::string at(const std::string& name) const { return (directory.path() / name).string(); }
@@ -52,12 +48,12 @@ struct Fixture {
 
 TEST_CASE("images come from files, folders, tars and packed sets in the given order") {
   const Fixture f;
-  write(f.at("one.jpg"), jpeg_text(1));
-  write(f.at("folder/b/2.jpg"), jpeg_text(2));
-  write(f.at("folder/a.jpg"), jpeg_text(3));
-  write(f.at("flat.tar"), make_tar({{"y.jpg", jpeg_text(4)}, {"x.jpg", jpeg_text(5)}}));
-  write(f.at("classes/cat/6.jpg"), jpeg_text(6));
-  write(f.at("classes/dog/7.jpg"), jpeg_text(7));
+  write_text(f.at("one.jpg"), jpeg_text(1));
+  write_text(f.at("folder/b/2.jpg"), jpeg_text(2));
+  write_text(f.at("folder/a.jpg"), jpeg_text(3));
+  write_text(f.at("flat.tar"), make_tar({{"y.jpg", jpeg_text(4)}, {"x.jpg", jpeg_text(5)}}));
+  write_text(f.at("classes/cat/6.jpg"), jpeg_text(6));
+  write_text(f.at("classes/dog/7.jpg"), jpeg_text(7));
   write_pack(*open_dataset(f.at("classes")), f.at("set.pack"), {});
   const Seen all = seen({f.at("one.jpg"), f.at("folder"), f.at("flat.tar"), f.at("set.pack")});
   CHECK(all.contents == jpegs({1, 3, 2, 4, 5, 6, 7}));
@@ -69,10 +65,10 @@ TEST_CASE("images come from files, folders, tars and packed sets in the given or
 
 TEST_CASE("a folder may contain sets among its images, and a pattern names several files") {
   const Fixture f;
-  write(f.at("all/a.jpg"), jpeg_text(1));
-  write(f.at("all/b.tar"), make_tar({{"x.jpg", jpeg_text(2)}}));
-  write(f.at("all/c.tar"), make_tar({{"x.jpg", jpeg_text(3)}}));
-  write(f.at("all/d.rec"), golden_record_bytes("several.rec"));
+  write_text(f.at("all/a.jpg"), jpeg_text(1));
+  write_text(f.at("all/b.tar"), make_tar({{"x.jpg", jpeg_text(2)}}));
+  write_text(f.at("all/c.tar"), make_tar({{"x.jpg", jpeg_text(3)}}));
+  write_text(f.at("all/d.rec"), golden_record_bytes("several.rec"));
   CHECK(seen({f.at("all")}).contents.size() > 3);
   CHECK(seen({f.at("all/{b,c}.tar")}).contents == jpegs({2, 3}));
   CHECK(seen({f.at("all/*.jpg"), f.at("all/c*")}).contents == jpegs({1, 3}));
@@ -80,10 +76,10 @@ TEST_CASE("a folder may contain sets among its images, and a pattern names sever
 
 TEST_CASE("labels are not needed, and invalid ones are ignored") {
   const Fixture f;
-  write(f.at("captions.tar"), make_tar({{"1.jpg", jpeg_text(1)},
-                                        {"1.txt", "a cat\nthat looks at a dog"},
-                                        {"2.jpg", jpeg_text(2)}}));
-  write(f.at("mixed.tar"), make_tar({{"cat/1.jpg", jpeg_text(1)}, {"2.jpg", jpeg_text(2)}}));
+  write_text(f.at("captions.tar"), make_tar({{"1.jpg", jpeg_text(1)},
+                                             {"1.txt", "a cat\nthat looks at a dog"},
+                                             {"2.jpg", jpeg_text(2)}}));
+  write_text(f.at("mixed.tar"), make_tar({{"cat/1.jpg", jpeg_text(1)}, {"2.jpg", jpeg_text(2)}}));
   for (const char* name : {"captions.tar", "mixed.tar"}) {
     INFO(name);
     CHECK_THROWS(open_dataset(f.at(name)));
@@ -100,19 +96,19 @@ TEST_CASE("labels are not needed, and invalid ones are ignored") {
   CHECK_THROWS(open_dataset(records, other));
   CHECK(open_images({records}, other)->size() == open_dataset(records)->size());
 
-  write(f.at("list.json"), "{\"source-ref\": \"s3://bucket/1.jpg\"}\n");
-  write(f.at("1.jpg"), jpeg_text(1));
+  write_text(f.at("list.json"), "{\"source-ref\": \"s3://bucket/1.jpg\"}\n");
+  write_text(f.at("1.jpg"), jpeg_text(1));
   CHECK_THROWS(open_dataset(f.at("list.json")));
   CHECK(seen({f.at("list.json")}).contents == jpegs({1}));
 }
 
 TEST_CASE("files of a folder that are not images are left out and reported once") {
   const Fixture f;
-  write(f.at("x/a.jpg"), jpeg_text(1));
-  write(f.at("x/README.txt"), "our cats");
-  write(f.at("x/.hidden"), "");
-  write(f.at("y/b.jpg"), "no image");
-  write(f.at("y/list.csv"), "a,b");
+  write_text(f.at("x/a.jpg"), jpeg_text(1));
+  write_text(f.at("x/README.txt"), "our cats");
+  write_text(f.at("x/.hidden"), "");
+  write_text(f.at("y/b.jpg"), "no image");
+  write_text(f.at("y/list.csv"), "a,b");
   const Seen found = seen({f.at("x"), f.at("y")});
   CHECK(found.contents == Texts{jpeg_text(1), "no image"});  // damaged images are kept
   REQUIRE(found.warnings.size() == 1);
@@ -124,7 +120,7 @@ TEST_CASE("files of a folder that are not images are left out and reported once"
 
 TEST_CASE("a source without images is an error; a missing file is reported by read()") {
   const Fixture f;
-  write(f.at("x/README.txt"), "our cats");
+  write_text(f.at("x/README.txt"), "our cats");
   CHECK_THROWS_WITH(open_images({f.at("x")}, {}), Contains(f.at("x") + " has no image"));
   CHECK_THROWS_WITH(open_images({f.at("*.jpg")}, {}), Contains("*.jpg"));
   CHECK_THROWS_WITH(open_images({"pipe:" + f.at("x")}, {}), Contains("is a pipe"));
@@ -137,8 +133,8 @@ TEST_CASE("a source without images is an error; a missing file is reported by re
 TEST_CASE("a list gives images, folders and sets in its order, but no patterns") {
   const Fixture f;
   const std::string image = f.at("list/[odd].jpg"), other = f.at("list/b.jpg");
-  write(image, jpeg_text(1));
-  write(other, jpeg_text(2));
+  write_text(image, jpeg_text(1));
+  write_text(other, jpeg_text(2));
   OpenOptions options;
   const auto data =
       open_images({other, "-"}, options, {image, "", other + "\r", f.at("list/*.jpg")});
@@ -163,7 +159,7 @@ TEST_CASE("a list gives images, folders and sets in its order, but no patterns")
 TEST_CASE("every image that cannot be read is damaged") {
   const Fixture f;
   const std::string folder = f.at("vanishing/a.tar");
-  write(folder, make_tar({{"x.jpg", jpeg_text(1)}}));
+  write_text(folder, make_tar({{"x.jpg", jpeg_text(1)}}));
   const auto data = open_images({folder, f.at("none.jpg")}, {});
   fs::remove(folder);
   std::vector<uint8_t> bytes;

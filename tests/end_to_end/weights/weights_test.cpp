@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
+#include "tests/train/weights/formats/hostile.h"
 
 using namespace shoal;
 using Catch::Contains;
@@ -167,4 +168,37 @@ TEST_CASE("error messages about files of other programs do not show LibTorch's i
       test::run_shoal({"predict", "--weights", cut.string(), "--model", "resnet18", data});
   CHECK(damaged.exit_code == 1);
   CHECK_THAT(damaged.err, Contains("cut.pth is not a whole file of torch.save") && Contains("zip"));
+}
+
+TEST_CASE("every command quickly refuses a hostile file of weights, by name") {
+  using train::pickled;
+  const test::TemporaryDirectory directory;
+  const std::string data = (directory.path() / "data").string(),
+                    run = (directory.path() / "run").string(),
+                    file = (directory.path() / "hostile.pt").string();
+  test::make_images(data, 4, 4, 2, 40);
+  // A dict of 3,000 entries, in each of 3,000 entries: 9 million visits from 53 kB.
+  std::string inner = "}(";
+  for (int i = 0; i < 3000; ++i) inner += pickled(i) + "N";
+  std::string items = pickled("inner") + inner + "uq\1";
+  for (int i = 0; i < 3000; ++i) items += pickled("k" + std::to_string(i)) + "h\1";
+  const auto bytes = train::zip_of({{"a/data.pkl", train::pickled_dict(items)}});
+  std::ofstream(file, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  for (const Words& words :
+       {Words{"eval", "--checkpoint", file, "--data", data},
+        Words{"eval", "--weights", file, "--data", data},
+        Words{"predict", "--checkpoint", file, data}, Words{"predict", "--weights", file, data},
+        Words{"inspect", file},
+        Words{"train", "--weights", file, "--model", "resnet18", "--data", data, "--output", run},
+        Words{"train", "--resume", file, "--data", data, "--output", run}}) {
+    INFO(words[0] << " " << words[1]);
+    const auto outcome = test::run_shoal(words, {}, {}, /*limit_seconds=*/30);
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, Contains("shoal: error: ") && Contains(file));
+    // Only --resume looks for entries of shoal's checkpoints first.
+    CHECK_THAT(outcome.err, Contains(words[1] == "--resume" ? "no entry" : "more memory"));
+    CHECK(test::count_of(outcome.err, "shoal: error") == 1);
+  }
+  CHECK_FALSE(fs::exists(run));
 }

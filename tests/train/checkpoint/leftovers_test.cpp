@@ -1,8 +1,8 @@
 // Tests how CheckpointStore handles files left by earlier writers and by other programs.
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/support/files.h"
 #include "tests/train/checkpoint/store_support.h"
 
 using namespace shoal;
@@ -13,15 +13,12 @@ using test::kSecond;
 using test::Names;
 using test::no_warning;
 using test::text_of;
+using test::write_text;
 using train::CheckpointEntry;
 using train::CheckpointStore;
 namespace fs = std::filesystem;
 
 namespace {
-
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
 
 // Parses checkpoints with the text "whole EPOCH STEP [TOP1]". Throws for others, which are damaged.
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string&) {

@@ -1,6 +1,7 @@
 // Tests CheckpointStore on full and failing disks, and across mounts.
 #include <cerrno>
 #include <stdexcept>
+#include <system_error>
 
 #include "tests/support/failing_calls.h"
 #include "tests/train/checkpoint/store_support.h"
@@ -97,19 +98,20 @@ TEST_CASE(
   CHECK(store.names() == Names{"epoch-0000-step-00000003", kSecond});
 }
 
-TEST_CASE("a failed rename or flush is tried again; the checkpoints stay") {
+TEST_CASE("a failed write, rename or flush is tried again; the checkpoints stay") {
+  const int error = GENERATE(EIO, EROFS);
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 1);
   store.open_for_writing();
   store.save(0, 1, std::nullopt, bytes_of("one"));
   const auto is_second = [](const std::string& path) { return path.find(kSecond) != path.npos; };
-  for (const char* call : {"rename", "fsync"}) {
-    const test::FailingCalls always(call, is_second, EIO);
+  for (const char* call : {"write", "rename", "fsync"}) {
+    const test::FailingCalls always(call, is_second, error);
     REQUIRE_THROWS_WITH(store.save(0, 2, std::nullopt, bytes_of("two")),
-                        Catch::Contains("Input/output"));
+                        Catch::Contains(std::generic_category().message(error)));
     REQUIRE(store.names() == Names{kFirst});
   }
-  const test::FailingCalls once("fsync", is_second, EIO, 1);
+  const test::FailingCalls once("fsync", is_second, error, 1);
   store.save(0, 2, std::nullopt, bytes_of("two"));
   REQUIRE(store.names() == Names{kSecond});
 }

@@ -56,10 +56,9 @@ TEST_CASE("the epoch continues while every rank has data") {
 
 TEST_CASE("the message at an epoch's end names the ranks without images and counts unused images") {
   ResolvedJob job = job_of_four_images_a_step();
-  REQUIRE(
-      epoch_end_message(job, 2, 3, {{3, true}, {9, true}, {0, true}}) ==
-      "epoch 2 ended after 3 of 10 steps because rank 0, 2 had no more images; 12 images were left "
-      "out");
+  CHECK_THAT(epoch_end_message(job, 2, 3, {{3, true}, {9, true}, {0, true}}),
+             Contains("epoch 2") && Contains("3 of 10 steps") && Contains("rank 0, 2 had") &&
+                 Contains("12 images") && !Contains("at least") && !Contains("streams"));
   CHECK_THAT(epoch_end_message(job, 2, 3, {{3, true}, {9, false}, {5, false}}),
              Contains("rank 0 had") && Contains("at least 17 images") &&
                  Contains("2 streams were closed"));

@@ -29,6 +29,14 @@ TEST_CASE("settings are resolved from the world size and the total number of ima
   REQUIRE(r.checkpoint_dir == "runs/shoal/checkpoints");
 }
 
+// The documentation names these times, and jobs rely on them.
+TEST_CASE("without options, a stop, a lost host and a checkpoint have their documented times") {
+  const Job job;
+  CHECK(job.stop_timeout == 60);
+  CHECK(job.lost_host_timeout == 120);
+  CHECK(job.checkpoint_minutes == 15);
+}
+
 TEST_CASE("a stream needs the length of its epochs or of the run") {
   Job job;
   job.batch_size = 16;

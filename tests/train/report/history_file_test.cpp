@@ -1,14 +1,12 @@
 #include "train/report/history_file.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "tests/support/failing_calls.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/report/report_support.h"
 #include "train/report/reporter.h"
@@ -20,31 +18,6 @@ using test::job_in;
 using test::rows;
 using test::step_report;
 namespace fs = std::filesystem;
-
-namespace {
-
-// While this object exists, files cannot grow beyond `bytes`: a write stores the part that fits,
-// and the next one fails.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
-    const rlimit limit{bytes, before_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
-
-}  // namespace
 
 TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
   const test::TemporaryDirectory folder;
@@ -133,7 +106,7 @@ TEST_CASE("a row that a full disk takes only in part is completed when there is 
   reporter.step(step_report(1));
   const auto before = fs::file_size(path);
   {
-    const FileSizeLimit limit(before + 10);
+    const test::FileSizeLimit limit(before + 10);
     reporter.step(step_report(2));
   }
   CHECK(fs::file_size(path) == before + 10);

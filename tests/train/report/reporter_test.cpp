@@ -172,17 +172,34 @@ TEST_CASE("reports are metric lines on stdout") {
              Contains("1 of 5 validation images could not be read"));
 }
 
-TEST_CASE("steps and batches without a finite loss are not reported") {
+TEST_CASE("losses that are not finite are left out of lines and history") {
+  using Limits = std::numeric_limits<double>;
+  const double loss = GENERATE(Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity());
+  INFO(loss);
   const test::TemporaryDirectory folder;
   Reporter reporter(job_in(folder.path()), 0, 0);
   StepReport skipped = step_report(1);
-  skipped.last = {0, 0, 0, 0, 4};
+  skipped.last = {0, 0, 0, 0, 4};  // the trainer counts images of non-finite steps as skipped
   reporter.step(skipped);
   EvaluationProgress batch;
   reporter.evaluation_progress(batch);
-  batch.last = batch.sum = {std::numeric_limits<double>::quiet_NaN(), 0, 0, 4, 0};
+  batch.last = batch.sum = {loss, 0, 0, 4, 0};
   reporter.evaluation_progress(batch);
   CHECK(reporter.history_lines() == 0);
+
+  EvaluationReport evaluation = evaluation_report(false);
+  evaluation.sum.loss = loss;
+  {
+    const Redirected out(STDOUT_FILENO, folder.path() / "out");
+    reporter.evaluation(evaluation);
+  }
+  const std::string out = test::read_text(folder.path() / "out");
+  CHECK_THAT(out, Contains("valid:acc1=75.000000;") && !Contains("loss"));
+  CHECK_THAT(out, !Contains("nan") && !Contains("inf"));
+  REQUIRE(reporter.history_lines() == 1);
+  const Json row = Json::parse(reporter.history_text());
+  CHECK(row.at("acc1") == 75.0);
+  CHECK_FALSE(row.contains("loss"));
 }
 
 TEST_CASE("ranks other than 0 write nothing") {

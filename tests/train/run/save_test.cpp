@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/file/whole_file.h"
+#include "data/loader/loader.h"
 #include "run_support.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"
@@ -276,18 +277,22 @@ TEST_CASE("--resume refuses a folder whose markers are damaged, and changes noth
   REQUIRE(fs::exists(fs::path(job.checkpoint_dir) / "epoch-0002-step-00000006.pt"));
 }
 
-TEST_CASE("the file that --resume names stays, whatever --keep says", "[slow]") {
+TEST_CASE("the file that --resume names stays as it is, without its marker too", "[slow]") {
+  const bool has_marker = GENERATE(true, false);
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.checkpoint_steps = 1; });
   run_alone(job);
   const fs::path file = fs::path(job.checkpoint_dir) / "epoch-0000-step-00000002.pt";
+  if (!has_marker) fs::remove(fs::path(file).replace_extension(".json"));
+  const std::string content = test::read_text(file);
+  REQUIRE_FALSE(content.empty());
   const ResolvedJob resumed = job_in(folder.path(), [&](Job& j) {
     j.keep = 1;
     j.checkpoint_steps = 1;
     j.resume_path = file.string();
   });
   run_alone(resumed);
-  REQUIRE(fs::exists(file));
+  REQUIRE(test::read_text(file) == content);
 }
 
 TEST_CASE("a disk that is full at the export loses no checkpoint") {
@@ -330,7 +335,7 @@ TEST_CASE("a full disk keeps the exported model and the summary, without tempora
       j.resume = true;
     }));
   };
-  for (const std::string name : {"model.safetensors", "summary.json"}) {
+  for (const std::string name : {"classes.json", "model.safetensors", "summary.json"}) {
     const FailingCalls full(
         "write", [&](const std::string& path) { return path.ends_with(name + ".part"); }, ENOSPC);
     REQUIRE_THROWS_WITH(resumed(), Contains(name) && Contains("No space"));

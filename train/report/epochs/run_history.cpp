@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "base/file/json_lines.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace shoal::train {
@@ -14,16 +15,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::optional<double> number_in(const Json& row, const char* name) {
-  const auto value = row.find(name);
-  if (value == row.end() || !value->is_number()) return std::nullopt;
-  return value->get<double>();
-}
-
 std::optional<double> speed_in(const Json& row) {
   const auto timing = row.find("timing");
-  if (timing == row.end() || !timing->is_object()) return std::nullopt;
-  return number_in(*timing, "images_per_sec");
+  return timing == row.end() ? std::nullopt : number_in(*timing, "images_per_sec");
 }
 
 class Collector {

@@ -39,12 +39,15 @@ int64_t number_of(const fs::path& path) {
   return parse_number<int64_t>(stem.substr(std::min(kPrefix.size(), stem.size()))).value_or(0);
 }
 
-// Returns shoal's event files in the folder, the newest last.
+// Returns shoal's event files in the folder, the newest last. Throws std::system_error if the
+// folder cannot be read: without the earlier files, the new one would repeat their points.
 std::vector<fs::path> event_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (number_of(at->path()) > 0) files.push_back(at->path());
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw std::system_error(error, "cannot read the folder " + folder.string());
   std::ranges::sort(files, {}, number_of);
   return files;
 }

@@ -70,7 +70,9 @@ OnnxSummary onnx_summary(std::span<const char> bytes, const std::string& where) 
     for (const int64_t size : tensor.dims()) value.shape.push_back(std::to_string(size));
     summary.initializers.push_back(std::move(value));
     try {
-      if (is_float(tensor.data_type())) summary.parameters += elements(tensor);
+      if (is_float(tensor.data_type()) &&
+          __builtin_add_overflow(summary.parameters, elements(tensor), &summary.parameters))
+        throw std::runtime_error("it has too many parameters");
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(where + " is damaged: " + error.what());
     }

@@ -1,17 +1,18 @@
 #include "app/commands/local/run_list.h"
 
 #include <catch2/catch.hpp>
-#include <fstream>
 
 #include "app/commands/local/local_commands.h"
 #include "base/error.h"
 #include "base/file/file_lock.h"
 #include "tests/support/capture.h"
+#include "tests/support/files.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;
 using app::RunRow;
 using Catch::Contains;
+using test::write_text;
 namespace fs = std::filesystem;
 
 namespace {
@@ -28,23 +29,18 @@ const std::string kTwoEpochs =
     R"({"event":"valid","epoch":1,"acc1":40,"time":"2026-01-01T00:02:00Z"})"
     "\n";
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path) << text;
-}
-
 }  // namespace
 
 TEST_CASE("runs are found with model, best accuracy, epochs, speed, state and time") {
   const test::TemporaryDirectory folder;
-  write(folder.path() / "b/x/history.jsonl", kTwoEpochs);
-  write(folder.path() / "b/x/config.toml", "[model]\n# model = \"resnet18\"  # default\n");
-  write(folder.path() / "a/history.jsonl", kTwoEpochs);
-  write(folder.path() / "a/summary.json",
-        R"({"outcome":"complete","ended":"2026-01-01T00:03:00Z","epoch":2,"best":{"acc1":51},)"
-        R"("model":{"name":"resnet50"},"settings":{"epochs":3}})");
-  write(folder.path() / "a/checkpoints/manifest.json", "{}");
-  write(folder.path() / "c/notes.txt", "no run");
+  write_text(folder.path() / "b/x/history.jsonl", kTwoEpochs);
+  write_text(folder.path() / "b/x/config.toml", "[model]\n# model = \"resnet18\"  # default\n");
+  write_text(folder.path() / "a/history.jsonl", kTwoEpochs);
+  write_text(folder.path() / "a/summary.json",
+             R"({"outcome":"complete","ended":"2026-01-01T00:03:00Z","epoch":2,"best":{"acc1":51},)"
+             R"("model":{"name":"resnet50"},"settings":{"epochs":3}})");
+  write_text(folder.path() / "a/checkpoints/manifest.json", "{}");
+  write_text(folder.path() / "c/notes.txt", "no run");
   const auto rows = app::find_runs(folder.path());
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].name == "a");
@@ -68,7 +64,7 @@ TEST_CASE("runs are found with model, best accuracy, epochs, speed, state and ti
 
 TEST_CASE("a run whose lock is held is running, also with an old summary") {
   const test::TemporaryDirectory folder;
-  write(folder.path() / "summary.json", R"({"outcome":"stopped"})");
+  write_text(folder.path() / "summary.json", R"({"outcome":"stopped"})");
   CHECK(app::find_runs(folder.path()).at(0).state == "stopped");
   {
     const FileLock lock(folder.path() / ".lock", "run", "--output");
@@ -81,7 +77,7 @@ TEST_CASE(
     "the requested epochs are those of the last start; a limit on time or steps removes them") {
   const test::TemporaryDirectory folder;
   const auto asked = [&](const std::string& config) {
-    write(folder.path() / "config.toml", "[general]\n" + config);
+    write_text(folder.path() / "config.toml", "[general]\n" + config);
     return app::find_runs(folder.path()).at(0).epochs_asked;
   };
   const std::string unlimited =
@@ -90,11 +86,11 @@ TEST_CASE(
   CHECK(asked("# epochs = 90  # default\n" + unlimited) == 90);
   CHECK_FALSE(asked("epochs = 9  # command line\nmax-steps = 2  # command line\n"));
   CHECK_FALSE(asked("epochs = 9  # command line\ntime-budget = 2.5  # command line\n"));
-  write(folder.path() / "summary.json", R"({"outcome":"complete","settings":{"epochs":3}})");
+  write_text(folder.path() / "summary.json", R"({"outcome":"complete","settings":{"epochs":3}})");
   CHECK(asked("epochs = 5  # command line\n" + unlimited) == 5);
   CHECK(asked("") == 3);
 
-  write(folder.path() / "history.jsonl", kTwoEpochs);
+  write_text(folder.path() / "history.jsonl", kTwoEpochs);
   CHECK(asked("epochs = 1.5  # command line\n" + unlimited) == 1.5);
   app::Arguments arguments;
   arguments.paths = {folder.path().string()};
@@ -106,15 +102,16 @@ TEST_CASE(
 
 TEST_CASE("torn histories, missing files and files of other versions are read as far as possible") {
   const test::TemporaryDirectory folder;
-  write(folder.path() / "torn/history.jsonl", kTwoEpochs + R"({"event":"valid","epoch":2,"acc)");
-  write(folder.path() / "damaged/history.jsonl", "xx\n" + kTwoEpochs);
-  write(folder.path() / "no-history/summary.json",
-        R"({"outcome":"failed","epoch":"2","best":7,"model":[],"settings":null,"ended":5})");
-  write(folder.path() / "bad-summary/summary.json", "{");
-  write(folder.path() / "other/history.jsonl", R"({"event":7,"epoch":"x"})"
-                                               "\n"
-                                               R"({"kind":"valid","value":[1]})"
-                                               "\n[1]\n");
+  write_text(folder.path() / "torn/history.jsonl",
+             kTwoEpochs + R"({"event":"valid","epoch":2,"acc)");
+  write_text(folder.path() / "damaged/history.jsonl", "xx\n" + kTwoEpochs);
+  write_text(folder.path() / "no-history/summary.json",
+             R"({"outcome":"failed","epoch":"2","best":7,"model":[],"settings":null,"ended":5})");
+  write_text(folder.path() / "bad-summary/summary.json", "{");
+  write_text(folder.path() / "other/history.jsonl", R"({"event":7,"epoch":"x"})"
+                                                    "\n"
+                                                    R"({"kind":"valid","value":[1]})"
+                                                    "\n[1]\n");
   const auto rows = app::find_runs(folder.path());
   REQUIRE(rows.size() == 5);
   CHECK(rows[0].name == "bad-summary");
@@ -134,7 +131,8 @@ TEST_CASE("torn histories, missing files and files of other versions are read as
 
 TEST_CASE("names of runs are printed without control characters, each on one line") {
   const test::TemporaryDirectory folder;
-  write(folder.path() / "x\n * Acc@1 99.900 Acc@5 99.900\033[2J" / "history.jsonl", kTwoEpochs);
+  write_text(folder.path() / "x\n * Acc@1 99.900 Acc@5 99.900\033[2J" / "history.jsonl",
+             kTwoEpochs);
   app::Arguments arguments;
   arguments.paths = {folder.path().string()};
   const auto printed = test::capture([&] {

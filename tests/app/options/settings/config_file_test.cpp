@@ -11,6 +11,8 @@ using namespace shoal;
 using app::Arguments;
 using app::Command;
 using Catch::Contains;
+using Catch::EndsWith;
+using Catch::StartsWith;
 using Words = std::vector<std::string>;
 
 namespace {
@@ -90,9 +92,12 @@ TEST_CASE("errors of a settings file name file, line and name, and what to do") 
                     error("/run.toml:3: batch_size is given twice, also in line 1"));
   CHECK_THROWS_WITH(with_toml("config = \"x.toml\"\n"), error("belongs on the command line"));
   CHECK_THROWS_WITH(with_toml("lr = 0.1\nlr = = 2\n"), error("/run.toml:2: not valid TOML"));
+  CHECK_THROWS_WITH(with_toml("[?]\nlr = 1\n"), error("/run.toml:1: not valid TOML"));
   CHECK_THROWS_WITH(with_file("run.yaml", "lr: 1\n- x\n"),
                     error("/run.yaml:2: not valid YAML") || error("/run.yaml:3: not valid YAML"));
   CHECK_THROWS_WITH(with_file("run.yaml", "- lr\n"), error("/run.yaml:1:") && error("NAME: VALUE"));
+  CHECK_THROWS_WITH(with_file("run.yaml", "lr: 1\nlr-decay-epochs: [\"\xff\"]\n"),
+                    error("/run.yaml:2:") && error("lr-decay-epochs") && error("UTF-8"));
   CHECK_THROWS_WITH(with_file("run.json", "{}"), error(".toml, .yaml or .yml"));
   CHECK_THROWS_WITH(app::gather({"train", "--config", "/gone.toml"}, {}, test::fake({}, {})),
                     error("--config: cannot read /gone.toml"));
@@ -110,9 +115,10 @@ TEST_CASE("the command line and hyperparameters replace the file, which replaces
   CHECK(arguments.recipe == "demo");
   CHECK(arguments.origins.at("schedule") == "recipe demo");
   REQUIRE(arguments.notes.size() == 1);  // none for momentum and clip: their values agree
-  CHECK(arguments.notes[0] ==
-        "/run.toml:2 gives lr 0.1, but 0.2 (command line) takes precedence; "
-        "/run.toml:3 gives epochs 5, but 6 (SM_HPS) takes precedence");
+  CHECK_THAT(arguments.notes[0],
+             Contains("/run.toml:2 gives lr 0.1") && Contains("0.2 (command line)") &&
+                 Contains("/run.toml:3 gives epochs 5") && Contains("6 (SM_HPS)") &&
+                 !Contains("momentum") && !Contains("clip"));
   // A hyperparameter may name the file.
   CHECK(app::gather({"train"}, {{"SM_HPS", R"({"config": "/run.toml"})"}},
                     test::fake({}, {{"/run.toml", text}}))
@@ -173,9 +179,10 @@ TEST_CASE("timm's args.yaml is read: known arguments are translated, the others 
   CHECK(job.weights.empty());
   CHECK(arguments.ineffective.empty());
   REQUIRE(arguments.notes.size() == 1);
-  CHECK(arguments.notes[0] ==
-        "/args.yaml: ignored, because shoal has no such setting: channels_last, clip_mode, "
-        "cooldown_epochs, decay_milestones, dist_bn, eval_metric, lr_cycle_decay, lr_cycle_limit, "
-        "lr_cycle_mul, lr_k_decay, lr_noise_pct, lr_noise_std, patience_epochs, train_split, "
-        "val_split, worker_seeding");
+  CHECK_THAT(arguments.notes[0],
+             StartsWith("/args.yaml: ignored") &&
+                 EndsWith(": channels_last, clip_mode, cooldown_epochs, decay_milestones, dist_bn, "
+                          "eval_metric, lr_cycle_decay, lr_cycle_limit, lr_cycle_mul, lr_k_decay, "
+                          "lr_noise_pct, lr_noise_std, patience_epochs, train_split, val_split, "
+                          "worker_seeding"));
 }

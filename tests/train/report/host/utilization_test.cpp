@@ -4,22 +4,18 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
+#include "tests/support/files.h"
 #include "tests/support/temporary_directory.h"
 #include "train/report/sinks.h"
 
 using namespace shoal;
 using namespace shoal::train;
+using test::write_text;
 namespace fs = std::filesystem;
 
 namespace {
-
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path) << text;
-}
 
 // Writes the /proc files of process `id`, a child of process 5. `ticks`: CPU time in user mode, and
 // the same again in kernel mode.
@@ -27,25 +23,26 @@ void write_process(const fs::path& proc, int id, const std::string& name, long t
                    long read_bytes) {
   const fs::path folder = proc / std::to_string(id);
   const std::string count = std::to_string(ticks);
-  write(folder / "stat", std::to_string(id) + " (" + name + " )x) S 5 1 1 0 -1 0 0 0 0 0 " + count +
-                             " " + count + " 0 0 20 0 9 0 100 4096 " + std::to_string(pages) +
-                             " 0 0\n");
-  write(folder / "comm", name + "\n");
-  write(folder / "status", "Name:\tx\nPPid:\t5\nUid:\t0\n");
-  write(folder / "io",
-        "rchar: 9\nread_bytes: " + std::to_string(read_bytes) + "\nwrite_bytes: 0\n");
+  write_text(folder / "stat", std::to_string(id) + " (" + name + " )x) S 5 1 1 0 -1 0 0 0 0 0 " +
+                                  count + " " + count + " 0 0 20 0 9 0 100 4096 " +
+                                  std::to_string(pages) + " 0 0\n");
+  write_text(folder / "comm", name + "\n");
+  write_text(folder / "status", "Name:\tx\nPPid:\t5\nUid:\t0\n");
+  write_text(folder / "io",
+             "rchar: 9\nread_bytes: " + std::to_string(read_bytes) + "\nwrite_bytes: 0\n");
 }
 
 // Writes a folder like /proc in which all counters are proportional to `factor`.
 void write_proc(const fs::path& proc, long factor) {
   const std::string n = std::to_string(factor * 1000);
-  write(proc / "stat", "cpu  " + n + " 0 " + n + " " + n + " " + n + " 0 0 0 0 0\ncpu0 1\n");
-  write(proc / "meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  750 kB\n");
-  write(proc / "net/dev", "Inter-| Receive\n face |bytes\n    lo: 99 0 0 0 0 0 0 0 99 0\n  eth0: " +
-                              std::to_string(factor * 20'000'000) + " 0 0 0 0 0 0 0 " +
-                              std::to_string(factor * 10'000'000) + " 0 0\n");
+  write_text(proc / "stat", "cpu  " + n + " 0 " + n + " " + n + " " + n + " 0 0 0 0 0\ncpu0 1\n");
+  write_text(proc / "meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  750 kB\n");
+  write_text(proc / "net/dev",
+             "Inter-| Receive\n face |bytes\n    lo: 99 0 0 0 0 0 0 0 99 0\n  eth0: " +
+                 std::to_string(factor * 20'000'000) + " 0 0 0 0 0 0 0 " +
+                 std::to_string(factor * 10'000'000) + " 0 0\n");
   const int self = ::getpid();
-  write(proc / "5/task/5/children", std::to_string(self) + " 77 78 79\n");
+  write_text(proc / "5/task/5/children", std::to_string(self) + " 77 78 79\n");
   write_process(proc, self, "worker", factor * 1000, 3, factor * 1'000'000);
   write_process(proc, 77, "worker", factor * 500, 4, factor * 3'000'000);
   write_process(proc, 78, "shell", factor * 9999, 999, factor * 9'000'000);

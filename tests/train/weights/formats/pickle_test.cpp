@@ -2,9 +2,9 @@
 #include "train/weights/formats/pickle.h"
 
 #include <catch2/catch.hpp>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
+
+#include "tests/support/files.h"
 
 using shoal::train::Pickle;
 using shoal::train::PickleValue;
@@ -13,10 +13,8 @@ using PickleKind = PickleValue::Kind;
 namespace {
 
 std::string golden(int protocol) {
-  std::ifstream file(
-      SHOAL_SOURCE_DIR "/tests/golden/weights/values" + std::to_string(protocol) + ".pkl",
-      std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return shoal::test::read_text(SHOAL_SOURCE_DIR "/tests/golden/weights/values" +
+                                std::to_string(protocol) + ".pkl");
 }
 
 std::vector<int64_t> integers(const PickleValue& sequence) {

@@ -34,7 +34,8 @@ Safetensors two_tensors() {
 // Returns a file with this header and `data` bytes after it.
 std::vector<char> file(const std::string& header, size_t data) {
   std::vector<char> bytes(8 + header.size() + data);
-  bytes[0] = static_cast<char>(header.size());
+  const uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, sizeof length);
   std::copy(header.begin(), header.end(), bytes.begin() + 8);
   return bytes;
 }
@@ -108,4 +109,17 @@ TEST_CASE("contradictory headers are refused") {
   CHECK_THROWS(read("{\"a\":" + std::string(200000, '[') + std::string(200000, ']') + "}", 4));
   CHECK_FALSE(is_safetensors(file("PK", 100)));
   CHECK(is_safetensors(written(two_tensors())));
+}
+
+TEST_CASE("a header above the limit is refused before it is parsed") {
+  // Blanks after the object are valid JSON, so only the limit refuses the larger header.
+  const auto padded = [](size_t size) {
+    std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+    header.resize(size, ' ');
+    return file(header, 4);
+  };
+  constexpr size_t kLimit = size_t{16} << 20;
+  CHECK_NOTHROW(read_safetensors(padded(kLimit), "x"));
+  CHECK_THROWS_WITH(read_safetensors(padded(kLimit + 1), "large.safetensors"),
+                    Contains("large.safetensors") && Contains("16 MiB"));
 }
