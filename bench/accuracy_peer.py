@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains one network with PyTorch, for bench/accuracy.
 
-Prints a line of JSON with the top-1 accuracy after each epoch. Uses the recipe that bench/accuracy sets for `shoal train`: crops of random area and aspect ratio
-(bicubic), horizontal flips, a cosine schedule updated every step, label smoothing, and no weight
+Prints a line of JSON with the top-1 accuracy after each epoch. Uses the recipe that
+bench/accuracy sets for `shoal train`: crops of random area and aspect ratio (bicubic), horizontal flips, a cosine schedule updated every step, label smoothing, and no weight
 decay on biases and batch norm. Images are decoded once and kept in memory.
 """
 

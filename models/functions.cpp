@@ -113,9 +113,9 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
   return result;
 }
 
-// Returns the dtype in which to convolve x. On the CPU, bfloat16 and float16 are computed in
-// float32 if LibTorch has only plain loops for them: converting to float32, convolving and
-// converting back is 20 times faster. LibTorch's bfloat16 is fast with AVX-512 BF16.
+// Returns the dtype in which to convolve x. On the CPU, LibTorch has only plain loops for bfloat16
+// without AVX-512 BF16 or with groups. Converting to float32, convolving and converting back is 20
+// times faster.
 at::ScalarType compute_dtype(const at::Tensor& x, const ConvolutionShape& s) {
   const at::ScalarType dtype = x.scalar_type();
   if (!x.is_cpu() || dtype == at::kDouble) return dtype;

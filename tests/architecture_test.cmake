@@ -1,5 +1,6 @@
-# Checks that #include lines follow the dependencies between folders that ARCHITECTURE.md allows, and
-# that few files read the environment or parse JSON directly. Run as: cmake -DROOT=… -P architecture_test.cmake
+# Checks that #include lines follow the dependencies between folders that ARCHITECTURE.md allows,
+# and that few files read the environment or parse JSON directly. Run as:
+#   cmake -DROOT=… -P architecture_test.cmake
 cmake_minimum_required(VERSION 3.22)
 set(may_base "")
 set(may_ops base)
@@ -57,7 +58,8 @@ foreach(folder ${folders})
   # LibTorch's unpicklers are not safe for untrusted files.
   forbid("pickle_load|torch::load|jit::load|PyTorchStreamReader|InputArchive|Unpickler"
          "reads with LibTorch's unpickler" ${sources})
-  # base/json.h limits how deep JSON may nest. platform_json.cpp asks it before it parses. The other
+  # base/json.h limits how deep JSON may nest. platform_json.cpp calls nests_too_deep()
+  # first. The other
   # two files parse only rows that they wrote themselves.
   set(others ${sources})
   list(REMOVE_ITEM others ${ROOT}/base/json.h ${ROOT}/app/platform/platform_json.cpp

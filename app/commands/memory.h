@@ -10,7 +10,7 @@
 
 namespace shoal::app {
 
-// Returns "1.24 GB".
+// Formats bytes as gigabytes (10^9 bytes): "1.24 GB".
 std::string gigabytes_text(int64_t bytes);
 
 // Returns the bytes that each process may still allocate: its share of its host's available memory

@@ -58,7 +58,7 @@ void print_settings(const Arguments& arguments) {
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
-// Returns the options that name output folders, each with its folder; empty: the run writes none.
+// Returns the options that name output folders, each with its folder ("": not written).
 std::vector<std::pair<const char*, std::string>> written_folders(const train::Job& job) {
   if (job.eval_only) return {{"--output", job.output}};
   return {{"--output", job.output},

@@ -139,8 +139,12 @@ bool is_special(const fs::path& path) {
   std::error_code none;
   if (fs::is_other(path, none)) return true;
   if (!fs::exists(path, none)) return false;
-  const fs::path target = fs::is_symlink(path, none) ? fs::read_symlink(path, none) : path;
-  return target.string().starts_with("/proc/");
+  // Descriptors are links in /proc. /dev/stdout links to one, and /dev/fd to their folder.
+  const auto is_in_proc = [&none](const fs::path& link) {
+    return fs::canonical(parent_folder(link), none).string().starts_with("/proc/");
+  };
+  return is_in_proc(path) || (fs::is_symlink(path, none) &&
+                              is_in_proc(parent_folder(path) / fs::read_symlink(path, none)));
 }
 
 fs::path existing_parent(const fs::path& path) {

@@ -26,15 +26,6 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-BufferAllocator with_default(BufferAllocator allocator) {
-  if (allocator.allocate && allocator.release) return allocator;
-  allocator.allocate = [](size_t bytes) {
-    return std::aligned_alloc(kAlignment, round_up(bytes, kAlignment));
-  };
-  allocator.release = [](void* memory) { std::free(memory); };
-  return allocator;
-}
-
 constexpr std::chrono::seconds kJoinTimeout(3);  // how long the destructor waits for the workers
 
 constexpr int64_t kEndless = int64_t{1} << 60;  // assumed length of a stream, in images
@@ -96,6 +87,15 @@ Batch format_of(const LoaderOptions& options) {
 }
 
 }  // namespace
+
+BufferAllocator with_default(BufferAllocator allocator) {
+  if (allocator.allocate && allocator.release) return allocator;
+  allocator.allocate = [](size_t bytes) {
+    return std::aligned_alloc(kAlignment, round_up(bytes, kAlignment));
+  };
+  allocator.release = [](void* memory) { std::free(memory); };
+  return allocator;
+}
 
 struct Loader::Impl {
   // Exactly one of `dataset` and `stream` is set.

@@ -48,6 +48,9 @@ struct BufferAllocator {
   int64_t room_per_row = 0;  // scratch bytes per row, see Batch::room
 };
 
+// Returns `allocator`; without both of its functions, an allocator of aligned heap memory.
+BufferAllocator with_default(BufferAllocator allocator);
+
 struct LoaderStats {
   int64_t images = 0;  // rows returned since start_epoch()
   int64_t bad = 0;     // number of these rows whose image is damaged

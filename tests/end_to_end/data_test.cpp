@@ -16,12 +16,6 @@ using Json = nlohmann::json;
 
 namespace {
 
-std::string first_file(const std::string& folder) {
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) return entry.path().string();
-  return "";
-}
-
 // Class folders `data` with 40 training and 12 validation images, packed into `packed`.
 struct PackedImages {
   PackedImages() {
@@ -50,14 +44,14 @@ TEST_CASE("pack describes and verifies a packed set, and names the images that t
   CHECK(Json::parse(info.out).at("images") == 40);
   CHECK(test::run_shoal({"pack", "--verify", set}).exit_code == 0);
 
-  std::filesystem::copy(first_file(data + "/val"), data + "/train/copy.jpg");
+  std::filesystem::copy(test::first_file(data + "/val"), data + "/train/copy.jpg");
   const auto shared = test::run_shoal({"pack", data + "/val", images.packed + "/again.pack",
                                        "--compare", data + "/train", "--json"});
   INFO(shared.err);
   REQUIRE(shared.exit_code == 0);
   const Json pairs = Json::parse(shared.out).at("shared");
   REQUIRE(pairs.size() == 1);
-  CHECK(pairs[0] == Json{first_file(data + "/val"), data + "/train/copy.jpg"});
+  CHECK(pairs[0] == Json{test::first_file(data + "/val").string(), data + "/train/copy.jpg"});
   CHECK_THAT(shared.err, Contains("share 1 image") && Contains("copy.jpg"));
 
   std::fstream file(set, std::ios::in | std::ios::out | std::ios::binary);
@@ -81,7 +75,7 @@ TEST_CASE("pack replaces a packed set only with --overwrite, and never another f
   CHECK(test::run_shoal({"pack", data + "/train", set, "--overwrite"}).exit_code == 0);
   // A set cannot be packed onto its own source.
   for (const std::string& source : {set, data + "/train"}) {
-    const std::string part = source == set ? set : first_file(data + "/train");
+    const std::string part = source == set ? set : test::first_file(data + "/train").string();
     const auto itself = test::run_shoal({"pack", source, part, "--overwrite", "--max-side", "20"});
     INFO(itself.err);
     CHECK(itself.exit_code == 2);
@@ -167,7 +161,7 @@ void make_downloads(const fs::path& root) {
     for (const auto& file : fs::directory_iterator(made / "val" / folder.filename())) {
       const std::string digits = std::to_string(100000000 + ++image).substr(1);
       // The first validation image is also a training image.
-      fs::copy_file(image == 1 ? fs::path(first_file(folder)) : file.path(),
+      fs::copy_file(image == 1 ? test::first_file(folder) : file.path(),
                     val / ("ILSVRC2012_val_" + digits + ".JPEG"));
       truth << name->second << "\n";
     }
@@ -244,7 +238,7 @@ TEST_CASE("prepare refuses names of classes that are paths, and writes nothing")
   test::make_images(root / "made", 2, 2, 2, 40);
   for (const char* folder : {"images", "flat", "downloads"}) fs::create_directories(root / folder);
   for (const char* copy : {"images/1.jpg", "images/2.jpg", "flat/3.jpg"})
-    fs::copy_file(first_file(root / "made"), root / copy);
+    fs::copy_file(test::first_file(root / "made"), root / copy);
   std::ofstream(root / "labels.txt") << "3.jpg n02\n";
   const auto prepare = [&](const std::string& name, const std::string& as) {
     const auto line = [](const std::string& image, const std::string& label) {

@@ -187,9 +187,7 @@ TEST_CASE("control characters in names are escaped in the output of predict, ins
   const fs::path folder = m.directory.path() / "hostile";
   fs::create_directories(folder);
   const std::string name = "a\033c\nforged";  // ESC c resets a terminal
-  for (const auto& entry : fs::recursive_directory_iterator(m.data + "/val"))
-    if (entry.is_regular_file())
-      fs::copy_file(entry.path(), folder / (name + ".jpg"), fs::copy_options::overwrite_existing);
+  fs::copy_file(test::first_file(m.data + "/val"), folder / (name + ".jpg"));
   const auto check_escaped = [](const test::Outcome& outcome) {
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 0);

@@ -59,10 +59,10 @@ def part_of(faults, count):
     groups = {}
     for fault in faults:
         groups.setdefault((fault.kind, fault.action), []).append(fault)
-    rounds = itertools.chain.from_iterable(itertools.zip_longest(*groups.values()))
-    # First the faults that a run must survive, in their order.
-    chosen = sorted((fault for fault in rounds if fault), key=lambda fault: not must_go_on(fault))
-    return chosen[:count]
+    # Each round begins with the faults that a run must survive.
+    ordered = sorted(groups.values(), key=lambda group: not must_go_on(group[0]))
+    rounds = itertools.chain.from_iterable(itertools.zip_longest(*ordered))
+    return [fault for fault in rounds if fault][:count]
 
 
 def must_go_on(fault):

@@ -194,7 +194,7 @@ class Writing(Trial):
         text = path.read_text(errors="replace")
         if self.old_list and text == self.old_list:
             return [f"{name} differs from the old list" for name in self.changed(self.old)]
-        if self.old_list and text.partition("\n") == self.while_replaced():
+        if self.old_list and text == self.while_replaced():
             if not self.replacement_is_whole():
                 return ["the old pack is being replaced, but the new one is not whole"]
             return []
@@ -213,9 +213,9 @@ class Writing(Trial):
         return [name for name in files if name != lists and files[name] != now.get(name)]
 
     def while_replaced(self):
-        """Returns the list while new files replace the old ones, parted at its first line."""
-        head, end, rest = self.old_list.partition("\n")
-        return head + ", being replaced", end, rest.removesuffix("whole\n")
+        """Returns the list while new files replace the old ones."""
+        head, _, rest = self.old_list.partition("\n")
+        return f"{head}, being replaced\n" + rest.removesuffix("whole\n")
 
     def replacement_is_whole(self):
         """Whether all new files are in place or in the hidden folder of the new pack."""

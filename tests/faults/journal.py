@@ -293,7 +293,7 @@ def failed_flushes(calls, repeats=False):
 
 
 def is_flushed(folder, before, after):
-    """Returns whether the calls `after` flush the folder before another checkpoint is saved there."""
+    """Returns whether the calls `after` flush the folder before they save another checkpoint."""
     saved = [
         call.path.rsplit(".", 1)[0]
         for call in before

@@ -217,6 +217,11 @@ class SitesTest(unittest.TestCase):
         self.assertLess(len(injected.sites(calls)), 12)
         self.assertEqual(injected.sites(calls, every_write=True), calls)
 
+    def test_a_part_of_the_faults_has_every_kind(self):
+        calls = [dataclasses.replace(call("write", "a"), number=n) for n in range(1, 9)]
+        part = injected.part_of(list(injected.faults_of(calls, 1)), 7)
+        self.assertEqual(len({fault.action for fault in part}), 7)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -173,4 +173,10 @@ void make_images(const fs::path& root, int train, int val, int classes, int side
   }
 }
 
+fs::path first_file(const fs::path& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) return entry.path();
+  return {};
+}
+
 }  // namespace shoal::test

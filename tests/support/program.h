@@ -64,4 +64,7 @@ std::vector<std::string> lines_of(const std::string& text);
 // `root`/val. A model can learn their classes.
 void make_images(const std::filesystem::path& root, int train, int val, int classes, int side);
 
+// Returns a file in the folder or in one of its subfolders.
+std::filesystem::path first_file(const std::filesystem::path& folder);
+
 }  // namespace shoal::test

@@ -107,6 +107,7 @@ bool read_all(const std::vector<Process>& processes, std::vector<RankResult>& re
 void be_a_rank(const char* my_tag, const std::string& tag, const RankFunction& function) {
   if (my_tag != tag) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the rank if the test is killed
+  ::signal(SIGPIPE, SIG_IGN);        // as dist::connect() requires
   int code = 1;
   try {
     const dist::Variables variables = dist::environment();

@@ -235,7 +235,7 @@ void require_own_folder(const Job& job, const Start& start, const dist::Group& g
   if (job.eval_only) return;
   dist::on_rank_0(group, [&] {
     const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
-    // If another run is still using the folder, reports this first: it cannot be continued yet.
+    // Reports first if another run is using the folder: that run cannot be continued yet.
     if (!is_own(store, start)) store.require_unlocked();
     require_own(store, start);
   });

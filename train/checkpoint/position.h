@@ -24,8 +24,9 @@ struct Position {
     evaluations_since_best = 0;
   }
 
-  // Returns the step at which the latest trouble began: loss spikes that the run rolled back, or
-  // non-finite steps. Trust only checkpoints of earlier steps. Returns 0 if there was no trouble.
+  // Returns the last step before the latest trouble: loss spikes that the run rolled back, or
+  // non-finite steps. That step may have damaged the weights, so trust only checkpoints of earlier
+  // steps. Returns 0 if there was no trouble.
   int64_t trusted_before() const {
     const int64_t before_spike = rollbacks > 0 ? trouble_start - 1 : 0;
     if (non_finite_in_a_row == 0) return before_spike;

@@ -16,9 +16,9 @@ class AppendedFile {
   // the old or the new content. Creates the folder. Throws std::system_error with path and reason.
   AppendedFile(std::filesystem::path path, const std::string& content);
 
-  // Keeps the file's lines. The first append() opens or creates the file, in an existing folder,
-  // and removes an incomplete last line, which a killed run or a full disk may leave. Call bytes()
-  // only after it.
+  // Continues a file. The first append() opens or creates it, in an existing folder, and removes an
+  // incomplete last line, which a killed run or a full disk may leave. Call bytes() only after
+  // append().
   explicit AppendedFile(std::filesystem::path path);
   // Logs a warning if bytes are still unwritten, or if the file system reports a failed write only
   // at close, as on NFS.

@@ -10,11 +10,12 @@
 #include <algorithm>
 #include <new>
 
+#include "base/now.h"
+#include "data/loader/loader.h"
 #include "data/random.h"
 #include "models/catalogue.h"
 #include "models/program/plan.h"
 #include "train/run/evaluate.h"
-#include "train/run/pace.h"
 #include "train/run/peak_memory.h"
 #include "train/step/cuda/open.h"
 #include "train/step/device.h"
@@ -30,7 +31,8 @@ void synchronize(const ResolvedJob& job) {
 // A batch of random pixels. With a GPU, it is in pinned memory, like the loader's batches.
 class SyntheticBatch {
  public:
-  SyntheticBatch(const ResolvedJob& job, int64_t side) : allocator_(batch_memory(job)) {
+  SyntheticBatch(const ResolvedJob& job, int64_t side)
+      : allocator_(data::with_default(batch_memory(job))) {
     const int64_t count = job.batch_size * job.mix.images_per_row();
     batch_.height = batch_.width = side;
     batch_.channels = job.transform.channels;
@@ -39,9 +41,7 @@ class SyntheticBatch {
     batch_.room = count * room_per_row();
     const auto bytes = static_cast<size_t>(count * batch_.image_bytes());
     const size_t all = bytes + static_cast<size_t>(batch_.room);
-    if (!allocator_.allocate) memory_.resize(all);
-    batch_.images =
-        allocator_.allocate ? static_cast<uint8_t*>(allocator_.allocate(all)) : memory_.data();
+    batch_.images = static_cast<uint8_t*>(allocator_.allocate(all));
     if (batch_.images == nullptr) throw std::bad_alloc();
     data::KeyedRandom random(job.seed);
     std::generate_n(batch_.images, bytes, [&] { return static_cast<uint8_t>(random.next()); });
@@ -54,9 +54,7 @@ class SyntheticBatch {
     }
     batch_.rows = rows_;
   }
-  ~SyntheticBatch() {
-    if (allocator_.allocate) allocator_.release(batch_.images);
-  }
+  ~SyntheticBatch() { allocator_.release(batch_.images); }
   SyntheticBatch(const SyntheticBatch&) = delete;
   SyntheticBatch& operator=(const SyntheticBatch&) = delete;
 
@@ -64,7 +62,6 @@ class SyntheticBatch {
 
  private:
   data::BufferAllocator allocator_;
-  std::vector<uint8_t> memory_;  // of the images, if allocator_ has no functions
   std::vector<data::Row> rows_;
   data::Batch batch_;
 };

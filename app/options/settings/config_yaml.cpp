@@ -40,9 +40,9 @@ class YamlReader {
   void add(const std::string& group, const std::string& name, const YAML::Node& key,
            const YAML::Node& node) {
     const Json json = json_of(name, node, 0);
-    entries_.push_back({group, name, "", line_of(key)});
     try {
-      entries_.back().value = json.is_string() ? json.get<std::string>() : json.dump();
+      const std::string value = json.is_string() ? json.get<std::string>() : json.dump();
+      entries_.push_back({group, name, value, line_of(key)});
     } catch (const Json::type_error&) {
       fail(node, name + " contains text that is not UTF-8");
     }

@@ -37,9 +37,9 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kAverage | kCommon, "DIR",
-           "Folder with train/ and val/. Each contains a folder per class, tars or record files; "
-           "or "
-           "it is a file: train.pack, train.tar, train.rec, or several named train-*",
+           "Folder with train/ and val/, each with a folder per class, tars or record files. "
+           "Instead "
+           "of train/: train.pack, train.tar, train.rec or several files train-*; val likewise",
            JOB(data)),
        row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Training images, instead of DATA/train (prepare: instead of "

@@ -92,8 +92,8 @@ void add_machine(std::vector<Option>& table) {
            {"off", "quick", "full"}, JOB(health_check))
            .off_is("off"),
        row("collective-timeout", kRanks, "SECONDS",
-           "Stop the run if one operation between processes takes longer, or if an input pipe "
-           "delivers nothing for so long",
+           "Stop the run if a collective operation takes longer than SECONDS, or if an input pipe "
+           "delivers no data for SECONDS",
            JOB(collective_timeout))
            .within(1, kMaxSeconds),
        row("stall-warning", kRanks, "SECONDS",

@@ -17,7 +17,7 @@ void add_results(std::vector<Option>& table) {
            FIELD(eval.predictions))
            .unset_is("none"),
        row("logits", kPredict | kEval, "",
-           "eval: write all logits to --predictions; predict: print the logit of each class, too",
+           "eval: write all logits to --predictions; predict: also print the logit of each class",
            FIELD(logits)),
        row("details", kEval | kCommon, "",
            "Print precision, recall and F1 of each class, the most frequent confusions, and the "

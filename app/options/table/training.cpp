@@ -34,7 +34,7 @@ Option model_row(unsigned commands, std::string help, Field field) {
 Option batch_size_row() {
   Option option =
       row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
-          "Images per process and forward pass; auto (train): fill the memory, up to 1024",
+          "Images per process and forward pass; auto: fill the memory (train, bench step)",
           JOB(batch_size))
           .unset_is("32, or from --global-batch-size")
           .within(1, 1 << 20);
@@ -63,7 +63,7 @@ void add_model(std::vector<Option>& table) {
            .of_evaluation(),
        model_row(kEval | kPredict | kExport | kAverage,
                  "Network of the weights; `shoal models` lists all networks", FIELD(weights_model))
-           .unset_is("found out from the weights"),
+           .unset_is("detected from the weights"),
        row("layers", kModels, "NAME",
            "List the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
@@ -115,8 +115,8 @@ void add_length(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("max-steps", kTrain, "N",
-           "Stop after N steps; the learning rate schedule still spans --epochs. Input pipes "
-           "of unknown length: it spans N steps",
+           "Stop after N steps; the learning rate schedule still spans --epochs (N "
+           "steps for input pipes of unknown length)",
            JOB(max_steps))
            .unset_is("no limit")
            .at_least(1)

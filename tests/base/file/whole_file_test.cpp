@@ -249,7 +249,7 @@ TEST_CASE("only temporary files of the named files are removed") {
   CHECK(files_in(directory.path()) == 5);
 }
 
-TEST_CASE("writing to a device or pipe does not replace it") {
+TEST_CASE("writing to a device, a pipe or redirected output does not replace it") {
   const test::TemporaryDirectory directory;
   const fs::path pipe = directory.path() / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -268,8 +268,10 @@ TEST_CASE("writing to a device or pipe does not replace it") {
   const fs::path link = directory.path() / "stdout";
   fs::create_symlink("/proc/self/fd/" + std::to_string(descriptor), link);
   write_whole(link, "b");
+  write_whole("/proc/self/fd/" + std::to_string(descriptor), "c");
+  write_whole("/dev/fd/" + std::to_string(descriptor), "d");
   ::close(descriptor);
-  CHECK(read_text(redirected) == "ab");
+  CHECK(read_text(redirected) == "abcd");
   CHECK(fs::is_symlink(link));
   CHECK(files_in(directory.path()) == 3);
   CHECK_THROWS_WITH(write_whole("/dev/full", "text"), Contains("/dev/full"));

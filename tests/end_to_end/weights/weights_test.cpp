@@ -170,7 +170,7 @@ TEST_CASE("error messages about files of other programs do not show LibTorch's i
   CHECK_THAT(damaged.err, Contains("cut.pth is not a whole file of torch.save") && Contains("zip"));
 }
 
-TEST_CASE("every command quickly refuses a hostile file of weights, by name") {
+TEST_CASE("every command refuses a hostile weights file quickly and names it") {
   using train::pickled;
   const test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),
@@ -183,8 +183,7 @@ TEST_CASE("every command quickly refuses a hostile file of weights, by name") {
   std::string items = pickled("inner") + inner + "uq\1";
   for (int i = 0; i < 3000; ++i) items += pickled("k" + std::to_string(i)) + "h\1";
   const auto bytes = train::zip_of({{"a/data.pkl", train::pickled_dict(items)}});
-  std::ofstream(file, std::ios::binary)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  test::write_text(file, {bytes.begin(), bytes.end()});
   for (const Words& words :
        {Words{"eval", "--checkpoint", file, "--data", data},
         Words{"eval", "--weights", file, "--data", data},

@@ -1,4 +1,7 @@
-"""Initial values, gradients and learning rates of the optimizers' goldens. tests/ops/optimizer_test.cpp repeats them."""
+"""Initial values, gradients and learning rates of the optimizers' goldens.
+
+tests/ops/optimizer_test.cpp repeats them.
+"""
 
 import math
 

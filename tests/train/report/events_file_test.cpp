@@ -43,7 +43,7 @@ TEST_CASE("an event that a full disk takes only in part is completed before the 
   for (size_t i = 0; i < 3; ++i) CHECK(events[i].at("step") == i + 1);
 }
 
-TEST_CASE("events after half a row of a killed run are whole rows, and whole rows stay") {
+TEST_CASE("after a killed run's incomplete row, new rows are whole and earlier rows stay") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());
   const fs::path path = fs::path(job.output) / kEventsFile;

@@ -277,7 +277,7 @@ TEST_CASE("--resume refuses a folder whose markers are damaged, and changes noth
   REQUIRE(fs::exists(fs::path(job.checkpoint_dir) / "epoch-0002-step-00000006.pt"));
 }
 
-TEST_CASE("the file that --resume names stays as it is, without its marker too", "[slow]") {
+TEST_CASE("the file that --resume names stays as it is, even without its marker", "[slow]") {
   const bool has_marker = GENERATE(true, false);
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.checkpoint_steps = 1; });

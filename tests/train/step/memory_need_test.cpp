@@ -25,7 +25,7 @@ ResolvedJob resolved(Job job) {
 
 }  // namespace
 
-TEST_CASE("the need of memory follows the settings") {
+TEST_CASE("the memory need follows the settings") {
   const ResolvedJob usual = resolved({});
   const MemoryNeed need = memory_need(usual);
   // SGD with momentum: weights, momentum, gradients and the initial weights.

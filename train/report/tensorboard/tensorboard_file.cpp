@@ -46,8 +46,7 @@ std::vector<fs::path> event_files(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (number_of(at->path()) > 0) files.push_back(at->path());
-  if (error && error != std::errc::no_such_file_or_directory)
-    throw std::system_error(error, "cannot read the folder " + folder.string());
+  if (error) throw std::system_error(error, "cannot read the folder " + folder.string());
   std::ranges::sort(files, {}, number_of);
   return files;
 }
