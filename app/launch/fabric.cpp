@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/counted.h"
+#include "base/file/folder.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -22,12 +23,8 @@ std::vector<std::string> folders_of(const std::string& list) {
 int efa_devices(const fs::path& root) {
   int count = 0;
   std::error_code error;
-  for (fs::directory_iterator device(root / "sys/class/infiniband", error), end;
-       !error && device != end; device.increment(error)) {
-    const fs::path driver = fs::read_symlink(device->path() / "device/driver", error);
-    count += !error && driver.filename() == "efa";
-    error.clear();
-  }
+  for (const auto& device : entries_of(root / "sys/class/infiniband", error))
+    count += fs::read_symlink(device.path() / "device/driver", error).filename() == "efa";
   return count;
 }
 

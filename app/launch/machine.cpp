@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "app/platform/failure.h"
+#include "base/file/folder.h"
 
 namespace shoal::app {
 namespace {
@@ -40,12 +41,8 @@ double number_or(const std::string& text, double otherwise) {
 }  // namespace
 
 int gpu_count(const dist::Variables& environment) {
-  int count = 0;
   std::error_code error;
-  for (fs::directory_iterator entry("/proc/driver/nvidia/gpus", error), end; !error && entry != end;
-       entry.increment(error)) {
-    ++count;
-  }
+  int count = static_cast<int>(entries_of("/proc/driver/nvidia/gpus", error).size());
   if (count == 0) {
     while (fs::exists("/dev/nvidia" + std::to_string(count), error)) ++count;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 
 namespace shoal::app {
@@ -18,10 +19,9 @@ Files real_files() {
   files.folders = [](const std::string& path) {
     std::vector<std::string> names;
     std::error_code error;
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-         entry.increment(error)) {
+    for (const auto& entry : entries_of(path, error)) {
       std::error_code gone;
-      if (entry->is_directory(gone)) names.push_back(entry->path().filename().string());
+      if (entry.is_directory(gone)) names.push_back(entry.path().filename().string());
     }
     std::sort(names.begin(), names.end());
     return names;

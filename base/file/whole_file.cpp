@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/file/descriptor.h"
+#include "base/file/folder.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -122,8 +123,8 @@ bool can_rename(const fs::path& from, const fs::path& to) {
 
 void remove_parts(const fs::path& folder,
                   const std::function<bool(const fs::path& name)>& is_ours) {
-  std::error_code error;
-  for (const auto& left : fs::directory_iterator(folder, error)) {
+  std::error_code error;  // ignored: unfinished files that stay do no harm
+  for (const auto& left : entries_of(folder, error)) {
     const std::string file = left.path().filename().string();
     if (!file.starts_with(".") || !file.ends_with(kPart)) continue;
     if (is_ours(file.substr(1, file.size() - 1 - std::string_view(kPart).size())))

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/file/folder.h"
 #include "base/text.h"
 
 namespace shoal::data {
@@ -109,7 +110,7 @@ bool matches_files(const std::string& pattern) {
 
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> paths;
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with('.') && entry.is_regular_file()) paths.push_back(folder + "/" + name);
   }

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file/folder.h"
 #include "base/hash.h"
 #include "data/file.h"
 #include "data/jpeg/index_codec.h"
@@ -88,6 +89,8 @@ IndexStore::IndexStore(std::string folder, int64_t samples,
 
 IndexStore::~IndexStore() {
   write_waiting();
+  if ((errno = records_.close()) != 0 || (errno = places_.close()) != 0)
+    give_up("cannot write to ");
 }
 
 // Opens this process's files N.seek and N.places, where N is the first number whose files no other
@@ -138,12 +141,11 @@ void IndexStore::refresh() {
 
 void IndexStore::open_others() {
   std::error_code error;
-  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string path = entry->path().string();
+  for (const auto& entry : entries_of(folder_, error)) {
+    const std::string path = entry.path().string();
     const bool known = std::any_of(files_.begin(), files_.end(),
                                    [&](const File& file) { return file.records == path; });
-    if (known || entry->path().extension() != kRecordsExtension) continue;
+    if (known || entry.path().extension() != kRecordsExtension) continue;
     Descriptor opened = open_file(path.c_str(), O_RDONLY);
     if (opened.is_open()) files_.push_back({path, std::move(opened), 0});
   }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/file/folder.h"
 #include "data/container/image_files.h"
 #include "data/errors.h"
 #include "data/file.h"
@@ -91,24 +92,30 @@ bool is_loop(const fs::directory_entry& entry) {
          target.end();
 }
 
-// Lists the files below a folder, sorted. A packed set that is a folder counts as one file.
-std::vector<std::string> files_below(const std::string& folder, LeftOut& left_out) {
-  std::vector<std::string> files;
-  constexpr auto kLinks = fs::directory_options::follow_directory_symlink;
-  for (fs::recursive_directory_iterator entry(folder, kLinks), end; entry != end; ++entry) {
-    const std::string path = entry->path().string();
+void add_files_below(const std::string& folder, std::vector<std::string>& files,
+                     LeftOut& left_out) {
+  for (const auto& entry : entries_of(folder)) {
+    const std::string path = entry.path().string();
     std::error_code broken;
-    if (!entry->exists(broken)) {  // a link to itself is broken, too
+    if (!entry.exists(broken)) {  // a link to itself is broken, too
       left_out.add_broken(path);
       continue;
     }
-    const bool hidden = entry->path().filename().string().starts_with('.');
-    const bool set = !hidden && entry->is_directory() && is_sharded_set(path);
-    if (entry->is_directory() && (hidden || set || is_loop(*entry)))
-      entry.disable_recursion_pending();
-    if (hidden && entry->is_regular_file()) ++left_out.hidden;
-    if (set || (!hidden && entry->is_regular_file())) files.push_back(path);
+    const bool hidden = entry.path().filename().string().starts_with('.');
+    if (hidden) {
+      left_out.hidden += entry.is_regular_file();
+    } else if (entry.is_regular_file() || (entry.is_directory() && is_sharded_set(path))) {
+      files.push_back(path);
+    } else if (entry.is_directory() && !is_loop(entry)) {
+      add_files_below(path, files, left_out);
+    }
   }
+}
+
+// Lists the files below a folder, sorted. A packed set that is a folder counts as one file.
+std::vector<std::string> files_below(const std::string& folder, LeftOut& left_out) {
+  std::vector<std::string> files;
+  add_files_below(folder, files, left_out);
   std::sort(files.begin(), files.end());
   return files;
 }

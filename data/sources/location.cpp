@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file/folder.h"
 #include "data/container/scan_files.h"
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
@@ -34,7 +35,7 @@ Opened open_folder(const std::string& path, const OpenOptions& options) {
 std::string packed_set_in(const std::string& path) {
   if (!fs::is_directory(path) || is_sharded_set(path)) return path;
   std::string found;
-  for (const auto& entry : fs::directory_iterator(path)) {
+  for (const auto& entry : entries_of(path)) {
     if (entry.path().filename().string().starts_with('.')) continue;
     if (!found.empty() || !entry.is_regular_file()) return path;
     found = entry.path().string();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file/folder.h"
 #include "base/text.h"
 #include "data/container/image_files.h"
 #include "data/container/inflate.h"
@@ -96,7 +97,7 @@ bool is_record_file(const std::string& path, bool named) {
 bool holds_only_files(const std::string& folder) {
   if (!fs::is_directory(folder)) return false;
   bool files = false;
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : entries_of(folder)) {
     if (entry.path().filename().string().starts_with('.')) continue;
     if (entry.is_directory()) return false;
     files = true;

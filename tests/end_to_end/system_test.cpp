@@ -253,6 +253,35 @@ TEST_CASE("a run works in 6 GB of address space; if its threads need more, the l
   CHECK_THAT(larger.err, Contains("shoal: error: ") && Contains("ulimit -v"));
 }
 
+TEST_CASE("checkpoints in a mounted folder of the same disk are saved and resumed", "[mounts]") {
+  const Run run;
+  const fs::path volume = run.root() / "volume", mounted = run.output() / "checkpoints";
+  for (const auto& folder : {volume, mounted, run.root() / "results"})
+    fs::create_directories(folder);
+  // As with subPath in Kubernetes, files cannot be renamed into the mounted folder from outside.
+  std::string mounts = "mount --bind '" + volume.string() + "' '" + mounted.string() + "' && ";
+  std::vector<std::string> results;
+  if (GENERATE(false, true)) {  // the folder above is read-only
+    const std::string parent = "'" + run.output().string() + "'";
+    mounts = "mount --bind " + parent + " " + parent + " && " + mounts +
+             "mount -o remount,ro,bind " + parent + " && ";
+    results = {"--output", (run.root() / "results").string(), "--checkpoint-dir", mounted.string()};
+  }
+  for (const char* epochs : {"1", "2"}) {
+    const auto words = test::joined(run.words(results), {"--resume", "--epochs", epochs});
+    const auto outcome =
+        test::run_program("unshare", {"--mount", "bash", "-c", mounts + "exec " + quoted(words)});
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+  }
+  const auto saved = train::CheckpointStore(volume, 9).entries();
+  REQUIRE(saved.size() == 2);
+  CHECK(saved.front().step == 8);
+  CHECK(fs::exists(volume / ".tmp"));
+  for (const auto& entry : fs::recursive_directory_iterator(volume))
+    CHECK(entry.path().extension() != ".part");
+}
+
 TEST_CASE("a checkpoint beyond the limit of file sizes is an error that names the file") {
   const Run run;
   const auto outcome = in_shell("ulimit -f 20000; exec ", run.words());  // 20 MB

@@ -17,7 +17,8 @@
 //                           kill      kill this process instead of making the call
 //                           killall   kill the first process of the job, then this one
 //
-// Kinds: open, write, fsync, rename, unlink, close, flock, mkdir, truncate.
+// Kinds: open, list (an entry of a folder), write, fsync, rename, unlink, close, flock, mkdir,
+// truncate.
 
 #include <cstddef>
 #include <cstdint>

@@ -9,6 +9,7 @@ from trial import Fault
 # Errors to inject into each kind of call. "+": the disk stays full.
 ERRORS = {
     "open": ("EIO", "EACCES", "EMFILE", "EINTR"),  # and CREATE_ERRORS
+    "list": ("EIO",),
     "write": ("ENOSPC", "ENOSPC+", "EIO", "EDQUOT", "EINTR", "short"),
     "fsync": ("EIO", "ENOSPC", "EINVAL"),
     "rename": ("EIO", "ENOSPC", "EDQUOT", "EROFS"),
@@ -19,23 +20,23 @@ ERRORS = {
     "truncate": ("EIO", "EROFS"),
 }
 CREATE_ERRORS = ("ENOSPC", "EDQUOT", "EROFS")  # more errors of an open() that may create a file
-WRITES = 4  # of many writes to one file, about this many fail, plus the first two and the last
+MANY = ("write", "list")  # calls that a run makes many times for one file or folder
+CHOSEN = 4  # of these calls, about this many fail, plus the first two and the last
 
 
 def sites(calls, every_write=False):
-    """Returns the calls to break: all, but only some of many writes to one file.
-
-    With `every_write`, returns all calls.
+    """Returns the calls to break: all, but only some of many writes to one file, and of many
+    entries listed in one folder. With `every_write`, returns all calls.
     """
     if every_write:
         return list(calls)
-    writes = {}
+    many = {}
     for call in calls:
-        if call.kind == "write":
-            writes.setdefault((call.role, call.path), []).append(call.site)
-    chosen = {call.site for call in calls if call.kind != "write"}
-    for group in writes.values():
-        chosen.update([*group[:2], *group[:: max(1, len(group) // WRITES)], group[-1]])
+        if call.kind in MANY:
+            many.setdefault((call.role, call.kind, call.path), []).append(call.site)
+    chosen = {call.site for call in calls if call.kind not in MANY}
+    for group in many.values():
+        chosen.update([*group[:2], *group[:: max(1, len(group) // CHOSEN)], group[-1]])
     return [call for call in calls if call.site in chosen]
 
 

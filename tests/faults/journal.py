@@ -17,7 +17,7 @@ import shutil
 class Call:
     role: str  # launcher, rank0, rank1, ...
     process: int
-    kind: str  # open, write, fsync, rename, unlink, close, flock, mkdir, truncate
+    kind: str  # as in faults.h
     path: str  # relative to the watched folder; the new name of a rename
     descriptor: int
     place: int  # flags of open, offset of write, length of truncate, 1 for syncfs

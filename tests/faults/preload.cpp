@@ -102,6 +102,15 @@ DIR* opendir(const char* path) {
   });
   return folder;
 }
+dirent* readdir(DIR* folder) {
+  static const auto real = NEXT(readdir);
+  dirent* entry = nullptr;
+  with_descriptor({"list", "", ::dirfd(folder)}, [&](size_t) {
+    entry = real(folder);
+    return entry ? 1 : 0;
+  });
+  return entry;
+}
 
 int close(int descriptor) {
   static const auto real = NEXT(close);
@@ -190,6 +199,7 @@ int mkdir(const char* path, mode_t mode) noexcept {
 int open64(const char* path, int flags, ...) SAME_AS(open);
 int openat64(int folder, const char* path, int flags, ...) SAME_AS(openat);
 FILE* fopen64(const char* path, const char* mode) SAME_AS(fopen);
+dirent64* readdir64(DIR* folder) SAME_AS(readdir);
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) SAME_AS(pwrite);
 int ftruncate64(int descriptor, off64_t length) noexcept SAME_AS(ftruncate);
 

@@ -1,5 +1,6 @@
 #include "tests/support/failing_calls.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <sys/file.h>
 #include <sys/types.h>
@@ -87,6 +88,10 @@ int close(int descriptor) {
   if (!broken) return result;
   errno = error;
   return -1;
+}
+
+dirent* readdir(DIR* folder) {
+  return fails("readdir", ::dirfd(folder)) ? nullptr : next("readdir", &::readdir, folder);
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size) {

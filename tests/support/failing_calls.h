@@ -2,8 +2,8 @@
 // Makes system calls of this process fail, as a full disk or an old file system would.
 //
 // Compile failing_calls.cpp into the test program: its definitions of flock, fsync, syncfs, rename,
-// close and write replace those of the C library, for the library under test and for the standard
-// library.
+// close, readdir and write replace those of the C library, for the library under test and for the
+// standard library.
 
 #include <functional>
 #include <string>

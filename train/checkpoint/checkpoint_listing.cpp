@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -108,11 +109,9 @@ std::optional<CheckpointEntry> read_marker(const fs::path& path) {
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& directory) {
   std::vector<CheckpointEntry> list;
   std::error_code error;
-  fs::directory_iterator file(directory, error);
+  for (const auto& file : entries_of(directory, error))
+    if (auto entry = entry_of(file.path())) list.push_back(std::move(*entry));
   if (error == std::errc::no_such_file_or_directory) return list;
-  for (; !error && file != fs::directory_iterator(); file.increment(error)) {
-    if (auto entry = entry_of(file->path())) list.push_back(std::move(*entry));
-  }
   if (error)
     throw std::system_error(error, "cannot read the checkpoint directory " + directory.string());
   std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {

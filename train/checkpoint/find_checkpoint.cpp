@@ -1,5 +1,6 @@
 #include "train/checkpoint/find_checkpoint.h"
 
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -38,7 +39,7 @@ std::string similar_folder(fs::path place, const char* option) {
   if (!place.has_filename()) place = place.parent_path();  // treats "dir/" like "dir"
   std::vector<std::string> names;
   try {
-    for (const auto& entry : fs::directory_iterator(fs::absolute(place).parent_path()))
+    for (const auto& entry : entries_of(fs::absolute(place).parent_path()))
       if (entry.is_directory() && !store_in(entry.path()).names().empty())
         names.push_back(entry.path().filename().string());
   } catch (const std::system_error&) {

@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include "base/file/folder.h"
+
 namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
@@ -16,9 +18,8 @@ bool make_folder(const fs::path& folder) {
 // Whether the folder contains nothing but the lock. Returns false if it cannot be read.
 bool is_unused(const fs::path& folder) {
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->path().filename() != kOutputLock) return false;
+  for (const auto& entry : entries_of(folder, error))
+    if (entry.path().filename() != kOutputLock) return false;
   return !error;
 }
 

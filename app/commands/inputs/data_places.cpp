@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/file/folder.h"
 #include "base/hash.h"
 #include "base/log.h"
 
@@ -68,7 +69,7 @@ std::string other_layout(const std::string& data) {
     return "; add --train DIR|FILE or, to train on some of the validation images, use --train " +
            val->text + " --val-split 0.1 instead";
   std::error_code error;  // not a folder: no entries
-  for (const auto& entry : fs::directory_iterator(data, error))
+  for (const auto& entry : entries_of(data, error))
     if (entry.is_directory(error))
       return "; if its subfolders are the classes, use --train " + data +
              " --val-split 0.1 instead";

@@ -6,6 +6,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/file/file_lock.h"
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -132,12 +133,11 @@ void search(const fs::path& folder, const std::string& name, int level, std::vec
   }
   if (level == kMostLevels) return;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (const auto& entry : entries_of(folder, error)) {
     std::error_code gone;
-    const std::string inner = entry->path().filename().string();
-    if (entry->is_directory(gone) && !entry->is_symlink(gone) && !inner.starts_with('.'))
-      search(entry->path(), level == 0 ? inner : name + "/" + inner, level + 1, rows);
+    const std::string inner = entry.path().filename().string();
+    if (entry.is_directory(gone) && !entry.is_symlink(gone) && !inner.starts_with('.'))
+      search(entry.path(), level == 0 ? inner : name + "/" + inner, level + 1, rows);
   }
 }
 

@@ -50,6 +50,18 @@ TEST_CASE("where files cannot be renamed from beside the folder, they are writte
   REQUIRE(in_folder(directory.path() / "c" / ".tmp") == Names{"lock"});
 }
 
+TEST_CASE("a checkpoint folder that cannot be listed is an error, not an empty folder") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 2);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  const std::string folder = directory.path() / "c";
+  const test::FailingCalls broken(
+      "readdir", [&](const std::string& path) { return path == folder; }, EIO);
+  CHECK_THROWS_WITH(store.entries(), Catch::Contains(folder));
+  CHECK_THROWS_WITH(store.newest_good(no_warning), Catch::Contains(folder));
+}
+
 TEST_CASE("a folder into which files cannot be renamed is refused") {
   const test::TemporaryDirectory directory;
   const test::FailingCalls mounts(

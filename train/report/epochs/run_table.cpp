@@ -2,6 +2,7 @@
 // files.
 #include <filesystem>
 
+#include "base/file/folder.h"
 #include "base/log.h"
 #include "train/report/epochs/run_history.h"
 #include "train/report/history_file.h"
@@ -16,7 +17,7 @@ namespace {
 // superseded-….pt, do not count.
 bool has_checkpoint(const fs::path& folder) {
   std::error_code error;  // ignored: a missing folder has no checkpoint
-  for (const auto& entry : fs::directory_iterator(folder, error))
+  for (const auto& entry : entries_of(folder, error))
     if (entry.path().extension() == ".pt" && entry.path().filename().string().starts_with("epoch-"))
       return true;
   return false;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/counted.h"
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -43,10 +44,8 @@ int64_t number_of(const fs::path& path) {
 // folder cannot be read: without the earlier files, the new one would repeat their points.
 std::vector<fs::path> event_files(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (number_of(at->path()) > 0) files.push_back(at->path());
-  if (error) throw std::system_error(error, "cannot read the folder " + folder.string());
+  for (const auto& entry : entries_of(folder))
+    if (number_of(entry.path()) > 0) files.push_back(entry.path());
   std::ranges::sort(files, {}, number_of);
   return files;
 }
