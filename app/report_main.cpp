@@ -1,5 +1,6 @@
 // shoal-report: writes and serves reports of runs. `shoal report` starts it. A separate program, so
 // that `shoal` starts without OpenCV and the HTTP library.
+#include "app/commands/printable_row.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/report/report.h"
@@ -17,6 +18,10 @@ int report(const Arguments& arguments) {
   require(
       !arguments.paths.empty(),
       "name the folders of the runs to report: shoal report RUN..., the --output of shoal train");
+  if (options.serve && !options.output.empty())
+    log::warning("--output has no effect: --serve writes no file");
+  if (!options.serve && arguments.origins.contains("address"))
+    log::warning("--address has no effect: --serve is not given");
   if (options.serve) {
     ReportServer server(arguments.paths, options.address, static_cast<int>(*options.serve));
     log::line(server.url());
@@ -31,7 +36,7 @@ int report(const Arguments& arguments) {
     file = arguments.paths.size() > 1 ? std::filesystem::path(kReportFile)
                                       : std::filesystem::path(arguments.paths[0]) / kReportFile;
   write_report(arguments.paths, file);
-  log::line(file.string());
+  log::line(printable_row(file.string()));
   return kOk;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/text.h"
+
 namespace shoal {
 
 // Returns `value` with commas between groups of three digits: "5,288,548".
@@ -23,6 +25,11 @@ inline double megabytes(int64_t bytes) {
 // Converts bytes to gigabytes (10^9 bytes).
 inline double gigabytes(int64_t bytes) {
   return static_cast<double>(bytes) / 1e9;
+}
+
+// Formats bytes as gigabytes: "1.24 GB".
+inline std::string gigabytes_text(int64_t bytes) {
+  return strf("%.2f GB", gigabytes(bytes));
 }
 
 }  // namespace shoal

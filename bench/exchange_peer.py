@@ -26,7 +26,8 @@ torch.manual_seed(0)
 model = getattr(torchvision.models, options.model)().to(memory_format=torch.channels_last).train()
 network = model
 if options.rank is not None:
-    torch.distributed.init_process_group("gloo", init_method=options.master, rank=options.rank, world_size=2)
+    torch.distributed.init_process_group("gloo", init_method=options.master, rank=options.rank,
+                                         world_size=2)
     network = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
 criterion = torch.nn.CrossEntropyLoss()

@@ -1,6 +1,7 @@
 """Draws the results of bench/loader: loader_chart.py FILE.json FILE.png
 
-A bar shows the median; the line on it spans the slowest to the fastest round. All bars use the same scale.
+A bar shows the median; the line on it spans the slowest to the fastest round. All bars use the same
+scale.
 """
 
 import io
@@ -16,9 +17,10 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 OURS, THEIRS = "#1f6fb4", "#b9b9b9"
-NAMES = {"torchvision_v2": "torchvision v2", "opencv": "OpenCV", "dali": "DALI (CPU)", "ffcv": "FFCV",
-         "dataloader": "PyTorch DataLoader"}
-ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: height of a bar, gap between panels, widths of a column and its bars
+NAMES = {"torchvision_v2": "torchvision v2", "opencv": "OpenCV", "dali": "DALI (CPU)",
+         "ffcv": "FFCV", "dataloader": "PyTorch DataLoader"}
+# In inches: height of a bar, gap between panels, widths of a column and its bars.
+ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75
 
 
 def panels(results):

@@ -1,14 +1,15 @@
-"""The peers of bench/loader's part `batches`: batches of 128 random crops of 224 pixels, uint8, in random order.
+"""The peers of bench/loader's part `batches`: batches of 128 random crops of 224 pixels, uint8, in
+random order.
 
 Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
 
-  dataloader  PyTorch's DataLoader with WORKERS processes, ImageFolder and torchvision's transforms on
-              Pillow; SOURCE: a folder of class folders
+  dataloader  PyTorch's DataLoader with WORKERS processes, ImageFolder and torchvision's transforms
+              on Pillow; SOURCE: a folder of class folders
   dali        DALI's CPU operators with WORKERS threads; SOURCE: a folder of class folders
   ffcv        FFCV's Loader with WORKERS threads; SOURCE: a file written by write_ffcv
 
-  loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY    writes an FFCV file
-  loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    writes the same JPEGs into class folders
+  loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY   writes an FFCV file
+  loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY   writes the same JPEGs into class folders
   (SIDE: longest side of the images, 0: unchanged; QUALITY: JPEG quality, 0: store pixels)
 
 A warm-up pass comes first. first_batch_seconds: time to its first batch, without imports.
@@ -77,8 +78,9 @@ def write_ffcv(out, side, quality):
     from ffcv.fields import IntField, RGBImageField
     from ffcv.writer import DatasetWriter
     from torchvision.datasets import ImageFolder
-    fields = {"image": RGBImageField(write_mode="jpg" if quality else "raw", max_resolution=side or None,
-                                     jpeg_quality=quality), "label": IntField()}
+    fields = {"image": RGBImageField(write_mode="jpg" if quality else "raw",
+                                     max_resolution=side or None, jpeg_quality=quality),
+              "label": IntField()}
     DatasetWriter(out, fields, num_workers=1).from_indexed_dataset(ImageFolder(source))
 
 
@@ -92,7 +94,8 @@ def encode_ffcv(out, side, quality):
     for (path, _), (image, _) in zip(data.samples, data):
         target = pathlib.Path(out) / pathlib.Path(path).relative_to(source).with_suffix(".jpg")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(encode_jpeg(resizer(numpy.array(image), side or None), quality).tobytes())
+        resized = resizer(numpy.array(image), side or None)
+        target.write_bytes(encode_jpeg(resized, quality).tobytes())
 
 
 try:
@@ -104,7 +107,8 @@ try:
     for module in MODULES[peer]:
         importlib.import_module(module)
     begin = time.perf_counter()
-    batches, count = {"dataloader": dataloader, "dali": dali, "ffcv": ffcv}[peer](passes + 1, workers)
+    batches, count = {"dataloader": dataloader, "dali": dali, "ffcv": ffcv}[peer](passes + 1,
+                                                                                  workers)
     next(batches)
     first = time.perf_counter() - begin
 except ImportError as error:

@@ -9,11 +9,13 @@ def processor_seconds():
     import psutil
     own = psutil.Process()
     times = own.cpu_times()
-    return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in own.children(recursive=True))
+    children = own.children(recursive=True)
+    return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in children)
 
 
 def pytorch_batches(folder, batch, workers, repeats):
-    """Returns an iterator over batches of random crops of 224 pixels, and the number of images in the folder.
+    """Returns an iterator over batches of random crops of 224 pixels, and the number of images in
+    the folder.
 
     `repeats` is a function of the number of images. It returns how many times each image is used.
     """
@@ -21,6 +23,7 @@ def pytorch_batches(folder, batch, workers, repeats):
     from torchvision import transforms
     from torchvision.datasets import ImageFolder
     data = ImageFolder(folder, transforms.Compose([
-        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.PILToTensor()]))
+        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(),
+        transforms.PILToTensor()]))
     return iter(DataLoader(ConcatDataset([data] * repeats(len(data))), batch, shuffle=True,
                            num_workers=workers, drop_last=True)), len(data)

@@ -86,6 +86,12 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib/shoal/torch/lib" "$ORIGIN/../lib/shoal/l
 if(SKBUILD)  # site-packages contains shoal/bin and torch/lib
   set(CMAKE_INSTALL_RPATH "$ORIGIN/../../torch/lib")
 endif()
+# The build tree has the same folders, as links, so that the programs need no other RPATH there
+# (app/CMakeLists.txt).
+file(CREATE_LINK ${SHOAL_TORCH_ROOT} ${PROJECT_BINARY_DIR}/torch SYMBOLIC)
+if(EXISTS ${SHOAL_TORCH_ROOT}/../nvidia)
+  file(CREATE_LINK ${SHOAL_TORCH_ROOT}/../nvidia ${PROJECT_BINARY_DIR}/nvidia SYMBOLIC)
+endif()
 function(shoal_install_torch)
   if(SKBUILD)
     return()

@@ -22,14 +22,24 @@ namespace {
 // timeout.
 constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1);
 
+// Warns if other hosts probably cannot find rank 0 at the master's address. That is no error,
+// because the address may be translated (NAT, a Kubernetes service).
+void check_master(const Env& env, const Notify& notify) {
+  if (env.rank == 0 && !env.agent_store && !may_be_this_host(env.master_addr))
+    notify("rank 0 runs on this host, but MASTER_ADDR (--master-addr) " + env.master_addr +
+           " is not an address of this host; the other ranks may not reach rank 0 there");
+}
+
 class Opener {
  public:
   Opener(const Env& env, const ConnectOptions& options) : env_(env), options_(options) {
     const Notify notify =
         env.local_rank == 0 ? options.heartbeat.notify : [](const std::string&) {};
     const auto start = std::chrono::steady_clock::now();
-    if (env.local_world_size < env.world_size)
+    if (env.local_world_size < env.world_size) {
       wait_for_address(env.master_addr, options.rendezvous_timeout, notify);
+      check_master(env, notify);
+    }
     address_ = gloo_address(env);  // before the rendezvous, so that a wrong interface fails at once
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - start);

@@ -10,4 +10,9 @@ namespace shoal::dist {
 // the C++ backtrace, a leading source position, a list of store keys and the final period.
 std::string transport_message(const std::exception& error);
 
+// Returns transport_message(), or an empty text if the error only says that a wait timed out.
+// Callers that split a wait report the whole wait instead. Leaves out TCPStore's count of its own
+// attempts.
+std::string message_beyond_timeout(const std::exception& error);
+
 }  // namespace shoal::dist

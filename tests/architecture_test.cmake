@@ -1,5 +1,6 @@
-# Checks that #include lines follow the dependencies between folders that ARCHITECTURE.md allows,
-# and that few files read the environment or parse JSON directly. Run as:
+# Checks that #include lines name paths from the root and follow the dependencies between folders
+# that ARCHITECTURE.md allows, and that few files read the environment or parse JSON directly.
+# Run as:
 #   cmake -DROOT=… -P architecture_test.cmake
 cmake_minimum_required(VERSION 3.22)
 set(may_base "")
@@ -20,8 +21,15 @@ list(JOIN folders "|" any_folder)
 set(bad "")
 
 # check_includes(FILE FOLDER…): appends to `bad` every line of FILE that includes a file outside the
-# given folders. Only tests may include files of tests.
+# given folders, or includes a file in quotes without a path from the root. Only tests may include
+# files of tests. Exceptions: headers that protoc generates, and faults.h of tests/faults.
 function(check_includes file)
+  file(STRINGS ${file} quoted REGEX "^ *# *include *\"")
+  list(FILTER quoted EXCLUDE
+       REGEX "\"((${any_folder}|bench|tests)/[^\"]*|[a-z_]*\\.pb\\.h|faults\\.h)\"")
+  foreach(line ${quoted})
+    string(APPEND bad "${file}: no path from the root: ${line}\n")
+  endforeach()
   file(STRINGS ${file} lines REGEX "^ *# *include *\"(tests/)?(${any_folder})/")
   foreach(line ${lines})
     string(REGEX MATCH "(tests/)?([a-z]+)/" place "${line}")
@@ -58,9 +66,8 @@ foreach(folder ${folders})
   # LibTorch's unpicklers are not safe for untrusted files.
   forbid("pickle_load|torch::load|jit::load|PyTorchStreamReader|InputArchive|Unpickler"
          "reads with LibTorch's unpickler" ${sources})
-  # base/json.h limits how deep JSON may nest. platform_json.cpp calls nests_too_deep()
-  # first. The other
-  # two files parse only rows that they wrote themselves.
+  # base/json.h limits how deep JSON may nest. platform_json.cpp calls nests_too_deep() first. The
+  # other two files parse only rows that they wrote themselves.
   set(others ${sources})
   list(REMOVE_ITEM others ${ROOT}/base/json.h ${ROOT}/app/platform/platform_json.cpp
        ${ROOT}/train/report/summary_file.cpp ${ROOT}/train/report/tensorboard/tensorboard_file.cpp)
@@ -93,10 +100,11 @@ function(check_order folder)
   endforeach()
   foreach(subfolder ${ARGN})
     list(APPEND may ${subfolder})
+    set(in ${ROOT}/${folder}/${subfolder})
     if(subfolder STREQUAL ".")
-      file(GLOB sources ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp)
+      file(GLOB sources ${in}/*.h ${in}/*.cpp ${in}/*.cu ${in}/*.cuh)
     else()
-      file(GLOB_RECURSE sources ${ROOT}/${folder}/${subfolder}/*.h ${ROOT}/${folder}/${subfolder}/*.cpp)
+      file(GLOB_RECURSE sources ${in}/*.h ${in}/*.cpp ${in}/*.cu ${in}/*.cuh)
     endif()
     foreach(file ${sources})
       file(STRINGS ${file} lines REGEX "^ *# *include *\"${folder}/[a-z]+/")

@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/evaluation.h"
+#include "app/commands/printable_row.h"
 #include "app/commands/session.h"
 #include "base/counted.h"
 #include "base/file/whole_file.h"
@@ -12,7 +13,6 @@
 #include "base/log.h"
 #include "train/step/trainer.h"
 #include "train/weights/model_file.h"
-#include "train/weights/preprocessing.h"
 #include "train/weights/weight_average.h"
 
 namespace shoal::app {
@@ -103,12 +103,10 @@ int64_t used(const std::vector<Candidate>& all) {
 // Writes the average of `count` checkpoints, with the model, preprocessing and classes of `like`.
 void write(const std::string& output, const Weights& like, train::NamedTensors tensors,
            int64_t count) {
-  train::CheckpointData data;
+  train::CheckpointData data = model_data(like);
   data.model = std::move(tensors);
-  data.text = {{"arch", like.job.model.name}, {train::kAverageOf, std::to_string(count)}};
-  data.integers = {{"epoch", 0}, {"step", 0}, {"classes", like.job.model.classes}};
-  train::put_preprocessing(like.transform, like.job.crop_pct.value_or(0), data);
-  data.classes = like.classes;
+  data.text[train::kAverageOf] = std::to_string(count);
+  data.integers["epoch"] = data.integers["step"] = 0;
   write_whole(output, [&](const ByteSink& sink) { train::write_model(data, sink); });
 }
 
@@ -121,13 +119,14 @@ void print(const Arguments& arguments, const std::vector<Candidate>& all,
       json["checkpoints"].push_back({{"file", one.weights.file}, {"used", one.used}});
       if (one.top1) json["checkpoints"].back()["acc1"] = *one.top1;
     }
-    return log::line(json.dump());
+    return log::line(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   for (const Candidate& one : all)
     log::line(printable((one.used ? "averaged  " : "left out  ") +
                         (one.top1 ? strf("Acc@1 %.3f  ", *one.top1) : "") + one.weights.file));
-  log::line(printable(arguments.average_output + ": mean of " + counted(used(all), "checkpoint") +
-                      (top1 ? strf(", Acc@1 %.3f", *top1) : "")));
+  log::line(printable_row(arguments.average_output + ": mean of " +
+                          counted(used(all), "checkpoint") +
+                          (top1 ? strf(", Acc@1 %.3f", *top1) : "")));
 }
 
 void check(const Arguments& arguments) {

@@ -10,6 +10,7 @@
 #include "app/commands/commands.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "train/step/cuda/open.h"
 
@@ -69,12 +70,11 @@ Checks gpus() {
   if (count == 0) checks.push_back({Verdict::ok, "CUDA devices", strf("none (%s)", reason), ""});
   for (int i = 0; i < count; ++i) {
     const cuda::DeviceInfo info = plugin->device_info(i);
-    constexpr double kGiB = 1024.0 * 1024 * 1024;
-    Check check{Verdict::ok, strf("CUDA device %d", i),
-                strf("%s, compute capability %d.%d, %.1f of %.1f GiB free", info.name, info.major,
-                     info.minor, static_cast<double>(info.free_bytes) / kGiB,
-                     static_cast<double>(info.total_bytes) / kGiB),
-                ""};
+    Check check{
+        Verdict::ok, strf("CUDA device %d", i),
+        strf("%s, compute capability %d.%d, %s of %s free", info.name, info.major, info.minor,
+             gigabytes_text(info.free_bytes).c_str(), gigabytes_text(info.total_bytes).c_str()),
+        ""};
     if (!plugin->check(i)) {
       check.verdict = Verdict::bad;
       check.advice =

@@ -15,6 +15,7 @@
 #include "data/labels/real_labels.h"
 #include "dist/gather.h"
 #include "ops/places.h"
+#include "train/report/history_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::app {
@@ -142,6 +143,17 @@ std::vector<Arguments> one_by_one(const Arguments& arguments) {
   return all;
 }
 
+// Throws UserError if `folder` cannot be written, or is the folder of a run. There, evaluation.json
+// describes the run's best evaluation.
+void require_output_folder(const std::filesystem::path& folder) {
+  require_writable_folder("--output", folder);
+  std::error_code none;
+  for (const char* name : {train::kHistoryFile, train::kSummaryFile})
+    if (std::filesystem::exists(folder / name, none))
+      throw UserError("--output " + folder.string() + " is the folder of a run, whose " +
+                      train::kEvaluationFile + " would be replaced; choose another folder");
+}
+
 }  // namespace
 
 int eval_command(const Arguments& arguments) {
@@ -154,9 +166,12 @@ int eval_command(const Arguments& arguments) {
     throw UserError("--logits has no effect without --predictions FILE");
   Evaluation evaluation(arguments, env);
   dist::on_rank_0(evaluation.group(), [&] {
-    if (!eval.output.empty()) require_writable_folder("--output", eval.output);
+    if (!eval.output.empty()) require_output_folder(eval.output);
     if (!eval.predictions.empty()) require_writable_file("--predictions", eval.predictions);
   });
+  // Reports all weights that cannot be opened before the first evaluation.
+  if (each.size() > 1)
+    for (const Arguments& one : each) open_weights(one, evaluation.group());
   std::vector<EvaluatedWeights> all;
   LossHistory losses(is_sharded(arguments.job, "val"));
   for (size_t i = 0; i < each.size(); ++i)

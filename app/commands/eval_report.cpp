@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/commands/printable_row.h"
 #include "base/json.h"
 #include "base/log.h"
 
@@ -110,10 +111,10 @@ std::string label_percent(double probability) {
 void print_suspects(const EvaluatedWeights& evaluated, const std::string& order) {
   if (!evaluated.suspects.empty()) log::line("labels that may be wrong, " + order + ":");
   for (const train::WorstImage& one : evaluated.suspects)
-    log::line(printable(one.path + "  label " + evaluated.classes[size_t(one.label)] + " " +
-                        label_percent(std::exp(-one.loss)) + ", predicted " +
-                        evaluated.classes[size_t(one.predicted)] +
-                        strf(" %.1f%%", 100 * one.probability)));
+    log::line(printable_row(one.path + "  label " + evaluated.classes[size_t(one.label)] + " " +
+                            label_percent(std::exp(-one.loss)) + ", predicted " +
+                            evaluated.classes[size_t(one.predicted)] +
+                            strf(" %.1f%%", 100 * one.probability)));
 }
 
 }  // namespace

@@ -4,16 +4,16 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/inputs/weights.h"
+#include "app/commands/printable_row.h"
 #include "app/commands/session.h"
 #include "base/counted.h"
 #include "base/file/writable.h"
 #include "base/grouped.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "train/checkpoint/checkpoint_listing.h"
 #include "train/checkpoint/export.h"
 #include "train/step/trainer.h"
-#include "train/weights/model_file.h"
-#include "train/weights/preprocessing.h"
 
 namespace shoal::app {
 namespace {
@@ -67,6 +67,25 @@ void resolve_arguments(Arguments& arguments) {
       throw UserError(std::string(name) + " is only for --format onnx; remove it");
 }
 
+// Throws UserError if `file` is a checkpoint of a run.
+void require_no_checkpoint(const fs::path& file) {
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  if (!train::parse_checkpoint_name(file.stem())) return;
+  std::error_code none;
+  if (folder.filename() == train::kCheckpointsFolder ||
+      fs::exists(folder / train::kManifestFile, none))
+    throw UserError("--output " + file.string() +
+                    " is a checkpoint of a run, which needs it for --resume; choose another file");
+}
+
+// Throws UserError if `file` is the file that the weights were read from.
+void require_not_input(const fs::path& file, const fs::path& input) {
+  std::error_code none;
+  if (fs::equivalent(file, input, none))
+    throw UserError("--output " + file.string() +
+                    " is the file to export, which would be replaced; choose another file");
+}
+
 // Opens the weights that --ema or --no-ema selects.
 Weights open_selected(Arguments arguments) {
   Weights weights = open_weights(arguments);
@@ -85,25 +104,16 @@ Weights open_selected(Arguments arguments) {
   }
 }
 
-train::CheckpointData data_of(const Weights& weights) {
-  train::CheckpointData data;
-  (weights.ema ? data.ema : data.model) = train::weights_of(*weights.model);
-  data.text = {{"arch", weights.job.model.name}};
-  if (!weights.average_of.empty()) data.text[train::kAverageOf] = weights.average_of;
-  data.integers = {
-      {"epoch", weights.epoch}, {"step", weights.step}, {"classes", weights.job.model.classes}};
-  train::put_preprocessing(weights.transform, weights.job.crop_pct.value_or(0), data);
-  data.classes = weights.classes;
-  return data;
-}
-
 }  // namespace
 
 int export_command(const Arguments& given) {
   Arguments arguments = given;
   begin(arguments.job, dist::Env{});
   resolve_arguments(arguments);
-  if (!arguments.export_to.empty()) require_writable_file("--output", arguments.export_to);
+  if (!arguments.export_to.empty()) {
+    require_writable_file("--output", arguments.export_to);
+    require_no_checkpoint(arguments.export_to);
+  }
   Weights weights = open_selected(arguments);
   take_class_names(arguments, weights);
   log_origin(weights);
@@ -113,11 +123,14 @@ int export_command(const Arguments& given) {
     for (const FormatRow& row : formats())
       if (row.format == arguments.export_file.format) file += row.endings.front();
   }
-  train::export_file(data_of(weights), arguments.export_file, file);
-  log::line(printable(strf("%s: %s, %s, %s weights, %.1f MB", file.c_str(),
-                           weights.job.model.name.c_str(),
-                           counted(weights.job.model.classes, "class").c_str(),
-                           weights.ema ? "averaged" : "trained", megabytes(fs::file_size(file)))));
+  require_not_input(file, weights.file);
+  train::CheckpointData data = model_data(weights);
+  (weights.ema ? data.ema : data.model) = train::weights_of(*weights.model);
+  train::export_file(data, arguments.export_file, file);
+  log::line(printable_row(
+      strf("%s: %s, %s, %s weights, %.1f MB", file.c_str(), weights.job.model.name.c_str(),
+           counted(weights.job.model.classes, "class").c_str(),
+           weights.ema ? "averaged" : "trained", megabytes(fs::file_size(file)))));
   if (arguments.export_file.format == Format::torchvision)
     log::info(
         "torchvision's format cannot store class names and preprocessing; to keep them, export to "

@@ -6,6 +6,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/inspect_onnx.h"
+#include "app/commands/printable_row.h"
 #include "base/counted.h"
 #include "base/file/checksum.h"
 #include "base/file/whole_file.h"
@@ -28,6 +29,7 @@ struct File {
   std::string path, checksum;  // checksum: the result of checksum_state()
   std::vector<char> bytes;
   std::vector<train::CheckpointEntry> run;  // the checkpoints in its folder, if a run was given
+  bool skipped = false;                     // whether newer checkpoints of the run are damaged
 };
 
 // Compares a checkpoint with the checksum in its marker, the .json file of the same name. Returns
@@ -42,10 +44,26 @@ std::string checksum_state(const fs::path& path, const std::vector<char>& bytes)
   return same ? "correct" : "wrong";
 }
 
+// Returns the name of the newest checkpoint that locate_weights() tries first; empty if `text` does
+// not name the newest checkpoint of a run.
+std::string newest_name(const std::string& text) {
+  const train::CheckpointPath place = train::parse_checkpoint_path(text);
+  if (place.directory.empty() || place.best) return "";
+  const auto names = train::store_in(place.directory).names();
+  return names.empty() ? "" : names.front();
+}
+
+// Whether `file` is an older checkpoint than the one with the name `newest`.
+bool is_older(const fs::path& file, const std::string& newest) {
+  const auto opened = train::parse_checkpoint_name(file.stem());
+  const auto first = train::parse_checkpoint_name(newest);
+  return opened && first && opened->name != first->name && opened->step <= first->step;
+}
+
 // Opens a file even if its checksum is wrong. For a folder, opens the file that --weights would
 // use.
 File open(const std::string& text) {
-  File file{text, "", {}, {}};
+  File file{text, "", {}, {}, false};
   if (fs::is_regular_file(text)) {
     file.bytes = read_whole_file(text);
     if (!train::is_weights_file(file.bytes))
@@ -53,8 +71,9 @@ File open(const std::string& text) {
                       " is not a file of weights (neither torch.save nor safetensors; an ONNX "
                       "model needs a name that ends with .onnx)");
   } else {
+    const std::string newest = newest_name(text);  // first: a run may save another one meanwhile
     train::Located located = train::locate_weights(text, "inspect");
-    file = {located.file, "", std::move(located.bytes), {}};
+    file = {located.file, "", std::move(located.bytes), {}, is_older(located.file, newest)};
     file.run = train::list_checkpoints(fs::path(file.path).parent_path());
   }
   file.checksum = checksum_state(file.path, file.bytes);
@@ -136,14 +155,15 @@ FileContents::Texts selected(const FileContents::Texts& all, const std::set<std:
 void print_tensors(const FileContents& contents) {
   for (const auto& entry : contents.entries)
     for (const auto& [name, tensor] : entry.tensors)
-      log::line(printable((entry.name.empty() ? "" : entry.name + "  ") + name + "  " +
-                          train::shape_text(tensor.sizes) + "  " + train::name_of(tensor.element)));
+      log::line(printable_row((entry.name.empty() ? "" : entry.name + "  ") + name + "  " +
+                              train::shape_text(tensor.sizes) + "  " +
+                              train::name_of(tensor.element)));
 }
 
 void print(const Arguments& arguments, const File& file, const FileContents& contents,
            const std::optional<train::KnownModel>& known) {
   const auto show = [](const char* heading, const std::string& text) {
-    if (!text.empty()) log::line(strf("%-10s", heading) + printable(text));
+    if (!text.empty()) log::line(printable_row(strf("%-10s", heading) + text));
   };
   show("file", file.path + strf(", %.1f MB", megabytes(file.bytes.size())));
   show("run", run_text(file.run));
@@ -226,7 +246,7 @@ int inspect_command(const Arguments& arguments) {
                   .dump(1, ' ', false, Json::error_handler_t::replace));
   else
     print(arguments, file, contents, known);
-  return file.checksum == "wrong" ? 1 : 0;
+  return file.checksum == "wrong" || file.skipped ? 1 : 0;
 }
 
 }  // namespace shoal::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/commands/printable_row.h"
 #include "base/counted.h"
 #include "base/grouped.h"
 #include "base/json.h"
@@ -48,7 +49,7 @@ std::string metadata_text(const OnnxSummary& model) {
 
 void print(const OnnxSummary& model, bool tensors) {
   const auto show = [](const char* heading, const std::string& text) {
-    if (!text.empty()) log::line(strf("%-10s", heading) + printable(text));
+    if (!text.empty()) log::line(printable_row(strf("%-10s", heading) + text));
   };
   show("format", strf("ONNX, %s, IR version %lld", opsets_text(model).c_str(),
                       static_cast<long long>(model.ir_version)));
@@ -63,7 +64,7 @@ void print(const OnnxSummary& model, bool tensors) {
     show("classes", counted(classes.size(), "name") + ": " + train::first_of(classes, 12));
   show("metadata", metadata_text(model));
   if (!tensors) return;
-  for (const auto& tensor : model.initializers) log::line(printable(value_text(tensor)));
+  for (const auto& tensor : model.initializers) log::line(printable_row(value_text(tensor)));
 }
 
 Json to_json(const OnnxSummary::Value& value) {
@@ -82,7 +83,8 @@ void inspect_onnx(const std::string& file, const std::vector<char>& bytes, bool 
                   bool tensors) {
   const OnnxSummary model = train::onnx_summary(bytes, file);
   if (!json) {
-    log::line(strf("%-10s", "file") + printable(file + strf(", %.1f MB", megabytes(bytes.size()))));
+    log::line(
+        printable_row(strf("%-10s", "file") + file + strf(", %.1f MB", megabytes(bytes.size()))));
     return print(model, tensors);
   }
   Json all = {{"file", file},

@@ -65,10 +65,6 @@ int64_t micro_batches(const train::Job& job, int64_t world, int64_t largest, int
 
 }  // namespace
 
-std::string gigabytes_text(int64_t bytes) {
-  return strf("%.2f GB", gigabytes(bytes));
-}
-
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
   const int64_t processes = std::max(1, communicator.env.local_world_size);
   int64_t mine = static_cast<int64_t>(available_memory_bytes()) / processes;

@@ -2,16 +2,12 @@
 // Chooses the batch size of --batch-size auto, and checks that a run fits into memory.
 
 #include <cstdint>
-#include <string>
 
 #include "dist/connect.h"
 #include "train/job/job.h"
 #include "train/step/device.h"
 
 namespace shoal::app {
-
-// Formats bytes as gigabytes (10^9 bytes): "1.24 GB".
-std::string gigabytes_text(int64_t bytes);
 
 // Returns the bytes that each process may still allocate: its share of its host's available memory
 // or, with a GPU, of the GPU's free memory; the minimum over all ranks. Collective.

@@ -4,10 +4,12 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/inputs/shared_images.h"
+#include "app/commands/printable_row.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/counted.h"
+#include "base/file/folder.h"
 #include "base/file/writable.h"
 #include "base/grouped.h"
 #include "base/json.h"
@@ -85,10 +87,10 @@ int describe(const Arguments& arguments) {
     log::line(json.dump());
     return 0;
   }
-  log::line(strf("%s: packed set of version %u, %s in %s, %s",
-                 printable(arguments.paths[0]).c_str(), data::kPackVersion,
-                 counted(count, "image").c_str(), counted(classes, "class").c_str(),
-                 counted(packs.size(), "file").c_str()));
+  log::line(printable_row(strf("%s: packed set of version %u, %s in %s, %s",
+                               arguments.paths[0].c_str(), data::kPackVersion,
+                               counted(count, "image").c_str(), counted(classes, "class").c_str(),
+                               counted(packs.size(), "file").c_str())));
   log::line(strf("unchanged %lld, re-encoded %lld, raw pixels %lld", number(kinds[0]),
                  number(kinds[1]), number(kinds[2])));
   log::line(strf("%.1f MB: images %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
@@ -98,7 +100,7 @@ int describe(const Arguments& arguments) {
   int64_t most = 1;
   for (const auto& [limit, count] : histogram) most = std::max(most, count);
   for (const auto& [limit, count] : histogram)
-    log::line(strf("below %8.0f KiB %8lld  %s", static_cast<double>(limit) / 1024, number(count),
+    log::line(strf("below %9.1f kB %8lld  %s", 1e3 * megabytes(limit), number(count),
                    std::string(static_cast<size_t>(50 * count / most), '#').c_str()));
   return 0;
 }
@@ -120,14 +122,8 @@ int verify(const Arguments& arguments, int threads) {
 // Throws UserError if the destination exists and is the source or inside it, because packing would
 // overwrite images.
 void require_apart(const std::string& source, const std::string& destination) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path from = fs::canonical(source, error);
-  if (error) return;  // not an existing path, such as a pattern
-  const fs::path to = fs::weakly_canonical(destination, error);
-  if (error || !fs::exists(to)) return;
-  const auto [end, rest] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
-  if (end == from.end())
+  std::error_code none;
+  if (std::filesystem::exists(destination, none) && is_inside(destination, source))
     throw UserError(destination + " is inside the source (" + source + "); choose another name");
 }
 
@@ -177,7 +173,7 @@ int pack(const Arguments& arguments, int threads) {
     return 0;
   }
   std::string line =
-      strf("%s: %s, %.1f MB, seek indexes %.1f MB", printable(arguments.paths[1]).c_str(),
+      strf("%s: %s, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
            counted(s.images, "image").c_str(), megabytes(s.file_bytes), megabytes(s.index_bytes));
   if (s.encoded > 0) line += strf(", %lld re-encoded", number(s.encoded));
   if (s.pixels > 0) line += strf(", %lld as raw pixels", number(s.pixels));
@@ -186,7 +182,7 @@ int pack(const Arguments& arguments, int threads) {
     line += "; they were packed already";
   else if (s.resumed > 0)
     line += "; resumed after " + counted(s.resumed, "image") + " of an interrupted run";
-  log::line(line);
+  log::line(printable_row(line));
   return 0;
 }
 

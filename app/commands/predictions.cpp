@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "app/commands/printable_row.h"
 #include "base/json.h"
 #include "base/log.h"
 
@@ -66,15 +67,17 @@ std::string PredictionRows::row(const std::string& path, std::span<const float> 
     return line_of(json);
   }
   if (arguments_.csv) {
+    // Escaped, because a line break within quotes would start a line that looks like any other.
+    const std::string image = field(printable_row(path));
     std::string lines;
     for (size_t i = 0; i < guesses.size(); ++i) {
       const train::Guess& guess = guesses[i];
-      lines += field(path) + "," + std::to_string(i + 1) + "," + field(name(guess)) +
+      lines += image + "," + std::to_string(i + 1) + "," + field(printable(name(guess))) +
                strf(",%.6f,", guess.probability) +
                (arguments_.logits ? strf("%.6f,", static_cast<double>(guess.logit)) : "") + "\n";
     }
     if (!error.empty())
-      lines = field(path) + ",,,," + (arguments_.logits ? "," : "") + field(error) + "\n";
+      lines = image + ",,,," + (arguments_.logits ? "," : "") + field(printable(error)) + "\n";
     return lines;
   }
   std::string line = path + " ";
@@ -82,7 +85,7 @@ std::string PredictionRows::row(const std::string& path, std::span<const float> 
   for (const train::Guess& guess : guesses)
     line += strf("  %s %.1f%%", name(guess).c_str(), 100 * guess.probability) +
             (arguments_.logits ? strf(" (%.3f)", static_cast<double>(guess.logit)) : "");
-  return printable(line) + "\n";
+  return printable_row(line) + "\n";
 }
 
 PredictionFile::PredictionFile(const Arguments& arguments, const std::vector<std::string>& classes)

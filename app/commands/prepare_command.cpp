@@ -3,6 +3,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/inputs/shared_images.h"
+#include "app/commands/printable_row.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
@@ -74,11 +75,11 @@ void print(const std::vector<Half>& halves, const NamePairs& shared, const Argum
       json[name] = {{"path", path}, {"images", s.images}, {"kept", s.kept}, {"damaged", s.damaged}};
       continue;
     }
-    std::string line = printable(path) + ": " + counted(s.images, "image");
+    std::string line = path + ": " + counted(s.images, "image");
     if (s.damaged > 0) line += strf(", %lld damaged skipped", static_cast<long long>(s.damaged));
     if (s.kept > 0)
       line += strf("; %lld of them kept from an interrupted run", static_cast<long long>(s.kept));
-    log::line(line);
+    log::line(printable_row(line));
   }
   json["shared"] = shared;
   log::line(arguments.json

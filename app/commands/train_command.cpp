@@ -2,7 +2,6 @@
 #include <torch/version.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -18,12 +17,15 @@
 #include "app/platform/signals.h"
 #include "app/report/report.h"
 #include "base/counted.h"
+#include "base/file/folder.h"
 #include "base/file/writable.h"
 #include "base/grouped.h"
 #include "base/log.h"
 #include "dist/gather.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
 #include "train/run/dry_run.h"
 #include "train/run/loop.h"
 #include "train/weights/preprocessing.h"
@@ -54,7 +56,7 @@ void advise(const Arguments& arguments, int64_t classes) {
 // the defaults.
 void print_settings(const Arguments& arguments) {
   for (const std::string& note : arguments.notes) log::warning(note);
-  log::info_lines("settings given\n" + asked_text(arguments));
+  log::info_lines("settings given\n" + requested_text(arguments));
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
@@ -67,27 +69,43 @@ std::vector<std::pair<const char*, std::string>> written_folders(const train::Jo
           {"--tensorboard", job.tensorboard == "none" ? "" : job.tensorboard}};
 }
 
-// Throws UserError on all ranks if rank 0 cannot write to the run's folders, or if they are inside
-// the folders of its images, where they would look like classes. Warns if the validation images are
-// the training images. Collective.
+// Throws UserError if --export-dir is inside the folder of another run, for example because
+// --config names a file of that run.
+void check_export_folder(const train::Job& job) {
+  namespace fs = std::filesystem;
+  if (job.eval_only || !job.export_dir || job.export_dir->empty()) return;
+  std::error_code none;
+  const auto whole = [&](const std::string& path) {
+    const fs::path folder = fs::weakly_canonical(fs::absolute(path), none);
+    return folder.has_filename() ? folder : folder.parent_path();
+  };
+  const fs::path output = whole(job.output);
+  for (fs::path folder = whole(*job.export_dir); folder.has_relative_path() && folder != output;
+       folder = folder.parent_path())
+    if (fs::exists(folder / train::kHistoryFile, none) ||
+        fs::exists(folder / train::kSummaryFile, none))
+      throw UserError("--export-dir " + *job.export_dir + " is inside the folder of another run, " +
+                      folder.string() + "; use --export-dir " +
+                      (fs::path(job.output) / "model").string());
+}
+
+// Throws UserError on all ranks if rank 0 cannot write to the run's folders, if they are inside the
+// folders of its images, where they would look like classes, or if check_export_folder() refuses.
+// Warns if the validation images are the training images. Collective.
 void check_places(const train::Job& job, const DataPlaces& places, const dist::Group& group) {
   namespace fs = std::filesystem;
-  const auto whole = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
   dist::on_rank_0(group, [&] {
     for (const auto& [option, path] : written_folders(job))
       if (!path.empty()) require_writable_folder(option, path);
+    check_export_folder(job);
   });
   std::error_code none;
   for (const Split* split : {&places.train, &places.val}) {
     if (!fs::is_directory(split->location.text, none)) continue;
-    const fs::path images = whole(split->location.text + "/").parent_path();
-    for (const auto& [option, path] : written_folders(job)) {
-      if (path.empty()) continue;
-      const fs::path written = whole(path);
-      if (std::ranges::mismatch(images, written).in1 == images.end())
+    for (const auto& [option, path] : written_folders(job))
+      if (!path.empty() && is_inside(path, split->location.text))
         throw UserError(std::string(option) + " " + path + " is inside the images in " +
                         split->location.text + "; choose a folder outside");
-    }
   }
   const bool same = places.train.found() && places.val.found() && job.val_split == 0 &&
                     fs::equivalent(places.train.location.text, places.val.location.text, none);

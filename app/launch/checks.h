@@ -18,7 +18,7 @@ struct Check {
   std::string advice;  // what to do; may be empty
 };
 
-// Returns one line: "ok    memory: 24.0 GiB, 20.1 GiB free"; advice follows the value after a dash.
+// Returns one line: "ok    memory: 24.00 GB, 20.10 GB free"; advice follows the value after a dash.
 std::string to_line(const Check& check);
 
 // Runs groups of checks and prints one line per check on stdout. A group that throws counts as one

@@ -14,6 +14,8 @@
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"
 #include "base/file/whole_file.h"
+#include "base/grouped.h"
+#include "base/proc.h"
 #include "base/processor.h"
 #include "base/text.h"
 #include "dist/env/network.h"
@@ -24,14 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using Verdict = Check::Verdict;
 using Checks = std::vector<Check>;
-
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
-std::string gib(double bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f GiB", bytes / kGiB);
-  return text;
-}
 
 Checks processor() {
   Check model{Verdict::ok, "processor", proc_value("/proc/cpuinfo", "model name"), ""};
@@ -65,11 +59,11 @@ Checks processor() {
 }
 
 Checks memory() {
-  const double all = static_cast<double>(memory_bytes()),
-               free = static_cast<double>(available_memory_bytes());
-  Check ram{Verdict::ok, "memory", gib(all) + ", " + gib(free) + " free", ""};
-  if (free < 2 * kGiB) {
-    ram.verdict = free < 0.5 * kGiB ? Verdict::bad : Verdict::warn;
+  const uint64_t free = available_memory_bytes();
+  Check ram{Verdict::ok, "memory",
+            gigabytes_text(memory_bytes()) + ", " + gigabytes_text(free) + " free", ""};
+  if (gigabytes(free) < 2) {
+    ram.verdict = gigabytes(free) < 0.5 ? Verdict::bad : Verdict::warn;
     ram.advice = "close other programs or lower --batch-size";
   }
   Check shm{Verdict::ok, "/dev/shm", "", ""};
@@ -77,9 +71,9 @@ Checks memory() {
   if (::statvfs("/dev/shm", &info) != 0) {
     shm = {Verdict::warn, "/dev/shm", "does not exist", "NCCL needs it: mount a tmpfs there"};
   } else {
-    const double size = static_cast<double>(info.f_blocks) * static_cast<double>(info.f_frsize);
-    shm.value = gib(size);
-    if (size < 0.9 * kGiB) {  // containers have 64 MiB by default
+    const uint64_t size = info.f_blocks * info.f_frsize;
+    shm.value = gigabytes_text(size);
+    if (gigabytes(size) < 0.9) {  // containers have 67 MB by default
       shm.verdict = Verdict::warn;
       shm.advice = "NCCL may need more for several GPUs: start the container with --shm-size=1g";
     }
@@ -155,8 +149,8 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
   }
   const fs::space_info space = fs::space(place, error);
   if (!error) {
-    check.value += ", " + gib(static_cast<double>(space.available)) + " free";
-    if (static_cast<double>(space.available) < kGiB) {
+    check.value += ", " + gigabytes_text(space.available) + " free";
+    if (gigabytes(space.available) < 1) {
       check.verdict = Verdict::warn;
       check.advice = "a checkpoint takes 60 MB (B0) to 1 GB (B7); free disk space";
     }
@@ -213,9 +207,8 @@ Checks limit_checks(int threads) {
         "container: --pids-limit)";
   }
   return {limit("open files", RLIMIT_NOFILE, 1, "", 256, 1024, "ulimit -n 4096"),
-          limit("address space", RLIMIT_AS, kGiB, " GiB", 2, 16, "ulimit -v unlimited"),
-          limit("file size", RLIMIT_FSIZE, 1 << 20, " MiB", 16, 2048, "ulimit -f unlimited"),
-          processes};
+          limit("address space", RLIMIT_AS, 1e9, " GB", 2, 16, "ulimit -v unlimited"),
+          limit("file size", RLIMIT_FSIZE, 1e6, " MB", 16, 2048, "ulimit -f unlimited"), processes};
 }
 
 std::vector<std::function<Checks()>> host_checks(const train::Job& job,

@@ -16,6 +16,7 @@
 
 #include "app/platform/failure.h"
 #include "base/file/folder.h"
+#include "base/proc.h"
 
 namespace shoal::app {
 namespace {
@@ -119,11 +120,8 @@ std::optional<uint64_t> cgroup_available(const fs::path& cgroup) {
 
 uint64_t available_memory_bytes() {
   uint64_t bytes = memory_bytes();
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  uint64_t kilobytes = 0;
-  while (file >> key >> kilobytes && key != "MemAvailable:") std::getline(file, unit);
-  if (key == "MemAvailable:") bytes = std::min(bytes, kilobytes * 1024);
+  const double kilobytes = number_or(proc_value("/proc/meminfo", "MemAvailable"), -1);
+  if (kilobytes >= 0) bytes = std::min(bytes, static_cast<uint64_t>(1024 * kilobytes));
   for (const char* group : {"/sys/fs/cgroup", "/sys/fs/cgroup/memory"})
     if (const auto left = cgroup_available(group)) bytes = std::min(bytes, *left);
   return bytes;
@@ -134,10 +132,12 @@ fs::path worker_program() {
 }
 
 fs::path installed_program(const std::string& name) {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw SetupMissing("cannot read /proc/self/exe to find " + name + "; mount /proc");
-  const fs::path folder = self.parent_path();
+  fs::path folder;
+  try {
+    folder = program_folder();
+  } catch (const fs::filesystem_error&) {
+    throw SetupMissing("cannot read /proc/self/exe to find " + name + "; mount /proc");
+  }
   for (const fs::path& place : {folder / name, folder / "../libexec" / name}) {
     if (::access(place.c_str(), X_OK) != 0) continue;
     const fs::path program = place.lexically_normal();
@@ -182,16 +182,6 @@ std::vector<std::string> missing_libraries(const fs::path& program) {
     missing.push_back(line.substr(name, arrow - name));
   }
   return missing;
-}
-
-std::string proc_value(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    if (line.compare(0, key.size(), key) == 0 && colon != line.npos && colon + 2 <= line.size())
-      return line.substr(colon + 2);
-  }
-  return "";
 }
 
 }  // namespace shoal::app

@@ -48,8 +48,4 @@ std::filesystem::path worker_program();  // the path of shoal-worker
 // Returns the names of shared libraries of `program` that the dynamic loader does not find.
 std::vector<std::string> missing_libraries(const std::filesystem::path& program);
 
-// Returns VALUE of the first line "KEY… : VALUE" of a file such as /proc/cpuinfo, or an empty
-// string.
-std::string proc_value(const char* path, const std::string& key);
-
 }  // namespace shoal::app

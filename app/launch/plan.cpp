@@ -71,9 +71,9 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
 
 // Adds a note if --nnodes is ignored because `decides` (a launcher or SageMaker) sets the number of
 // hosts.
-void note_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
-  if (asked <= 1 || asked == hosts) return;
-  plan.notes.push_back("--nnodes " + std::to_string(asked) + " has no effect: " + decides +
+void note_unused_nodes(Plan& plan, int64_t requested, const std::string& decides, int64_t hosts) {
+  if (requested <= 1 || requested == hosts) return;
+  plan.notes.push_back("--nnodes " + std::to_string(requested) + " has no effect: " + decides +
                        " distributes this job over " + counted(hosts, "host"));
 }
 
@@ -85,9 +85,9 @@ void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& env
                        ", but resourceconfig.json names " + joined(listed) + "; using SM_HOSTS");
 }
 
-// Plans this host's workers: --nproc (`asked`) or one per GPU. With several hosts, this process
+// Plans this host's workers: --nproc (`requested`) or one per GPU. With several hosts, this process
 // stays the parent even of a single worker, so that it can report a worker that is killed.
-void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
+void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + counted(hosts.hosts.size(), "host");
   plan.variables = {"SM_HOSTS", "SM_CURRENT_HOST"};
@@ -97,8 +97,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
   if (hosts.current_host == hosts.hosts.front())
     note_unused_nodes(plan, arguments.nodes.count, "SageMaker",
                       static_cast<int64_t>(hosts.hosts.size()));
-  if (asked > 0) {
-    hosts.workers_per_host = asked;
+  if (requested > 0) {
+    hosts.workers_per_host = requested;
   } else if (arguments.job.device == "cpu") {
     hosts.workers_per_host = 1;
   } else {
@@ -135,14 +135,14 @@ void check_master(const dist::Launched& launched, const HostFacts& facts) {
 
 // Plans for a process that a launcher started: it becomes the worker, or with --nproc starts the
 // workers of its host.
-void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
+void plan_launched(Plan& plan, const dist::Launched& launched, int requested,
                    const Arguments& arguments, const Variables& environment,
                    const HostFacts& facts) {
   const dist::Env& env = launched.env;
   plan.launched_by = launched.launcher;
   plan.variables = launched.variables;
   const bool is_torchrun = launched.launcher == "torchrun";
-  if (asked > 0 && (is_torchrun || (asked > 1 && env.local_world_size > 1))) {
+  if (requested > 0 && (is_torchrun || (requested > 1 && env.local_world_size > 1))) {
     throw UserError("--nproc is " + arguments.nproc + ", but " + launched.launcher +
                     " already started this process as one of " +
                     std::to_string(env.local_world_size) + " on this host (" +
@@ -155,8 +155,8 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
   };
   if (const std::string text = dist::contradiction(launched, environment); !text.empty())
     note(text);
-  const int workers =
-      std::max(1, asked > 0 ? asked : requested_workers(arguments, launched.workers, facts));
+  const int workers = std::max(
+      1, requested > 0 ? requested : requested_workers(arguments, launched.workers, facts));
   if (workers == 1) {
     if (env.local_world_size == 1 && facts.gpus > 1 && !is_torchrun &&
         arguments.job.device != "cpu")
@@ -193,8 +193,8 @@ void plan_local(Plan& plan, int workers, const Variables& environment, const Hos
 
 // Returns the number of workers on this host. --batch-per-host implies one process per GPU, as in
 // PyTorch's imagenet example.
-int local_workers(const Arguments& arguments, int asked, const HostFacts& facts) {
-  return std::max(1, asked == 0 && arguments.job.batch_per_host ? facts.gpus : asked);
+int local_workers(const Arguments& arguments, int requested, const HostFacts& facts) {
+  return std::max(1, requested == 0 && arguments.job.batch_per_host ? facts.gpus : requested);
 }
 
 // Plans the workers of this host for a job of several hosts (--nnodes).
@@ -247,24 +247,24 @@ dist::Variables tuned(dist::Variables environment, int threads) {
 Plan plan_workers(const Arguments& arguments, const Variables& environment,
                   const HostFacts& facts) {
   Plan plan;
-  const int asked = requested_workers(arguments, arguments.nproc, facts);
+  const int requested = requested_workers(arguments, arguments.nproc, facts);
   int on_this_host = 0;
   if (const auto launched = dist::find_launcher(environment)) {
-    plan_launched(plan, *launched, asked, arguments, environment, facts);
+    plan_launched(plan, *launched, requested, arguments, environment, facts);
     on_this_host = launched->env.local_world_size;
     if (launched->env.rank == 0)
       note_unused_nodes(plan, arguments.nodes.count, launched->launcher,
                         launched->env.world_size / launched->env.local_world_size);
   } else if (const auto hosts = dist::from_sagemaker(environment)) {
-    plan_sagemaker(plan, *hosts, asked, arguments, environment, facts);
+    plan_sagemaker(plan, *hosts, requested, arguments, environment, facts);
   } else if (arguments.nodes.count > 1) {
-    plan_nodes(plan, local_workers(arguments, asked, facts), arguments.nodes, environment);
+    plan_nodes(plan, local_workers(arguments, requested, facts), arguments.nodes, environment);
   } else {
     if (!arguments.instance_group.empty())
       throw UserError(
           "--instance-group is " + arguments.instance_group +
           ", but this is not a SageMaker job: SM_HOSTS and resourceconfig.json are both missing");
-    plan_local(plan, local_workers(arguments, asked, facts), environment, facts);
+    plan_local(plan, local_workers(arguments, requested, facts), environment, facts);
   }
   on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});
 

@@ -188,7 +188,7 @@ std::vector<NoEffect> all_rows() {
       {{"backend"},
        ": there is one process",
        [](Case c) { return c.run.world_size == 1 && c.arguments.job.backend != "auto"; }},
-      {{"sync-bn", "rendezvous-timeout", "health-check", "collective-timeout", "lost-host-timeout"},
+      {{"sync-bn", "rendezvous-timeout", "health-check", "lost-host-timeout"},
        ": there is one process",
        [](Case c) { return c.run.world_size == 1; }},
       {{"node-rank", "master-addr", "master-port"},

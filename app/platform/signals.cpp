@@ -13,6 +13,7 @@ namespace {
 
 std::atomic<bool> training = false;
 bool platform = false;
+constexpr unsigned kPollSeconds = 10;
 
 template <size_t N>
 [[noreturn]] void leave(const char (&text)[N], int code) {
@@ -27,6 +28,17 @@ void on_stop(int number) {
     leave("shoal: stopped before training began; nothing to save\n", platform ? 0 : 128 + number);
   if (train::request_stop(number)) return;
   leave("shoal: stopped immediately by a second signal, without saving\n", 128 + number);
+}
+
+// Like on_stop(), but does not wait long for the command to notice: it may hang in a read.
+void on_polled_stop(int number) {
+  on_stop(number);
+  ::alarm(kPollSeconds);
+}
+
+void on_alarm(int) {
+  leave("shoal: stopped without results: no step or batch ended within 10 s\n",
+        128 + train::stop_signal());
 }
 
 void on_interruption(int number) {
@@ -85,8 +97,9 @@ void training_begins() {
 
 void install_polled_signals() {
   training = true;
-  install(SIGTERM, on_stop);
-  install(SIGINT, on_stop);
+  install(SIGTERM, on_polled_stop);
+  install(SIGINT, on_polled_stop);
+  install(SIGALRM, on_alarm);
 }
 
 void install_resumable_signals() {

@@ -93,8 +93,8 @@ void History::add_train(const Row& row, double time) {
   epoch.lr = number_or_missing(row, "lr");
   epoch.step_seconds = number_or_missing(timing, "step_average");
   epoch.data_seconds = number_or_missing(timing, "data_average");
-  epoch.images_per_sec += number_or_missing(timing, "images_per_sec");
-  ++epoch.reports;
+  const double speed = number_or_missing(timing, "images_per_sec");
+  if (std::isfinite(speed)) epoch.images_per_sec += speed, ++epoch.reports;
 }
 
 void History::add_valid(const Row& row, double time, bool ema) {

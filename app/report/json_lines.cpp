@@ -2,9 +2,9 @@
 
 #include <cerrno>
 #include <fstream>
-#include <system_error>
 
 #include "base/counted.h"
+#include "base/file/descriptor.h"
 #include "base/file/json_lines.h"
 #include "base/text.h"
 #include "train/report/utc_time.h"
@@ -17,7 +17,7 @@ std::vector<std::string> read_rows(const std::filesystem::path& path,
   std::ifstream file(path);
   if (!file.is_open()) {
     if (errno == ENOENT) return notes;
-    throw std::system_error(errno, std::generic_category(), "cannot read " + path.string());
+    throw_file_error("read", path);
   }
   const std::string name = path.filename().string();
   const LeftOutLines left_out = read_json_lines(file, take);

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
+#include <system_error>
 
 namespace shoal {
 
@@ -47,6 +49,13 @@ int write_all(int descriptor, const void* bytes, size_t size) noexcept {
     size -= static_cast<size_t>(count);
   }
   return 0;
+}
+
+void throw_file_error(const char* what, const std::filesystem::path& path, int error) {
+  throw std::system_error(
+      error, std::generic_category(),
+      std::string("cannot ") + what + " " + path.string() +
+          (error == EFBIG ? " beyond the limit of file sizes (ulimit -f)" : ""));
 }
 
 }  // namespace shoal

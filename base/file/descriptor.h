@@ -1,7 +1,9 @@
 #pragma once
 // Owns file descriptors and writes complete buffers to them.
 
+#include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <utility>
 
 namespace shoal {
@@ -45,5 +47,9 @@ void open_standard_files() noexcept;
 // and waits while a non-blocking descriptor is not ready. Returns 0, or the errno of the write that
 // failed. Allocates no memory.
 int write_all(int descriptor, const void* bytes, size_t size) noexcept;
+
+// Throws std::system_error with the text "cannot WHAT PATH: REASON".
+[[noreturn]] void throw_file_error(const char* what, const std::filesystem::path& path,
+                                   int error = errno);
 
 }  // namespace shoal

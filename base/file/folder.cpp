@@ -1,5 +1,7 @@
 #include "base/file/folder.h"
 
+#include <algorithm>
+
 namespace shoal {
 namespace fs = std::filesystem;
 
@@ -15,6 +17,20 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder, std::error_c
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     entries.push_back(*at);
   return entries;
+}
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  std::error_code error;  // ignored: the path is then empty
+  const auto contains = [](const fs::path& outer, const fs::path& inner) {
+    return !outer.empty() && std::ranges::mismatch(outer, inner).in1 == outer.end();
+  };
+  const auto written = [&](const fs::path& any) {  // without a slash at its end
+    return fs::absolute(any / "", error).lexically_normal().parent_path();
+  };
+  const auto resolved = [&](const fs::path& any) {
+    return fs::weakly_canonical(fs::absolute(any, error), error);
+  };
+  return contains(written(folder), written(path)) || contains(resolved(folder), resolved(path));
 }
 
 }  // namespace shoal

@@ -1,5 +1,6 @@
 #pragma once
-// Lists folders.
+// Lists folders. data/folder/listing.cpp does not use it, because it also needs the entries' types
+// and the folder's time from the same descriptor.
 
 #include <filesystem>
 #include <system_error>
@@ -15,5 +16,9 @@ std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::
 // As above. On failure, sets `error` and returns the entries that could be read.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder,
                                                          std::error_code& error);
+
+// Whether `path` is `folder` or inside it, either as written or after following links. Neither must
+// exist.
+bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
 
 }  // namespace shoal

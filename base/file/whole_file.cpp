@@ -25,13 +25,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail(const fs::path& path, const char* what = "write", int error = errno) {
-  throw std::system_error(
-      error, std::generic_category(),
-      std::string("cannot ") + what + " " + path.string() +
-          (error == EFBIG ? " beyond the limit of file sizes (ulimit -f)" : ""));
-}
-
 constexpr const char* kPart = ".part";  // extension of temporary files
 constexpr size_t kBufferBytes = 1 << 20;
 
@@ -46,7 +39,7 @@ fs::path temporary_name(const fs::path& path, const WholeFileOptions& options) {
 }
 
 void rename_to(const fs::path& part, const fs::path& path) {
-  if (::rename(part.c_str(), path.c_str()) != 0) fail(path);
+  if (::rename(part.c_str(), path.c_str()) != 0) throw_file_error("write", path);
 }
 
 // Flushes a folder with `call`, which returns 0 or an errno. Logs one warning per process if the
@@ -58,7 +51,7 @@ void flush_by(int (*call)(int descriptor), const fs::path& folder) {
   if (error == 0) return;
   constexpr int kUnsupported[] = {EINVAL, ENOTSUP, ENOSYS, EROFS, EACCES};
   if (std::ranges::find(kUnsupported, error) == std::end(kUnsupported))
-    fail(folder, "flush", error);
+    throw_file_error("flush", folder, error);
   if (!warned.exchange(true))
     log::warning("the file system cannot flush the folder " + folder.string() + " (" +
                  std::generic_category().message(error) +
@@ -74,10 +67,11 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
   try {
     Descriptor file =
         open_file(part.c_str(), special ? O_WRONLY | O_APPEND : O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file.is_open()) fail(path);
+    if (!file.is_open()) throw_file_error("write", path);
     std::vector<char> buffer;  // some producers pass thousands of small pieces
     const auto write = [&](const void* bytes, size_t size) {
-      if (const int error = write_all(file.number(), bytes, size)) fail(path, "write", error);
+      if (const int error = write_all(file.number(), bytes, size))
+        throw_file_error("write", path, error);
     };
     produce([&](const void* bytes, size_t size) {
       if (buffer.size() + size > kBufferBytes) {
@@ -90,8 +84,8 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
     });
     write(buffer.data(), buffer.size());
     if (options.flush && !special)
-      if (const int error = flush_file(file.number())) fail(path, "write", error);
-    if (const int error = file.close()) fail(path, "write", error);
+      if (const int error = flush_file(file.number())) throw_file_error("write", path, error);
+    if (const int error = file.close()) throw_file_error("write", path, error);
     if (special) return;
     if (options.before_rename) options.before_rename();
     rename_to(part, path);
@@ -156,8 +150,10 @@ fs::path existing_parent(const fs::path& path) {
 }
 
 bool can_create_in(const fs::path& folder) {
-  std::string probe = (folder / ".shoal-XXXXXX").string();
-  return ::mkdtemp(probe.data()) != nullptr && ::rmdir(probe.c_str()) == 0;
+  // One name for all: the next call removes the folder that a killed process left.
+  const fs::path probe = folder / ".shoal-probe";
+  return (::mkdir(probe.c_str(), 0700) == 0 || errno == EEXIST) &&
+         (::rmdir(probe.c_str()) == 0 || errno == ENOENT);
 }
 
 void create_folders(const fs::path& folder) {
@@ -182,13 +178,13 @@ void flush_file_system(const fs::path& folder) {
 std::vector<char> read_whole_file(const fs::path& path) {
   const Descriptor file = open_file(path.c_str(), O_RDONLY);
   struct stat info {};
-  if (!file.is_open() || ::fstat(file.number(), &info) != 0) fail(path, "read");
+  if (!file.is_open() || ::fstat(file.number(), &info) != 0) throw_file_error("read", path);
   std::vector<char> bytes(static_cast<size_t>(info.st_size));
   size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t done = ::read(file.number(), bytes.data() + have, bytes.size() - have);
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail(path, "read");
+    if (done < 0) throw_file_error("read", path);
     if (done == 0) break;
     have += static_cast<size_t>(done);
   }
@@ -208,13 +204,13 @@ std::optional<std::string> read_if_readable(const fs::path& path) {
 std::vector<std::string> read_lines(const fs::path& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path, "read");
+  if (!file) throw_file_error("read", path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     line.resize(line.find_last_not_of("\r ") + 1);
     lines.push_back(std::move(line));
   }
-  if (file.bad()) fail(path, "read");
+  if (file.bad()) throw_file_error("read", path);
   return lines;
 }
 

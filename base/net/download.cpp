@@ -58,16 +58,12 @@ class Download {
     return "cannot download " + masked(url_) + ": " + problem;
   }
 
-  [[noreturn]] void fail_to_write(int error) const {
-    throw std::system_error(error, std::generic_category(), "cannot write " + path_.string());
-  }
-
   // Opens .NAME.part. (write_whole() would delete the partial file when the connection breaks.)
   // Uses existing bytes only if there is a .NAME.etag, with which the server can check that they
   // are still valid.
   void open_part() {
     part_file_ = open_file(part_.c_str(), O_RDWR | O_CREAT);
-    if (!part_file_.is_open()) fail_to_write(errno);
+    if (!part_file_.is_open()) throw_file_error("write", path_);
     std::error_code missing;
     if (fs::exists(etag_file_, missing)) {
       const std::vector<char> bytes = read_whole_file(etag_file_);
@@ -75,7 +71,7 @@ class Download {
     }
     if (validator_.find_first_of("\r\n") != validator_.npos) validator_.clear();
     have_ = validator_.empty() ? 0 : ::lseek(part_file_.number(), 0, SEEK_END);
-    if (have_ < 0) fail_to_write(errno);
+    if (have_ < 0) throw_file_error("write", path_);
   }
 
   // Receives until the file is complete or the connection ends. Returns an empty text if the file
@@ -106,7 +102,7 @@ class Download {
     if (whole && !body_begun_) take(result.response, "", 0);  // an empty file
     if (write_error_ != 0) {
       ::unlink(part_.c_str());  // frees the space, because the disk may be full
-      fail_to_write(write_error_);
+      throw_file_error("write", path_, write_error_);
     }
     if (!refusal_.empty()) throw std::runtime_error(sentence(refusal_));
     if (whole) return "";
@@ -189,8 +185,8 @@ class Download {
 
   // Checks the complete file and renames it to path_. Returns its SHA-256.
   std::string finish() {
-    if (const int error = flush_file(part_file_.number())) fail_to_write(error);
-    if (const int error = part_file_.close()) fail_to_write(error);
+    if (const int error = flush_file(part_file_.number())) throw_file_error("write", path_, error);
+    if (const int error = part_file_.close()) throw_file_error("write", path_, error);
     std::error_code ignored;
     fs::remove(etag_file_, ignored);
     const std::string digest = sha256_of(part_);

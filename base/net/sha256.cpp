@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <vector>
 
 #include "base/file/descriptor.h"
@@ -43,17 +42,14 @@ Sha256 sha256_of_bytes(std::string_view bytes) {
 }
 
 std::string sha256_of(const std::filesystem::path& file) {
-  const auto fail = [&] {
-    throw std::system_error(errno, std::generic_category(), "cannot read " + file.string());
-  };
   const Descriptor opened = open_file(file.c_str(), O_RDONLY);
-  if (!opened.is_open()) fail();
+  if (!opened.is_open()) throw_file_error("read", file);
   Digest digest;
   std::vector<char> buffer(1 << 18);
   for (;;) {
     const ssize_t count = ::read(opened.number(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail();
+    if (count < 0) throw_file_error("read", file);
     if (count == 0) break;
     digest.add({buffer.data(), static_cast<size_t>(count)});
   }

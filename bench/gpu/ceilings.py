@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Measures the limits of a GPU: copies, matrix products, EfficientNet-B0's convolutions, kernel launches.
+"""Measures the limits of a GPU: copies, matrix products, EfficientNet-B0's convolutions, kernel
+launches.
 
-Usage: ceilings.py [--batch 256] [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
+Usage: ceilings.py [--batch 256] [--json FILE] [--only REGEX] [--deadline SECONDS]
+                   [--dry --device cpu]
 
 Data is random. If it would fit into the L2 cache, calls alternate between several copies of it.
 Calls are recorded as a CUDA graph, and twenty replays are timed.
 
   copy/device        device to device; gb_per_s counts bytes read and bytes written
-  copy/host/...      one batch of uint8 images from host to device, from pinned and from pageable memory
+  copy/host/...      one batch of uint8 images from host to device, from pinned and from pageable
+                     memory
   gemm/N/...         square matrix products
   launch/...         microseconds per launch of a kernel that adds to one number, 1000 in a row
   pointwise/...      1x1 convolutions as matrix products (torch.mm): BLOCK.expand, BLOCK.project
   pointwise_conv/... the same convolutions by cuDNN
   depthwise/...      depthwise convolutions by cuDNN
 
-Names of convolutions continue with BLOCK/IN-OUT/KERNEL/STRIDE/PIXELS/TYPE/PASS. blocks: number of the network's
-blocks with this shape. bound_us: lower bound of the time, the larger of bytes / copy rate and operations /
-matrix product rate, with the rates measured in this run or read from FILE. of_bound: bound_us / us.
+Names of convolutions continue with BLOCK/IN-OUT/KERNEL/STRIDE/PIXELS/TYPE/PASS. blocks: number of
+the network's blocks with this shape. bound_us: lower bound of the time, the larger of bytes / copy
+rate and operations / matrix product rate, with the rates measured in this run or read from FILE.
+of_bound: bound_us / us.
 """
 
 import math
@@ -39,7 +43,8 @@ TIMINGS = 20
 def shapes(size):
     """Returns B0's depthwise and pointwise convolutions, as two dicts.
 
-    Each is {(channels in, channels out, kernel, stride, input side in pixels): [first block, count]}.
+    Each is {(channels in, channels out, kernel, stride, input side in pixels):
+    [first block, count]}.
     """
     depthwise, pointwise = {}, {}
 
@@ -63,7 +68,8 @@ def shapes(size):
 class Ceilings:
     def __init__(self, options):
         self.options, self.device = options, options.device
-        self.results = common.Results(TITLE, options, ("us", "gb_per_s", "tflops", "bound_us", "of_bound"))
+        self.results = common.Results(TITLE, options,
+                                      ("us", "gb_per_s", "tflops", "bound_us", "of_bound"))
         self.cache = 0
         if self.device == "cuda":
             self.cache = torch.cuda.get_device_properties(0).L2_cache_size
@@ -74,7 +80,8 @@ class Ceilings:
     def timings(self, call, make, size, graph=True):
         """Times call(*make()) several times. Returns a list of seconds per call.
 
-        `size`: bytes that a call reads and writes. `graph`: on a GPU, record the calls as a CUDA graph.
+        `size`: bytes that a call reads and writes. `graph`: on a GPU, record the calls as a CUDA
+        graph.
         """
         sets = [make() for _ in range(min(64, max(1, math.ceil(4 * self.cache / size))))]
         kept = [None] * len(sets)
@@ -131,8 +138,8 @@ class Ceilings:
             return torch.empty(shape, dtype=torch.uint8, device=self.device), (
                 source.pin_memory() if pinned else source)
 
-        return self.rates(self.timings(lambda to, source: to.copy_(source, non_blocking=True), make, size,
-                                       graph=False), size)
+        return self.rates(self.timings(lambda to, source: to.copy_(source, non_blocking=True), make,
+                                       size, graph=False), size)
 
     def gemm(self, dtype):
         n = self.square
@@ -160,7 +167,8 @@ class Ceilings:
             run = recorded.replay
             run()
         common.finish(self.device)
-        return common.spread("us", [1e3 * common.seconds_of(run, self.device) for _ in range(TIMINGS)])
+        return common.spread("us", [1e3 * common.seconds_of(run, self.device)
+                                    for _ in range(TIMINGS)])
 
     def pointwise(self, shape, dtype, which):
         k, n, _, _, pixels = shape
@@ -217,13 +225,16 @@ class Ceilings:
             for shape, (where, blocks) in own_shapes.items():
                 narrow, wide, kernel, stride, pixels = shape
                 for which in PASSES:
-                    yield (f"{kind}/{where}/{narrow}-{wide}/{kernel}/{stride}/{pixels}/{dtype}/{which}",
-                           lambda shape=shape, which=which, blocks=blocks: {"blocks": blocks} | measure(
-                               shape, dtype, which))
+                    yield (f"{kind}/{where}/{narrow}-{wide}/{kernel}/{stride}/{pixels}/{dtype}/"
+                           f"{which}",
+                           lambda shape=shape, which=which, blocks=blocks:
+                           {"blocks": blocks} | measure(shape, dtype, which))
 
         yield from network("pointwise", pointwise, "bf16", self.pointwise)
-        yield from network("depthwise", depthwise, "bf16", lambda *case: self.convolution(*case, True))
-        yield from network("pointwise_conv", pointwise, "bf16", lambda *case: self.convolution(*case, False))
+        yield from network("depthwise", depthwise, "bf16",
+                           lambda *case: self.convolution(*case, True))
+        yield from network("pointwise_conv", pointwise, "bf16",
+                           lambda *case: self.convolution(*case, False))
         yield from network("pointwise", pointwise, "fp16", self.pointwise)
 
     def run(self):
@@ -238,7 +249,8 @@ class Ceilings:
                 row = work()
             except Exception as error:
                 row = {"error": common.described(error)}
-            self.results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
+            self.results.add({"name": name, **row,
+                              "seconds": round(time.perf_counter() - begin, 1)})
             if self.device == "cuda":
                 torch.cuda.empty_cache()
         self.results.end()

@@ -1,8 +1,8 @@
 """Shared by the programs in this folder: options, timing, the results file, child processes.
 
-A results file is {"title": ..., "machine": {...}, "results": [...]}. Each result is a flat object with a
-"name". If a value was measured several times, KEY is the median and KEY_least and KEY_most are the minimum
-and maximum. A failed measurement has "error" instead of values.
+A results file is {"title": ..., "machine": {...}, "results": [...]}. Each result is a flat object
+with a "name". If a value was measured several times, KEY is the median and KEY_least and KEY_most
+are the minimum and maximum. A failed measurement has "error" instead of values.
 """
 
 import argparse
@@ -64,18 +64,21 @@ def machine(device):
     facts = {"card": "none (CPU)"}
     if device == "cuda":
         try:
-            fields = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
-                                     "--format=csv,noheader", "--id=0"],
-                                    capture_output=True, text=True, check=True).stdout.strip().split(", ")
+            fields = subprocess.run(
+                ["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
+                 "--format=csv,noheader", "--id=0"],
+                capture_output=True, text=True, check=True).stdout.strip().split(", ")
         except (OSError, subprocess.CalledProcessError) as error:
-            sys.exit(f"no usable GPU: nvidia-smi: {error}; to try the programs, use --device cpu --dry")
+            sys.exit(f"no usable GPU: nvidia-smi: {error}; to try the programs, use "
+                     "--device cpu --dry")
         facts = dict(zip(("card", "driver", "card_memory"), fields))
         if torch:
             facts |= {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
     models = re.findall(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
-    return facts | {
-        package: version(package) for package in ("torch", "torchvision", "timm", "triton", "pillow")} | {
-        "python": platform.python_version(), "processor": models[0] if models else platform.machine(),
+    packages = ("torch", "torchvision", "timm", "triton", "pillow")
+    return facts | {package: version(package) for package in packages} | {
+        "python": platform.python_version(),
+        "processor": models[0] if models else platform.machine(),
         "cores": len(os.sched_getaffinity(0)), "date": datetime.date.today().isoformat()}
 
 
@@ -104,7 +107,8 @@ def seconds_of(work, device):
 
 def described(error):
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error}"[:400] + f" ({pathlib.Path(where.filename).name}:{where.lineno})"
+    place = f"{pathlib.Path(where.filename).name}:{where.lineno}"
+    return f"{type(error).__name__}: {error}"[:400] + f" ({place})"
 
 
 def digits(value):
@@ -135,7 +139,8 @@ class Results:
 
     def wanted(self, name):
         return re.search(self.options.only, name) and not any(
-            row["name"] == name and not (self.options.retry and ("error" in row or row.get("ok") is False))
+            row["name"] == name and
+            not (self.options.retry and ("error" in row or row.get("ok") is False))
             for row in self.rows)
 
     def seconds_left(self):
@@ -166,8 +171,8 @@ def run_child(name, seconds):
     """Runs this program with --child NAME. Returns the row that it prints, a row with "error" if it
     fails, or None if it is killed after `seconds`."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        child = subprocess.Popen([sys.executable, *sys.argv, "--child", name], stdout=out, stderr=err,
-                                 process_group=0)
+        child = subprocess.Popen([sys.executable, *sys.argv, "--child", name], stdout=out,
+                                 stderr=err, process_group=0)
         try:
             status = child.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Times other data loaders on class folders of JPEGs: batches of 128 random crops of 224 pixels, randomly
-flipped, uint8, in random order. The dataset is repeated, so that no epoch ends during a measurement.
+"""Times other data loaders on class folders of JPEGs: batches of 128 random crops of 224 pixels,
+randomly flipped, uint8, in random order. The dataset is repeated, so that no epoch ends during a
+measurement.
 
 Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] [--dry --device cpu]
 
-  torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in host memory
-  timm           timm's create_loader with fast collate; its prefetcher copies to the GPU and normalizes
-  nvjpeg/crop    threads read files; the GPU decodes a batch (decode_jpeg), then crops and resizes each image
+  torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in
+                 host memory
+  timm           timm's create_loader with fast collate; its prefetcher copies to the GPU and
+                 normalizes
+  nvjpeg/crop    threads read files; the GPU decodes a batch (decode_jpeg), then crops and resizes
+                 each image
   nvjpeg/decode  like nvjpeg/crop, but without cropping and resizing
 
-The number after a name: worker processes, or reading threads. Files are in the page cache. processor_us: CPU
-time per image in microseconds, workers included. left_out: images that nvJPEG cannot decode.
+The number after a name: worker processes, or reading threads. Files are in the page cache.
+processor_us: CPU time per image in microseconds, workers included. left_out: images that nvJPEG
+cannot decode.
 """
 
 import itertools
@@ -33,7 +38,8 @@ EPOCH = 200_000  # minimum number of images, so that no epoch ends during a meas
 
 def names(options):
     most, *fewer = options.workers.split(",")
-    return [f"{loader}/{most}" for loader in ("torchvision", "timm", "nvjpeg/crop", "nvjpeg/decode")] + [
+    loaders = ("torchvision", "timm", "nvjpeg/crop", "nvjpeg/decode")
+    return [f"{loader}/{most}" for loader in loaders] + [
         f"torchvision/{workers}" for workers in fewer]
 
 
@@ -49,8 +55,8 @@ def timm(options, workers):
     from timm.data import ImageDataset, create_loader
     data = ImageDataset(options.folder)
     data.reader.samples *= repeats(len(data))
-    return iter(create_loader(data, 224, options.batch, is_training=True, color_jitter=0, num_workers=workers,
-                              device=torch.device(options.device))), {}
+    return iter(create_loader(data, 224, options.batch, is_training=True, color_jitter=0,
+                              num_workers=workers, device=torch.device(options.device))), {}
 
 
 def nvjpeg(options, workers, crop):
@@ -79,10 +85,12 @@ def nvjpeg(options, workers, crop):
 
     def batches():
         with ThreadPoolExecutor(workers) as pool:
-            order = (paths[i] for _ in itertools.count() for i in torch.randperm(len(paths)).tolist())
+            order = (paths[i] for _ in itertools.count()
+                     for i in torch.randperm(len(paths)).tolist())
 
             def read():
-                return [pool.submit(read_file, path) for path in itertools.islice(order, options.batch)]
+                return [pool.submit(read_file, path)
+                        for path in itertools.islice(order, options.batch)]
 
             following = read()
             while True:
@@ -131,5 +139,5 @@ parser.add_argument("folder", metavar="DIR")
 parser.add_argument("--workers", default="16,8,4,2,1")
 options = parser.parse_args()
 options.batch, options.seconds = (4, 0.2) if options.dry else (128, 2)
-common.each_in_a_child(TITLE, names(options), lambda name: measure(name, options), lambda *_: 40, options,
-                       ("images_per_second", "processor_us", "left_out", "seconds"))
+common.each_in_a_child(TITLE, names(options), lambda name: measure(name, options), lambda *_: 40,
+                       options, ("images_per_second", "processor_us", "left_out", "seconds"))

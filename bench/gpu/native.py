@@ -20,9 +20,9 @@ import time
 
 import common
 
-CHECKS = ["plugin", "operations", "step resnet18", "step efficientnet_b0", "nccl", "graph resnet18 f32",
-          "graph resnet18 bf16", "graph efficientnet_b0 f32", "graph efficientnet_b0 bf16",
-          "trace TRACE", "shared"]
+CHECKS = ["plugin", "operations", "step resnet18", "step efficientnet_b0", "nccl",
+          "graph resnet18 f32", "graph resnet18 bf16", "graph efficientnet_b0 f32",
+          "graph efficientnet_b0 bf16", "trace TRACE", "shared"]
 ON_CPU = re.compile("operations|step|shared")
 MODELS = [("efficientnet_b0", 224), ("resnet50", 224), ("efficientnet_b4", 380)]
 THREADS = (16, 8, 4, 2, 1)
@@ -37,10 +37,14 @@ def steps(dry):
 
 
 def step_rates(program, name, options):
-    """Returns the rates and the memory of `shoal bench step`. `name`: "MODEL SIZE BATCH-SIZE AMP"."""
+    """Returns the rates and the memory of `shoal bench step`.
+
+    `name`: "MODEL SIZE BATCH-SIZE AMP".
+    """
     model, size, batch, amp = name.split()
-    command = [program, "bench", "step", "--json", "--model", model, "--size", size, "--batch-size", batch,
-               "--amp", amp, "--device", options.device, "--steps", "3" if options.dry else "50"]
+    command = [program, "bench", "step", "--json", "--model", model, "--size", size,
+               "--batch-size", batch, "--amp", amp, "--device", options.device,
+               "--steps", "3" if options.dry else "50"]
     try:
         done = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True,
                                          timeout=options.timeout).stdout)
@@ -49,22 +53,27 @@ def step_rates(program, name, options):
     row = {"ok": True, "images_per_second": done["images_per_sec"],
            "images_per_second_least": done["images_per_sec_min"],
            "images_per_second_most": done["images_per_sec_max"], "kernels": done["kernels"],
-           "gflops": done["operations_per_sec"] / 1e9, "machine_gflops": done["machine_operations_per_sec"] / 1e9}
+           "gflops": done["operations_per_sec"] / 1e9,
+           "machine_gflops": done["machine_operations_per_sec"] / 1e9}
     if "peak_gpu_bytes" in done:
         row["reserved_mib"] = done["peak_gpu_bytes"] / 2**20
     return row
 
 
 def loader_rates(program, name, options):
-    """Returns the result of five runs. A first run, which is not counted, writes the seek indexes."""
+    """Returns the result of five runs. A first run, which is not counted, writes the seek
+    indexes."""
     with tempfile.TemporaryDirectory() as indexes:
-        command = [program, "loader", options.images, "2" if options.dry else "25", name.split()[1], indexes]
+        command = [program, "loader", options.images, "2" if options.dry else "25",
+                   name.split()[1], indexes]
         try:
-            done = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True,
-                                              timeout=options.timeout).stdout) for _ in range(6)][1:]
+            done = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True,
+                                              text=True, timeout=options.timeout).stdout)
+                    for _ in range(6)][1:]
         except subprocess.SubprocessError as error:
             return {"ok": False, "error": str(error)}
-    return {"ok": True} | common.spread("images_per_second", [each["images_per_second"] for each in done]) | (
+    return {"ok": True} | (
+        common.spread("images_per_second", [each["images_per_second"] for each in done])) | (
         common.spread("processor_us", [each["processor_us"] for each in done]))
 
 
@@ -88,11 +97,12 @@ class Child:
 
     def __init__(self, command, variables):
         self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(command, env={**os.environ, **variables}, text=True, stdout=self.out,
-                                        stderr=self.err)
+        self.process = subprocess.Popen(command, env={**os.environ, **variables}, text=True,
+                                        stdout=self.out, stderr=self.err)
 
     def end(self):
-        """Kills the process if it still runs. Returns the JSON object that it printed; adds "error" on failure."""
+        """Kills the process if it still runs. Returns the JSON object that it printed; adds "error"
+        on failure."""
         killed = self.process.poll() is None
         self.process.kill()
         self.process.wait()
@@ -145,8 +155,8 @@ def main():
         if options.device == "cpu":
             names = [name for name in names if ON_CPU.match(name)]
     elif options.part == "loader":
-        title, names = "shoal's loader: batches of 128 crops of 224 pixels", [f"loader {n}" for n in THREADS]
-        measure = loader_rates
+        title = "shoal's loader: batches of 128 crops of 224 pixels"
+        names, measure = [f"loader {n}" for n in THREADS], loader_rates
     else:
         title, names = "shoal's training step (shoal bench step)", steps(options.dry)
         measure = step_rates

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Times training steps of timm's models, computed as in timm's train.py, on random images in GPU memory.
+"""Times training steps of timm's models, computed as in timm's train.py, on random images in GPU
+memory.
 
 Usage: rivals.py [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
 
-Channels-last, autocast, label smoothing 0.1, SGD with momentum. Each configuration runs in its own process and
-is named MODEL/PIXELS/BATCH/bf16|fp16/WAY, where WAY is eager or a mode of torch.compile.
+Channels-last, autocast, label smoothing 0.1, SGD with momentum. Each configuration runs in its own
+process and is named MODEL/PIXELS/BATCH/bf16|fp16/WAY, where WAY is eager or a mode of
+torch.compile.
 
   first_step_seconds  the first step, with compilation and cuDNN's choice of algorithms
-  steady_seconds      warm-up after the first step, until three consecutive steps take about the same time
+  steady_seconds      warm-up after the first step, until three consecutive steps take about the
+                      same time
   images_per_second   median, minimum and maximum of five groups of steps, in GPU time
   allocated_mb        peak memory of the timed steps; reserved_mb: peak of the whole process
   graph_skips         number of parts that mode reduce-overhead could not record as CUDA graphs
@@ -22,11 +25,13 @@ import torch
 
 import common
 
-TITLE = ("Training steps of timm's models (torch.optim.SGD, its foreach form: PyTorch's and timm's default; "
-         "TF32 allowed, cudnn.benchmark)")
+TITLE = ("Training steps of timm's models (torch.optim.SGD, its foreach form: PyTorch's and timm's "
+         "default; TF32 allowed, cudnn.benchmark)")
 COMPILED = ("compile", "reduce-overhead")
-SIZES = {"efficientnet_b0": 224, "resnet50": 224, "efficientnet_b4": 380, "tf_efficientnetv2_s": 300}
-DROPS = {"efficientnet_b0": (0.2, 0.2), "efficientnet_b4": (0.4, 0.2), "tf_efficientnetv2_s": (0.2, 0.2)}
+SIZES = {"efficientnet_b0": 224, "resnet50": 224, "efficientnet_b4": 380,
+         "tf_efficientnetv2_s": 300}
+DROPS = {"efficientnet_b0": (0.2, 0.2), "efficientnet_b4": (0.4, 0.2),
+         "tf_efficientnetv2_s": (0.2, 0.2)}
 FIRST, LATER = ("efficientnet_b0", "resnet50"), ("efficientnet_b4", "tf_efficientnetv2_s")
 BATCHES = (256, 128, 32)
 EXPECTED = {"eager": 20, "compile": 90, "reduce-overhead": 90, "max-autotune": 300}
@@ -35,8 +40,8 @@ EXPECTED = {"eager": 20, "compile": 90, "reduce-overhead": 90, "max-autotune": 3
 def names(dry):
     """Returns all configurations, the most important first."""
     if dry:
-        return ["resnet18/64/4/bf16/eager", "efficientnet_b0/64/4/bf16/eager", "resnet18/64/4/fp16/eager",
-                "resnet18/64/4/bf16/compile"]
+        return ["resnet18/64/4/bf16/eager", "efficientnet_b0/64/4/bf16/eager",
+                "resnet18/64/4/fp16/eager", "resnet18/64/4/bf16/compile"]
 
     def these(models, dtype, ways):
         return [f"{model}/{SIZES[model]}/{batch}/{dtype}/{way}"
@@ -82,7 +87,8 @@ def measure(name, options):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-5)
     scaler = torch.amp.GradScaler(device, enabled=dtype == "fp16")
     criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
-    images = torch.randn(batch, 3, size, size, device=device).contiguous(memory_format=torch.channels_last)
+    images = torch.randn(batch, 3, size, size, device=device).contiguous(
+        memory_format=torch.channels_last)
     labels = torch.randint(1000, (batch,), device=device)
     forward = model
     if way != "eager":
@@ -114,7 +120,8 @@ def measure(name, options):
         torch.cuda.reset_peak_memory_stats()
     groups = [common.seconds_of(lambda: steps(count), device) for _ in range(common.GROUPS)]
     row = common.spread("images_per_second", [batch * count / group for group in groups])
-    row |= {"first_step_seconds": seconds[0], "steady_seconds": sum(seconds[1:]), "steps_timed": 5 * count}
+    row |= {"first_step_seconds": seconds[0], "steady_seconds": sum(seconds[1:]),
+            "steps_timed": 5 * count}
     if device == "cuda":
         row |= {"allocated_mb": torch.cuda.max_memory_allocated() >> 20,
                 "reserved_mb": max(reserved, torch.cuda.max_memory_reserved()) >> 20}
@@ -125,10 +132,12 @@ def measure(name, options):
 
 
 parser = common.child_parser(__doc__, timeout=400)
-parser.add_argument("--cache", metavar="DIR", help="cache of compiled code; without it each configuration compiles "
-                    "everything, so first_step_seconds is that of a first run")
+parser.add_argument("--cache", metavar="DIR", help="cache of compiled code; without it each "
+                    "configuration compiles everything, so first_step_seconds is that of a first "
+                    "run")
 options = parser.parse_args()
 with tempfile.TemporaryDirectory() as fresh:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = options.cache or fresh
-    common.each_in_a_child(TITLE, names(options.dry), lambda name: measure(name, options), expected, options,
+    common.each_in_a_child(TITLE, names(options.dry), lambda name: measure(name, options), expected,
+                           options,
                            ("images_per_second", "first_step_seconds", "reserved_mb", "seconds"))

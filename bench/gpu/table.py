@@ -13,7 +13,8 @@ def table(rows):
     """Yields the lines of a table. Columns: all keys, in the order of their first use."""
     texts = [common.cells(row) for row in rows]
     columns = list(dict.fromkeys(key for row in texts for key in row))
-    numbers = {key for key in columns if all(isinstance(row.get(key, 0), (int, float)) for row in rows)}
+    numbers = {key for key in columns
+               if all(isinstance(row.get(key, 0), (int, float)) for row in rows)}
     yield columns
     yield ["---:" if key in numbers else "---" for key in columns]
     for row in texts:
@@ -27,7 +28,8 @@ options = parser.parse_args()
 for file in options.files:
     content = json.loads(file.read_text())
     print(f"## {content['title']}\n")
-    print("; ".join(f"{key} {value}" for key, value in content["machine"].items() if value is not None) + "\n")
+    print("; ".join(f"{key} {value}" for key, value in content["machine"].items()
+                    if value is not None) + "\n")
     rows = [row for row in content["results"] if re.search(options.only, str(row.get("name", "")))]
     for line in table(rows):
         print(f"| {' | '.join(line)} |")

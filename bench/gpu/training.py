@@ -1,4 +1,5 @@
-"""Trains small models on synthetic images on a GPU and compares the results with training on the CPU.
+"""Trains small models on synthetic images on a GPU and compares the results with training on the
+CPU.
 
     training.py PROGRAM [--json FILE] [--deadline SECONDS] [--device cpu]
 
@@ -24,10 +25,12 @@ LIKELY_SECONDS = 30
 # another order.
 NEAR, NEAR_IN_BF16 = 0.05, 0.25
 IMAGES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96", "--size", "64",
-            "--epochs", "2", "--seed", "5", "--global-batch-size", "32", "--mixup", "0.2", "--dropout", "0.1"]
+            "--epochs", "2", "--seed", "5", "--global-batch-size", "32", "--mixup", "0.2",
+            "--dropout", "0.1"]
 # Options of each run, and the expected result: "near NAME" (similar validation loss) or
 # "equal NAME" (same model, bit for bit).
-RESNET, EFFICIENTNET = ["--model", "resnet18", "--lr", "0.02"], ["--model", "efficientnet_b0", "--lr", "0.001"]
+RESNET = ["--model", "resnet18", "--lr", "0.02"]
+EFFICIENTNET = ["--model", "efficientnet_b0", "--lr", "0.001"]
 RUNS = {
     "train resnet18, CPU": ([*RESNET, "--device", "cpu"], None),
     "train resnet18": (RESNET, "near train resnet18, CPU"),
@@ -42,7 +45,8 @@ RUNS = {
 
 
 def run(program, words, folder, options):
-    """Trains, exports the model to folder/model, and returns the history row of the last validation."""
+    """Trains, exports the model to folder/model, and returns the history row of the last
+    validation."""
     command = [program, "train", *IMAGES, "--device", options.device, "--output", folder,
                "--export-dir", f"{folder}/model", *words]
     with tempfile.TemporaryFile("w+") as err:
@@ -57,8 +61,10 @@ def run(program, words, folder, options):
             child.wait()
         err.seek(0)
         if status != 0:
-            raise RuntimeError(f"status {status}: " + " / ".join(err.read().splitlines()[-3:])[-400:])
-    lines = [json.loads(line) for line in pathlib.Path(folder, "history.jsonl").read_text().splitlines()]
+            end = " / ".join(err.read().splitlines()[-3:])[-400:]
+            raise RuntimeError(f"status {status}: {end}")
+    history = pathlib.Path(folder, "history.jsonl").read_text()
+    lines = [json.loads(line) for line in history.splitlines()]
     return [line for line in lines if line["event"] == "valid"][-1]
 
 
@@ -94,7 +100,8 @@ def main():
     parser.add_argument("program")
     options = parser.parse_args()
     limit = options.timeout
-    results = common.Results("shoal train on a GPU, synthetic images", options, ("ok", "loss", "compared"))
+    results = common.Results("shoal train on a GPU, synthetic images", options,
+                             ("ok", "loss", "compared"))
     with tempfile.TemporaryDirectory() as kept:
         for name in RUNS:
             if results.seconds_left() < LIKELY_SECONDS:

@@ -14,6 +14,20 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kRecentNs = 2'000'000'000;  // the coarsest timestamps of a file system (FAT)
+constexpr auto kLongestWrite = std::chrono::hours(1);
+
+// Removes the temporary files that writers of this file left when they were killed. Younger files
+// may belong to another process or host that still writes.
+void remove_old_parts(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  remove_parts(folder, [&](const std::filesystem::path& name) {
+    const auto part = folder / ("." + name.string() + ".part");
+    std::error_code gone;
+    const auto written = std::filesystem::last_write_time(part, gone);
+    return name.string().starts_with(path.filename().string() + ".") && !gone &&
+           std::filesystem::file_time_type::clock::now() - written > kLongestWrite;
+  });
+}
 
 }  // namespace
 
@@ -56,6 +70,7 @@ bool changed_recently(int64_t modified_ns) {
 void write_cache(const std::string& path, const std::string& bytes) {
   try {
     create_folders(std::filesystem::path(path).parent_path());
+    remove_old_parts(path);
     write_whole(path, bytes, {.concurrent = true});
   } catch (const std::runtime_error& failure) {
     throw std::runtime_error(std::string("listing cache: ") + failure.what() +

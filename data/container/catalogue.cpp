@@ -94,13 +94,7 @@ class Labeler {
                    std::to_string(std::min(count, kMaxClasses) - 1));
       placed.push_back({file, i, static_cast<int32_t>(entry.number)});
     });
-    std::vector<std::string> classes = known_;
-    const size_t digits = std::to_string(count - 1).size();
-    for (int64_t i = 0; known_.empty() && i < count; ++i) {
-      const std::string number = std::to_string(i);
-      classes.push_back(std::string(digits - number.size(), '0') + number);
-    }
-    return make_catalogue(scans_, placed, std::move(classes));
+    return make_catalogue(scans_, placed, known_.empty() ? numbered_classes(count) : known_);
   }
 
   const std::vector<SourceFile>& files_;
@@ -113,6 +107,16 @@ class Labeler {
 };
 
 }  // namespace
+
+std::vector<std::string> numbered_classes(int64_t count) {
+  std::vector<std::string> names;
+  const size_t digits = std::to_string(count - 1).size();
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    names.push_back(std::string(digits - number.size(), '0') + number);
+  }
+  return names;
+}
 
 std::string_view Catalogue::name(int64_t sample) const {
   const auto i = static_cast<size_t>(sample);

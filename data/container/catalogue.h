@@ -43,12 +43,15 @@ struct Placed {
 Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Placed>& placed,
                          std::vector<std::string> classes);
 
+// Returns the numbers from 0 to count - 1, padded with zeros to the same length.
+std::vector<std::string> numbered_classes(int64_t count);
+
 // Returns a catalogue of all images, in the order of files and records, with the labels of the
 // scans. `known`: classes of the training set; each label is one of these names or an index into
-// them. If `known` is empty, the classes are the sorted names that occur as labels, or the numbers
-// from 0 to the largest label, padded with zeros to the same length. Throws std::invalid_argument
-// that names an image without a label, with a label that is not one of the classes, or with a name
-// as label where other images have numbers (or the reverse).
+// them. If `known` is empty, the classes are the sorted names that occur as labels, or
+// numbered_classes() up to the largest label. Throws std::invalid_argument that names an image
+// without a label, with a label that is not one of the classes, or with a name as label where other
+// images have numbers (or the reverse).
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
 

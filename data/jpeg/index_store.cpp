@@ -89,8 +89,11 @@ IndexStore::IndexStore(std::string folder, int64_t samples,
 
 IndexStore::~IndexStore() {
   write_waiting();
-  if ((errno = records_.close()) != 0 || (errno = places_.close()) != 0)
-    give_up("cannot write to ");
+  const int records = records_.close(), places = places_.close();
+  if (warning_ && (records != 0 || places != 0))
+    warning_("cannot write to " + folder_ + " (" +
+             std::generic_category().message(records != 0 ? records : places) +
+             "): the next run may have to compute some seek indexes again");
 }
 
 // Opens this process's files N.seek and N.places, where N is the first number whose files no other

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
+#include "base/file/whole_file.h"
 #include "base/text.h"
 #include "data/labels/devkit.h"
 #include "data/labels/image_key.h"
@@ -21,7 +21,9 @@ namespace {
 
 constexpr std::string_view kGaps = " \t\r,";
 
-std::vector<std::string> lines_of(std::istream& file, const std::string& path) {
+// `path` appears in messages.
+std::vector<std::string> lines_of(const std::string& text, const std::string& path) {
+  std::istringstream file(text);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     while (!line.empty() && kGaps.find(line.back()) != std::string_view::npos) line.pop_back();
@@ -32,10 +34,10 @@ std::vector<std::string> lines_of(std::istream& file, const std::string& path) {
   return lines;
 }
 
-std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::invalid_argument("cannot open the file of labels " + path);
-  return lines_of(file, path);
+std::string text_of(const std::string& path) {
+  auto text = read_if_readable(path);
+  if (!text) throw std::invalid_argument("cannot read the file of labels " + path);
+  return std::move(*text);
 }
 
 std::map<int64_t, std::string> numbers_in(std::span<const uint8_t> meta_mat,
@@ -68,8 +70,7 @@ LabelFile::LabelFile(const std::string& path, const std::string& synsets,
     : path_(path) {
   const std::optional<Devkit> kit =
       std::filesystem::is_regular_file(path) ? open_devkit(path) : std::nullopt;
-  std::istringstream truth(kit ? kit->ground_truth : "");
-  const std::vector<std::string> lines = kit ? lines_of(truth, path) : lines_of(path);
+  const auto lines = lines_of(kit ? kit->ground_truth : text_of(path), path);
   numbered_ = std::all_of(lines.begin(), lines.end(), [](const std::string& line) {
     return parse_whole_number(line).has_value();
   });
@@ -142,11 +143,11 @@ size_t LabelFile::class_of(const std::string& name) const {
 }
 
 std::map<int64_t, std::string> read_synsets(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(file), {});
+  const std::string text = text_of(path);
+  const std::span bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   if (is_mat_file(bytes)) return numbers_in(bytes, path);
   std::map<int64_t, std::string> names;
-  const std::vector<std::string> lines = lines_of(path);
+  const std::vector<std::string> lines = lines_of(text, path);
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<std::string> words = words_of(lines[i]);
     const auto number = words.size() < 2 ? std::nullopt : parse_whole_number(words[1]);

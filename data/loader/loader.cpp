@@ -60,7 +60,8 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
       "with a size schedule, a step must consist of whole batches");
   require_valid(sides.smallest == 0 ||
                     (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
-                "the smallest size must be a multiple of 32 pixels, and at most the largest");
+                "the smallest size must be a multiple of " + std::to_string(Progression::kStep) +
+                    " pixels, and at most the largest");
   require_valid(source.access() == Access::random || options.repeats == 1,
                 "images of a stream cannot be repeated within an epoch");
   require_valid(options.balance >= 0 && options.balance <= 1, "the balance must be from 0 to 1");

@@ -27,7 +27,6 @@ class OutputFile {
 
  private:
   void seek(uint64_t offset);
-  [[noreturn]] void fail(const char* what, int error) const;
 
   std::string path_;
   Descriptor file_;  // between calls, its offset is end_

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "base/file/whole_file.h"
 #include "base/text.h"
@@ -32,9 +33,10 @@ struct ListContent {
 
 ListContent read_list(const std::string& folder) {
   ListContent list;
-  std::ifstream file(fs::path(folder) / kList);
-  std::getline(file, list.head);
-  for (std::string line; std::getline(file, line);) {
+  std::vector<std::string> lines = read_lines(fs::path(folder) / kList);
+  if (lines.empty()) return list;
+  list.head = std::move(lines.front());
+  for (const std::string& line : std::span(lines).subspan(1)) {
     if (line == "whole") {
       list.whole = true;
       break;

@@ -15,7 +15,7 @@
 #include "data/container/scan_files.h"
 #include "data/errors.h"
 #include "data/limits.h"
-#include "data/records/crc32c.h"
+#include "base/file/crc32c.h"
 #include "data/records/tensor_image.h"
 #include "data/records/tf_example.h"
 #include "data/records/tf_record_reader.h"

@@ -1,10 +1,11 @@
 #include "data/records/tf_record_reader.h"
 
+#include "base/file/crc32c.h"
+
 #include <array>
 #include <cstring>
 #include <stdexcept>
 
-#include "data/records/crc32c.h"
 
 namespace shoal::data {
 

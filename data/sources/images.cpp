@@ -83,17 +83,11 @@ bool is_set(const std::string& path, bool named) {
   }
 }
 
-// Whether `entry` is a symbolic link to a folder that contains it.
-bool is_loop(const fs::directory_entry& entry) {
-  if (!entry.is_symlink()) return false;
-  const fs::path target = fs::canonical(entry.path());
-  const fs::path here = fs::canonical(entry.path().parent_path());
-  return std::mismatch(target.begin(), target.end(), here.begin(), here.end()).first ==
-         target.end();
-}
-
-void add_files_below(const std::string& folder, std::vector<std::string>& files,
-                     LeftOut& left_out) {
+// `above`: the canonical paths of the folders that contain `folder`. Links to them, and thus loops,
+// are not followed.
+void add_files_below(const std::string& folder, std::vector<fs::path>& above,
+                     std::vector<std::string>& files, LeftOut& left_out) {
+  above.push_back(fs::canonical(folder));
   for (const auto& entry : entries_of(folder)) {
     const std::string path = entry.path().string();
     std::error_code broken;
@@ -106,16 +100,20 @@ void add_files_below(const std::string& folder, std::vector<std::string>& files,
       left_out.hidden += entry.is_regular_file();
     } else if (entry.is_regular_file() || (entry.is_directory() && is_sharded_set(path))) {
       files.push_back(path);
-    } else if (entry.is_directory() && !is_loop(entry)) {
-      add_files_below(path, files, left_out);
+    } else if (entry.is_directory() &&
+               (!entry.is_symlink() ||
+                std::find(above.begin(), above.end(), fs::canonical(path)) == above.end())) {
+      add_files_below(path, above, files, left_out);
     }
   }
+  above.pop_back();
 }
 
 // Lists the files below a folder, sorted. A packed set that is a folder counts as one file.
 std::vector<std::string> files_below(const std::string& folder, LeftOut& left_out) {
+  std::vector<fs::path> above;
   std::vector<std::string> files;
-  add_files_below(folder, files, left_out);
+  add_files_below(folder, above, files, left_out);
   std::sort(files.begin(), files.end());
   return files;
 }

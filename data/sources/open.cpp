@@ -50,7 +50,11 @@ bool file_is_image(const std::string& path) {
     throw std::invalid_argument(path +
                                 " is compressed, so its images cannot be read in any order; "
                                 "unpack it (gunzip)");
-  refuse_format(path);
+  throw std::invalid_argument(
+      path + (file_is_image(path) ? " is a single image" : " has an unknown format") +
+      "; shoal reads folders of images (one folder per class), packed sets, manifests and "
+      "files of many images (" +
+      format_names() + ")");
 }
 
 std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,

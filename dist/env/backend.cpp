@@ -9,7 +9,7 @@ const char* name_of(Backend backend) {
   return backend == Backend::nccl ? "nccl" : backend == Backend::gloo ? "gloo" : "auto";
 }
 
-Backend choose_backend(Backend asked, const std::vector<std::string>& gpus, const Env& env) {
+Backend choose_backend(Backend requested, const std::vector<std::string>& gpus, const Env& env) {
   int with = -1, without = -1, first = -1, second = -1;
   std::map<std::string, int> taken;
   for (int rank = 0; rank < static_cast<int>(gpus.size()); ++rank) {
@@ -25,15 +25,15 @@ Backend choose_backend(Backend asked, const std::vector<std::string>& gpus, cons
                              rank_with_host(without, env) +
                              " on the CPU; run `shoal doctor` there to find the reason, or use "
                              "--device cpu everywhere");
-  if (asked == Backend::nccl && with < 0)
+  if (requested == Backend::nccl && with < 0)
     throw std::invalid_argument(
         "--backend nccl needs GPUs, but this run computes on the CPU; use --backend gloo or auto");
-  if (asked == Backend::nccl && second >= 0)
+  if (requested == Backend::nccl && second >= 0)
     throw std::invalid_argument("--backend nccl: ranks " + std::to_string(first) + " and " +
                                 rank_with_host(second, env) +
                                 " share a GPU, which NCCL does not support; use --backend gloo or "
                                 "auto, or one process per GPU");
-  const bool nccl = with >= 0 && second < 0 && asked != Backend::gloo;
+  const bool nccl = with >= 0 && second < 0 && requested != Backend::gloo;
   return nccl ? Backend::nccl : Backend::gloo;
 }
 

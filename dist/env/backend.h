@@ -18,6 +18,6 @@ const char* name_of(Backend backend);  // the value of --backend: auto, gloo or 
 // otherwise Gloo. The same arguments give the same result or error on every rank. Throws
 // std::runtime_error naming two ranks if only some ranks have a GPU, and std::invalid_argument if
 // NCCL is requested but impossible.
-Backend choose_backend(Backend asked, const std::vector<std::string>& gpus, const Env& env);
+Backend choose_backend(Backend requested, const std::vector<std::string>& gpus, const Env& env);
 
 }  // namespace shoal::dist

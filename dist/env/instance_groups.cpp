@@ -70,13 +70,13 @@ std::vector<std::string> requested_groups(const Variables& variables) {
 }
 
 bool keep_groups(Hosts& hosts, const InstanceGroups& groups,
-                 const std::vector<std::string>& asked) {
-  if (asked.empty() && groups.size() <= 1) return true;
-  if (asked.empty())
+                 const std::vector<std::string>& requested) {
+  if (requested.empty() && groups.size() <= 1) return true;
+  if (requested.empty())
     bad_variable("the job has the instance groups " + joined(names_of(groups)) +
                  "; choose with --instance-group NAME (comma-separated for several)");
   std::vector<std::string> chosen;
-  for (const std::string& name : asked) {
+  for (const std::string& name : requested) {
     const auto group = groups.find(name);
     if (group == groups.end())
       bad_variable(

@@ -25,10 +25,12 @@ std::vector<std::string> listed_hosts(const Variables&);
 // empty if it is not set.
 std::vector<std::string> requested_groups(const Variables&);
 
-// Sets hosts.hosts to the sorted hosts of the groups `asked`. Returns false if hosts.current_host
-// is in none of these groups and therefore takes no part in training. If `asked` is empty and the
-// job has at most one group, changes nothing and returns true. Throws std::invalid_argument for an
-// unknown group, and if there are several groups but `asked` is empty.
-bool keep_groups(Hosts& hosts, const InstanceGroups& groups, const std::vector<std::string>& asked);
+// Sets hosts.hosts to the sorted hosts of the groups `requested`. Returns false if
+// hosts.current_host is in none of these groups and therefore takes no part in training. If
+// `requested` is empty and the job has at most one group, changes nothing and returns true. Throws
+// std::invalid_argument for an unknown group, and if there are several groups but `requested` is
+// empty.
+bool keep_groups(Hosts& hosts, const InstanceGroups& groups,
+                 const std::vector<std::string>& requested);
 
 }  // namespace shoal::dist

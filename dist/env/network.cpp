@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -138,6 +139,24 @@ std::string address_towards(const std::string& host, uint16_t port) {
       return numeric(reinterpret_cast<sockaddr*>(&local), length);
   }
   return "";
+}
+
+bool accepts_connections(const std::string& host, uint16_t port,
+                         std::chrono::milliseconds timeout) {
+  const AddressList list = resolve(host, std::to_string(port));
+  for (const addrinfo* target = list.get(); target; target = target->ai_next) {
+    const Descriptor probe(
+        socket(target->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (connect(probe.number(), target->ai_addr, target->ai_addrlen) == 0) return true;
+    if (errno != EINPROGRESS) continue;
+    pollfd ready{probe.number(), POLLOUT, 0};
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (poll(&ready, 1, static_cast<int>(timeout.count())) == 1 &&
+        getsockopt(probe.number(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0)
+      return true;
+  }
+  return false;
 }
 
 namespace {

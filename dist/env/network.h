@@ -39,6 +39,9 @@ bool may_be_this_host(const std::string& host);
 // there is none.
 std::string outside_address();
 
+// Whether a program accepts TCP connections at host:port. Waits up to `timeout` per address.
+bool accepts_connections(const std::string& host, uint16_t port, std::chrono::milliseconds timeout);
+
 // Receives messages, such as those about a long wait.
 using Notify = std::function<void(const std::string& sentence)>;
 
@@ -54,6 +57,7 @@ class Reminder {
   using Clock = std::chrono::steady_clock;
   bool due();
   int64_t seconds() const;  // whole seconds since construction
+  Clock::time_point next() const { return next_; }
 
  private:
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(5);

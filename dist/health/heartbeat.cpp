@@ -22,8 +22,8 @@ constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // maximum wait of 
 // After a lost connection, the main thread gets this time to end the process with its own error.
 constexpr Milliseconds kMainThreadTime = std::chrono::seconds(3);
 
-std::string pulse_key(int rank) {
-  return "pulse/" + std::to_string(rank);
+std::string heartbeat_key(int rank) {
+  return "heartbeat/" + std::to_string(rank);
 }
 
 double in_seconds(Milliseconds time) {
@@ -51,19 +51,19 @@ struct Heartbeat::Shared {
   void run();
   void watch_store();
   bool wait();  // waits for one interval; returns false if the thread must stop
-  void exchange(c10d::Store& store, int64_t beat);
+  void exchange(c10d::Store& store, int64_t number);
   void check_ranks(c10d::Store* store);
   void report_loss(const std::string& sentence);
   std::string server() const;
 
   // On rank 0: the last heartbeat of each rank and when it was first seen.
   struct Last {
-    int64_t beat = -1;
+    int64_t number = -1;
     double at = now();
     Progress::State state;
   };
   std::vector<Last> last;
-  std::vector<Pulse> read_pulses(c10d::Store* store, const Progress::State& own);
+  std::vector<HeartbeatState> read_heartbeats(c10d::Store* store, const Progress::State& own);
   double next_report = 0;  // seconds without progress before the next notify()
 };
 
@@ -82,8 +82,8 @@ bool Heartbeat::Shared::wait() {
 void Heartbeat::Shared::run() {
   try {
     const auto store = alone() ? nullptr : open_connection(env, "heartbeat");
-    for (int64_t beat = 0;; ++beat) {
-      if (store) exchange(*store, beat);
+    for (int64_t number = 0;; ++number) {
+      if (store) exchange(*store, number);
       if (env.rank == 0) check_ranks(store.get());
       if (!wait()) break;
     }
@@ -101,9 +101,9 @@ void Heartbeat::Shared::run() {
 }
 
 // Sends a heartbeat and waits for an answer from the store.
-void Heartbeat::Shared::exchange(c10d::Store& store, int64_t beat) {
-  store.set(pulse_key(env.rank), encode_pulse(beat, progress->state()));
-  store.check({pulse_key(env.rank)});
+void Heartbeat::Shared::exchange(c10d::Store& store, int64_t number) {
+  store.set(heartbeat_key(env.rank), encode_heartbeat(number, progress->state()));
+  store.check({heartbeat_key(env.rank)});
   const std::lock_guard lock(mutex);
   ++answers;
 }
@@ -141,22 +141,24 @@ void Heartbeat::Shared::report_loss(const std::string& sentence) {
 }
 
 // Reads the other ranks' heartbeats.
-std::vector<Pulse> Heartbeat::Shared::read_pulses(c10d::Store* store, const Progress::State& own) {
+std::vector<HeartbeatState> Heartbeat::Shared::read_heartbeats(c10d::Store* store,
+                                                               const Progress::State& own) {
   last.resize(static_cast<size_t>(env.world_size));
-  std::vector<Pulse> pulses(last.size());
-  pulses[0].state = own;
+  std::vector<HeartbeatState> heartbeats(last.size());
+  heartbeats[0].state = own;
   for (int rank = 1; rank < env.world_size; ++rank) {
     Last& known = last[static_cast<size_t>(rank)];
-    if (store->check({pulse_key(rank)})) {
-      const auto pulse = decode_pulse(store->get_to_str(pulse_key(rank)));
-      if (pulse && pulse->first != known.beat) known = {pulse->first, now(), pulse->second};
+    if (store->check({heartbeat_key(rank)})) {
+      const auto heartbeat = decode_heartbeat(store->get_to_str(heartbeat_key(rank)));
+      if (heartbeat && heartbeat->first != known.number)
+        known = {heartbeat->first, now(), heartbeat->second};
     }
-    Pulse& pulse = pulses[static_cast<size_t>(rank)];
-    pulse.state = known.state;
-    pulse.silent_seconds = now() - known.at;
-    pulse.alive = pulse.silent_seconds < kMissed * in_seconds(interval());
+    HeartbeatState& heartbeat = heartbeats[static_cast<size_t>(rank)];
+    heartbeat.state = known.state;
+    heartbeat.silent_seconds = now() - known.at;
+    heartbeat.alive = heartbeat.silent_seconds < kMissed * in_seconds(interval());
   }
-  return pulses;
+  return heartbeats;
 }
 
 // Runs on rank 0. Calls notify() when a report is due, and lost() for a silent rank. Reads the
@@ -172,12 +174,12 @@ void Heartbeat::Shared::check_ranks(c10d::Store* store) {
     next_report = patience;
     return;
   }
-  const std::vector<Pulse> pulses = read_pulses(store, own);
-  if (const std::string lost = describe_loss(pulses, env, lost_after / 2);
+  const std::vector<HeartbeatState> heartbeats = read_heartbeats(store, own);
+  if (const std::string lost = describe_loss(heartbeats, env, lost_after / 2);
       lost_after > 0 && !lost.empty())
     report_loss(lost);
   if (patience == 0 || own.seconds < next_report) return;
-  options.notify(describe_stall(pulses, env, patience));
+  options.notify(describe_stall(heartbeats, env, patience));
   next_report = 2 * own.seconds;
 }
 

@@ -12,26 +12,28 @@
 namespace shoal::dist {
 
 // One rank's last heartbeat.
-struct Pulse {
+struct HeartbeatState {
   Progress::State state;
   double silent_seconds = 0;  // since rank 0 last saw a new heartbeat
   bool alive = true;          // false if the last 3 heartbeats are missing
 };
 
-// Returns a heartbeat's wire format: "BEAT PHASE MILLISECONDS OPERATION".
-std::string encode_pulse(int64_t beat, const Progress::State& state);
+// Returns a heartbeat's wire format: "NUMBER PHASE MILLISECONDS OPERATION".
+std::string encode_heartbeat(int64_t number, const Progress::State& state);
 // Returns nullopt for malformed text.
-std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::string& text);
+std::optional<std::pair<int64_t, Progress::State>> decode_heartbeat(const std::string& text);
 
 // Returns one sentence that names the ranks (and hosts, if known) that the others wait for, and
 // what these ranks are doing. Names silent ranks, and ranks that have been busy for longer than
 // half of `patience` (seconds) with something other than a step. If there are none, names ranks
-// that have been computing a step for that long. `pulses` are in rank order, starting with rank 0.
-// With one rank, returns what this process is doing.
-std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience);
+// that have been computing a step for that long. `heartbeats` are in rank order, starting with
+// rank 0. With one rank, returns what this process is doing.
+std::string describe_stall(const std::vector<HeartbeatState>& heartbeats, const Env& env,
+                           double patience);
 
 // Returns one sentence that names the ranks (and hosts) that have sent no heartbeat for `limit`
 // seconds; empty if there are none.
-std::string describe_loss(const std::vector<Pulse>& pulses, const Env& env, double limit);
+std::string describe_loss(const std::vector<HeartbeatState>& heartbeats, const Env& env,
+                          double limit);
 
 }  // namespace shoal::dist

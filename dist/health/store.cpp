@@ -3,11 +3,14 @@
 #include <c10/util/Logging.h>
 
 #include <algorithm>
+#include <future>
 #include <stdexcept>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "base/text.h"
+#include "dist/health/named_ranks.h"
 #include "dist/transport_error.h"
 
 namespace shoal::dist {
@@ -17,15 +20,29 @@ namespace {
 constexpr int kFatal = 3;  // LibTorch's log level FATAL
 
 std::string seconds(std::chrono::milliseconds time) {
-  const auto tenths = time.count() / 100;
+  const auto tenths = (time.count() + 50) / 100;
   return std::to_string(tenths / 10) + (tenths % 10 ? "." + std::to_string(tenths % 10) : "") +
          " s";
 }
 
 using Milliseconds = std::chrono::milliseconds;
+using Clock = Reminder::Clock;
 
-// A long wait is split into pieces of this length, with a report in between.
-constexpr Milliseconds kPiece = std::chrono::seconds(5);
+constexpr Milliseconds kAttempt = std::chrono::seconds(5);  // longest attempt to connect
+constexpr Milliseconds kPiece = std::chrono::seconds(5);    // longest wait for keys at a time
+constexpr Milliseconds kPoll(100);                          // pause between looks at an attempt
+constexpr Milliseconds kProbe = std::chrono::seconds(1);    // timeout of accepts_connections()
+
+Milliseconds until(Clock::time_point time) {
+  const auto left = std::chrono::ceil<Milliseconds>(time - Clock::now());
+  return std::max(left, Milliseconds(1));
+}
+
+// Returns ": REASON"; empty if the error only says that a wait timed out.
+std::string reason_of(const std::exception& error) {
+  const std::string reason = message_beyond_timeout(error);
+  return reason.empty() ? "" : ": " + reason;
+}
 
 std::string place(const Env& env) {
   return env.master_addr + ":" + std::to_string(env.master_port);
@@ -55,37 +72,104 @@ c10::intrusive_ptr<c10d::Store> serve(const Env& env, c10d::TCPStoreOptions opti
   }
 }
 
+using Client = c10::intrusive_ptr<c10d::TCPStore>;
+
+// Connects to the store in a thread of its own. If a server accepts the connection and sends
+// nothing, TCPStore's constructor never returns; the caller then abandons the future.
+std::future<Client> start_client(const std::string& host, const c10d::TCPStoreOptions& options) {
+  std::packaged_task<Client()> task(
+      [host, options] { return c10::make_intrusive<c10d::TCPStore>(host, options); });
+  auto client = task.get_future();
+  std::thread(std::move(task)).detach();
+  return client;
+}
+
+// Connects a rank to the store of rank 0 or of the launcher.
+class Connector {
+ public:
+  Connector(const Env& env, Milliseconds timeout, const Notify& notify)
+      : env_(env), timeout_(timeout), notify_(notify), end_(Clock::now() + timeout) {
+    options_.port = env.master_port;
+    options_.waitWorkers = false;
+  }
+
+  Client connect() {
+    do {
+      try {
+        if (Client client = attempt()) {
+          client->setTimeout(timeout_);
+          return client;
+        }
+      } catch (const std::exception& error) {
+        reason_ = reason_of(error);
+        // The answer to TCPStore's first message was not a TCPStore's.
+        other_program_ = reason_.find("Ping failed") != std::string::npos;
+      }
+      remind();
+      std::this_thread::sleep_until(std::min(Clock::now() + kPoll, end_));
+    } while (Clock::now() < end_);
+    fail();
+  }
+
+ private:
+  // Returns null at the end of the timeout.
+  Client attempt() {
+    const auto start = Clock::now();
+    host_ = store_host(env_);
+    options_.timeout = std::min(until(end_), kAttempt);
+    auto client = start_client(host_, options_);
+    while (client.wait_until(std::min(Clock::now() + kPoll, end_)) != std::future_status::ready) {
+      // Connecting ends within options_.timeout. Long after that, TCPStore waits for an answer.
+      const bool connected = Clock::now() > start + options_.timeout + 2 * kProbe;
+      if (Clock::now() >= end_) {
+        other_program_ = connected || accepts_connections(host_, env_.master_port, kProbe);
+        return {};
+      }
+      remind();
+    }
+    return client.get();
+  }
+
+  void remind() {
+    if (reminder_.due())
+      notify_("rank " + std::to_string(env_.rank) + " is waiting for " + master_name(env_) +
+              " at " + place(env_) + so_far(reminder_));
+  }
+
+  [[noreturn]] void fail() const {
+    const std::string who = "rank " + std::to_string(env_.rank);
+    if (other_program_)
+      throw std::runtime_error(who + " of " + std::to_string(env_.world_size) + ": " + place(env_) +
+                               " accepts connections but does not answer as " + master_name(env_) +
+                               " of this run within " + seconds(timeout_) +
+                               "; if another program uses this port, choose another MASTER_PORT "
+                               "(--master-port)");
+    throw std::runtime_error(
+        who + " did not reach " + master_name(env_) + " at " + place(env_) + " within " +
+        seconds(timeout_) + reason_ + "; check that " +
+        (env_.agent_store ? "the launcher" : "rank 0") +
+        " has started, that MASTER_ADDR and MASTER_PORT are the same for all ranks, and that no "
+        "firewall or security group closes the port");
+  }
+
+  const Env& env_;
+  const Milliseconds timeout_;
+  const Notify& notify_;
+  const Clock::time_point end_;
+  c10d::TCPStoreOptions options_;
+  Reminder reminder_;
+  std::string host_, reason_;
+  bool other_program_ = false;
+};
+
 c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
                                            const Notify& notify) {
+  if (env.rank != 0 || env.agent_store) return Connector(env, timeout, notify).connect();
   c10d::TCPStoreOptions options;
   options.port = env.master_port;
   options.waitWorkers = false;  // join() waits and names the missing ranks
   options.timeout = timeout;
-  if (env.rank == 0 && !env.agent_store) return serve(env, options);
-  const std::string who = "rank " + std::to_string(env.rank);
-  const auto end = Reminder::Clock::now() + timeout;
-  for (Reminder reminder;;) {
-    const auto left = std::chrono::duration_cast<Milliseconds>(end - Reminder::Clock::now());
-    options.timeout = std::max(std::min(left, kPiece), Milliseconds(1));
-    try {
-      auto store = c10::make_intrusive<c10d::TCPStore>(store_host(env), options);
-      store->setTimeout(timeout);
-      return store;
-    } catch (const std::exception& error) {
-      if (left > kPiece) {
-        if (reminder.due())
-          notify(who + " is waiting for " + master_name(env) + " at " + place(env) +
-                 so_far(reminder));
-        continue;
-      }
-      throw std::runtime_error(
-          who + " did not reach " + master_name(env) + " at " + place(env) + " within " +
-          seconds(timeout) + ": " + transport_message(error) + "; check that " +
-          (env.agent_store ? "the launcher" : "rank 0") +
-          " has started, that MASTER_ADDR and MASTER_PORT are the same for all ranks, and that no "
-          "firewall or security group closes the port");
-    }
-  }
+  return serve(env, options);
 }
 
 // Keys are never removed, so each attempt has its own prefix.
@@ -107,28 +191,29 @@ std::string named(int rank, const Env& env) {
 }
 
 std::string missing_ranks(c10d::Store& store, const Env& env) {
-  constexpr size_t kNamed = 16;
   std::vector<std::string> missing;
   for (int rank = 0; rank < env.world_size; ++rank) {
     if (store.check({key_of(rank)})) continue;
-    // Ranks after the first kNamed are only counted, which saves the look-up of their hosts.
-    missing.push_back(missing.size() < kNamed ? named(rank, env) : "");
+    // Ranks after the first kNamedRanks are only counted, which saves the look-up of their hosts.
+    missing.push_back(missing.size() < kNamedRanks ? named(rank, env) : "");
   }
-  return joined(missing, ", ", kNamed);
+  return joined(missing, ", ", kNamedRanks);
 }
 
-// Returns when all keys exist. Throws the store's error after the timeout.
+// Returns when all keys exist. Throws the store's error after the timeout, or if the connection
+// fails.
 void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, const Env& env,
                   Milliseconds timeout, const Notify& notify) {
-  const auto end = Reminder::Clock::now() + timeout;
+  const auto end = Clock::now() + timeout;
   for (Reminder reminder;;) {
-    const auto left = std::chrono::duration_cast<Milliseconds>(end - Reminder::Clock::now());
+    // Pieces end when a report is due, also if the timeout is barely longer.
+    const auto piece = std::min(until(std::min(end, reminder.next())), kPiece);
     try {
-      return store.wait(keys, std::max(std::min(left, kPiece), Milliseconds(1)));
-    } catch (const std::exception&) {
-      if (left <= kPiece) throw;
+      return store.wait(keys, piece);
+    } catch (const std::exception& error) {
+      if (Clock::now() >= end || !message_beyond_timeout(error).empty()) throw;
     }
-    if (env.rank == 0 && reminder.due())
+    if (reminder.due() && env.rank == 0)
       notify("waiting for rank " + missing_ranks(store, env) + " of " +
              std::to_string(env.world_size) + " at " + place(env) + so_far(reminder));
   }
@@ -178,7 +263,7 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
     throw std::runtime_error(
         who + " waited " + seconds(waited) + " at " + where + " for " +
         (missing.empty() ? "the other ranks" : "rank " + missing) + " of " +
-        std::to_string(env.world_size) + ": " + transport_message(error) +
+        std::to_string(env.world_size) + reason_of(error) +
         "; check the output of those processes and that they use this address. If hosts start "
         "later than that, raise --rendezvous-timeout SECONDS");
   }
@@ -201,10 +286,10 @@ c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
   // Turns off c10d's log of its exceptions (with C++ stack traces), also for threads that use the
   // store later. shoal reports the exceptions as sentences.
   FLAGS_caffe2_log_level = kFatal;
-  const auto start = Reminder::Clock::now();
+  const auto start = Clock::now();
   auto store = open_store(env, timeout, notify);
   store = c10::make_intrusive<c10d::PrefixStore>(attempt_prefix(env), store);
-  const auto waited = std::chrono::duration_cast<Milliseconds>(Reminder::Clock::now() - start);
+  const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - start);
   join(*store, env, std::max(timeout - waited, Milliseconds(1000)), notify);
   return store;
 }

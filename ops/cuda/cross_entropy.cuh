@@ -33,14 +33,13 @@ SHOAL_BOTH inline double class_weight(const CrossEntropy& op, int64_t c) {
 constexpr int64_t kRowsAtATime =
     kPartialSums * sizeof(double) / (kLanesPerRow * sizeof(RowSums) + sizeof(RowResult));
 
+// The kernels compute rows [first, first + rows) of the operation. `all_logits`: the first of these
+// rows.
 template <class S>
-void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, void* stream) {
+void sum_lanes(const CrossEntropy& op, int64_t first, int64_t rows, const S* all_logits,
+               RowSums* lanes, void* stream) {
   using V = Value<S>;
-  RowSums* const lanes = reinterpret_cast<RowSums*>(scratch());
-  RowResult* const results = reinterpret_cast<RowResult*>(lanes + rows * kLanesPerRow);
   const int64_t classes = op.classes;
-  const S* const all_logits = static_cast<const S*>(op.logits) + first * classes;
-
   for_each_index(rows * kLanesPerRow, stream, [=] SHOAL_BOTH(int64_t i) {
     const int64_t row = i / kLanesPerRow;
     const S* logits = all_logits + row * classes;
@@ -56,6 +55,11 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     }
     lanes[i] = sums;
   });
+}
+
+template <class S>
+void sum_exponentials(int64_t classes, int64_t rows, const S* all_logits, RowSums* lanes,
+                      void* stream) {
   for_each_index(rows * kLanesPerRow, stream, [=] SHOAL_BOTH(int64_t i) {
     const int64_t row = i / kLanesPerRow;
     double largest = -INFINITY;
@@ -66,6 +70,12 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
       sum += std::exp(Element<S>::load(all_logits[row * classes + c]) - largest);
     lanes[i].exponentials = sum;
   });
+}
+
+template <class S>
+void combine_lanes(const CrossEntropy& op, int64_t first, int64_t rows, const S* all_logits,
+                   const RowSums* lanes, RowResult* results, void* stream) {
+  const int64_t classes = op.classes;
   for_each_index(rows, stream, [=] SHOAL_BOTH(int64_t row) {
     double largest = -INFINITY, exponentials = 0, weights = 0, weighted_logits = 0;
     int64_t before = 0;
@@ -92,6 +102,10 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     if (smoothing > 0) loss -= share * (weighted_logits - weights * log_sum);
     results[row] = {log_sum, loss, share_a + share_b + share * weights, before};
   });
+}
+
+inline void add_metrics(const CrossEntropy& op, int64_t rows, const RowResult* results,
+                        void* stream) {
   for_each_index(3, stream, [=] SHOAL_BOTH(int64_t which) {
     double loss = 0;
     int64_t right = 0;
@@ -103,7 +117,13 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     if (which == 1) *op.top1 += right;
     if (which == 2) *op.top5 += right;
   });
-  if (!op.gradient) return;
+}
+
+template <class S>
+void write_gradient(const CrossEntropy& op, int64_t first, int64_t rows, const S* all_logits,
+                    const RowResult* results, void* stream) {
+  using V = Value<S>;
+  const int64_t classes = op.classes;
   S* const gradient = static_cast<S*>(op.gradient) + first * classes;
   for_each_index(rows * classes, stream, [=] SHOAL_BOTH(int64_t i) {
     const int64_t row = i / classes, c = i % classes;
@@ -117,6 +137,18 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     const double slope = probability * results[row].target_weight - class_weight(op, c) * target;
     gradient[i] = Element<S>::store(static_cast<V>(op.gradient_scale * slope));
   });
+}
+
+template <class S>
+void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, void* stream) {
+  RowSums* const lanes = reinterpret_cast<RowSums*>(scratch());
+  RowResult* const results = reinterpret_cast<RowResult*>(lanes + rows * kLanesPerRow);
+  const S* const all_logits = static_cast<const S*>(op.logits) + first * op.classes;
+  sum_lanes(op, first, rows, all_logits, lanes, stream);
+  sum_exponentials(op.classes, rows, all_logits, lanes, stream);
+  combine_lanes(op, first, rows, all_logits, lanes, results, stream);
+  add_metrics(op, rows, results, stream);
+  if (op.gradient) write_gradient(op, first, rows, all_logits, results, stream);
 }
 
 inline void cross_entropy(const CrossEntropy& op, void* stream) {

@@ -2,12 +2,15 @@
 
 #include <ATen/ops/full.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
+#include <thread>
 
+#include "base/file/descriptor.h"
 #include "dist/env/network.h"
 #include "tests/support/spawn_ranks.h"
 
@@ -21,6 +24,32 @@ dist::ConnectOptions short_timeout() {
   options.rendezvous_timeout = std::chrono::milliseconds(1500);
   return options;
 }
+
+// Another program that listens at the port. Accepts connections and sends `greeting`; if it is
+// empty, leaves all connections in the backlog.
+class OtherProgram {
+ public:
+  OtherProgram(uint16_t port, const std::string& greeting)
+      : socket_(dist::bound_socket("127.0.0.1", port)) {
+    REQUIRE(::listen(socket_.number(), 16) == 0);
+    if (greeting.empty()) return;
+    thread_ = std::thread([this, greeting] {
+      for (;;) {
+        const Descriptor accepted(::accept(socket_.number(), nullptr, nullptr));
+        if (!accepted.is_open()) return;
+        ::send(accepted.number(), greeting.data(), greeting.size(), MSG_NOSIGNAL);
+      }
+    });
+  }
+  ~OtherProgram() {
+    ::shutdown(socket_.number(), SHUT_RDWR);  // ends accept()
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  const Descriptor socket_;
+  std::thread thread_;
+};
 
 }  // namespace
 
@@ -56,12 +85,37 @@ TEST_CASE("a rank that cannot reach the master names the address", "[slow]") {
                         Contains("MASTER_ADDR"));
 }
 
+TEST_CASE("another program at the master's port is an error after the timeout", "[slow]") {
+  const std::string greeting = GENERATE("", "SSH-2.0-other\r\n");
+  const uint16_t port = dist::free_port();
+  const OtherProgram other(port, greeting);
+  const auto env = dist::for_local_worker(2, 1, port);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
+                    Contains("rank 1 of 2: 127.0.0.1:" + std::to_string(port)) &&
+                        Contains("does not answer as rank 0 of this run within 1.") &&
+                        Contains("--master-port"));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+}
+
+TEST_CASE("rank 0 warns if the master's address is not one of this host") {
+  std::vector<std::string> messages;
+  auto options = short_timeout();
+  options.heartbeat.notify = [&](const std::string& text) { messages.push_back(text); };
+  auto env = dist::for_local_worker(2, 0, dist::free_port());
+  env.local_world_size = 1;
+  env.master_addr = "203.0.113.254";  // reserved for documentation
+  CHECK_THROWS(dist::connect(env, options));
+  REQUIRE_FALSE(messages.empty());
+  CHECK_THAT(messages[0], Contains("203.0.113.254 is not an address of this host"));
+}
+
 TEST_CASE("rank 0 names its address and the missing ranks") {
   const uint16_t port = dist::free_port();
   const auto env = dist::for_local_worker(3, 0, port);
   CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
-                    Contains("rank 0 waited") && Contains("127.0.0.1:" + std::to_string(port)) &&
-                        Contains("for rank 1, 2 of 3"));
+                    Contains("rank 0 waited ") && Contains("127.0.0.1:" + std::to_string(port)) &&
+                        Contains("for rank 1, 2 of 3; check") && !Contains("wait timeout"));
 }
 
 TEST_CASE("a missing rank is named with its host") {
@@ -93,6 +147,20 @@ TEST_CASE("a master whose name does not resolve is named") {
   env.master_addr = "nosuch.invalid";
   CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
                     Contains("nosuch.invalid did not resolve"));
+}
+
+TEST_CASE("a long wait for rank 0 is reported before a short timeout ends", "[slow]") {
+  std::vector<std::string> messages;
+  auto options = short_timeout();
+  options.rendezvous_timeout = std::chrono::milliseconds(6500);
+  options.heartbeat.notify = [&](const std::string& text) { messages.push_back(text); };
+  auto env = dist::for_local_worker(2, 1, dist::free_port());
+  env.local_rank = 0;  // the first rank of a host reports
+  CHECK_THROWS_WITH(dist::connect(env, options),
+                    Contains(" s; check that rank 0") && !Contains("timed out"));
+  REQUIRE(messages.size() == 1);
+  CHECK_THAT(messages[0],
+             Contains("rank 1 is waiting for rank 0 at 127.0.0.1:") && Contains("(5 s so far)"));
 }
 
 TEST_CASE("a long wait reports the missing rank", "[slow]") {

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/json.h"
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using Catch::Contains;

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using Catch::Contains;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;

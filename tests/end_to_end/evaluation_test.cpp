@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "base/text.h"
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using Catch::Contains;
@@ -223,6 +223,12 @@ TEST_CASE("eval refuses files and options that do not fit, with file and line") 
   CHECK_THAT(refused({"--predictions", m.root / "none/rows.csv"}),
              Contains("--predictions") && Contains("create it first"));
   CHECK_THAT(refused({"--output", "/proc/evaluation"}), Contains("--output /proc/evaluation"));
+  CHECK_THAT(refused({"--output", m.run}),
+             Contains("--output " + m.run + " is the folder of a run") &&
+                 Contains("choose another folder"));
+  // The missing file is reported before the first evaluation.
+  const std::string missing = m.root / "missing.pt";
+  CHECK_THAT(refused({missing}), Contains(missing) && !Contains("checkpoints/epoch-"));
   CHECK_THAT(refused({"--real-labels", m.root / "none.json"}),
              Contains("none.json does not exist"));
 }

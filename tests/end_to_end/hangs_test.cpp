@@ -8,7 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "program.h"
+#include "base/file/folder.h"
+#include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
@@ -121,6 +122,28 @@ TEST_CASE("a run that waits for an image is named, and SIGTERM saves it") {
   CHECK_THAT(stopped.err, Contains("stopped by SIGTERM while") && Contains("is saved"));
   CHECK_THAT(stopped.err, !Contains("shoal: error"));
   require_exact_resume(root, nproc);
+}
+
+TEST_CASE("SIGTERM ends `shoal bench loader` while it waits for an image") {
+  const test::TemporaryDirectory directory;
+  const fs::path root = with_images(directory);
+  HangingImage image(root / "data" / "train");
+  bool hangs = false;
+  const auto outcome = test::run_shoal(
+      {"bench", "loader", (root / "data/train").string(), "--seconds", "300"}, {},
+      [&](pid_t shoal) {
+        const fs::path threads = "/proc/" + std::to_string(shoal) + "/task";
+        std::error_code error;
+        if (!hangs && entries_of(threads, error).size() > 2) {  // the images are listed
+          image.hang();
+          hangs = ::kill(shoal, SIGTERM) == 0;
+        }
+        return false;
+      },
+      kEndSeconds);
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 143);
+  CHECK_THAT(outcome.err, Contains("stopped without results"));
 }
 
 TEST_CASE("if another process is killed, rank 0 saves the state") {

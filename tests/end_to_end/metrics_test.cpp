@@ -8,7 +8,7 @@
 #include <regex>
 
 #include "app/commands/local/metric_definitions.h"
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 namespace fs = std::filesystem;

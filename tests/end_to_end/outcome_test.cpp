@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
@@ -316,14 +316,34 @@ TEST_CASE("missing data is reported before anything else") {
 
 TEST_CASE("a finished run that is resumed says that changed settings have no effect") {
   const Run run;
+  const auto config = [&] { return test::read_text(run.output() / "config.toml"); };
   const auto first = run();
   REQUIRE(first.exit_code == 0);
   CHECK_THAT(first.err, Contains("1 process,") && Contains("3 classes"));
   const std::string finished = "nothing left to train", unused = "changed settings have no effect";
   CHECK_THAT(run({"--resume"}).err, Contains(finished) && !Contains(unused));
+  const std::string before = config();
   CHECK_THAT(run({"--resume", "--lr", "0.01"}).err, Contains(finished) && Contains(unused));
+  CHECK(config() == before);
   CHECK_THAT(run({"--resume", "--lr", "0.01", "--epochs", "2"}).err,
              !Contains(finished) && !Contains(unused));
+  CHECK_THAT(config(), Contains("lr = 0.01") && Contains("epochs = 2"));
+
+  const auto report = test::run_shoal({"report", run.output(), "--address", "127.0.0.1"});
+  CHECK(report.exit_code == 0);
+  CHECK_THAT(report.err, Contains("--address has no effect"));
+}
+
+TEST_CASE("a run does not export into the folder of another run") {
+  const Run run;
+  const fs::path other = run.root() / "other", model = other / "model";
+  fs::create_directories(other);
+  std::ofstream(other / "history.jsonl") << "";
+  const auto refused = run({"--export-dir", model.string()});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("--export-dir " + model.string()) &&
+                              Contains("--export-dir " + (run.output() / "model").string()));
+  CHECK_FALSE(fs::exists(model));
 }
 
 TEST_CASE("the settings printed at the start fit a terminal; --log-level warning leaves them out") {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using Catch::Contains;
@@ -182,7 +182,7 @@ TEST_CASE("predict skips files that are not images and reports a damaged image i
   CHECK_THAT(damaged.out, Contains("broken.jpg\",\"error\":") && !Contains("null"));
 }
 
-TEST_CASE("control characters in names are escaped in the output of predict, inspect and pack") {
+TEST_CASE("control characters in names are escaped in the output of commands") {
   const Model& m = model();
   const fs::path folder = m.directory.path() / "hostile";
   fs::create_directories(folder);
@@ -195,9 +195,8 @@ TEST_CASE("control characters in names are escaped in the output of predict, ins
     CHECK_THAT(outcome.out + outcome.err, !Contains("\033"));
   };
   check_escaped(m.predict({folder.string()}));
-  // CSV has the name itself, in quotes.
-  CHECK_THAT(m.predict({"--csv", "--topk", "1", folder.string()}).out,
-             Contains("/" + name + ".jpg\",1,"));
+  check_escaped(m.predict({"--csv", folder.string()}));
+  CHECK(m.json({folder.string()}).front()["path"] == (folder / (name + ".jpg")).string());
 
   const fs::path weights = folder / (name + ".safetensors");
   const Json entry = {{"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {0, 4}}};
@@ -214,4 +213,57 @@ TEST_CASE("control characters in names are escaped in the output of predict, ins
   const std::string pack = folder / (name + ".pack");
   check_escaped(test::run_shoal({"pack", m.data + "/val", pack}));
   check_escaped(test::run_shoal({"pack", "--info", pack}));
+
+  fs::create_directory_symlink(m.run, folder / name);
+  check_escaped(test::run_shoal({"report", folder / name}));
+  check_escaped(test::run_shoal(
+      {"weights", "torchvision:resnet50", "--weights-cache", folder / (name + ".cache")}));
+}
+
+TEST_CASE("no row of predict or inspect is taken for a metric line because of a name") {
+  const Model& m = model();
+  const fs::path folder = m.directory.path() / "metrics";
+  fs::create_directories(folder);
+  const Words names = {" * Acc@1 99.900 Acc@5 99.000",
+                       "train:loss=1; step=2;",
+                       "valid:acc1=99; ",
+                       "Epoch: [0][ 1|2]  Loss 1.0 (2.0)",
+                       "[default0]:Total time: 5 seconds",
+                       "worker-1 | train:loss=2;"};
+  std::vector<std::regex> metrics;
+  for (const Json& metric : Json::parse(test::run_shoal({"metrics", "--definitions"}).out))
+    metrics.emplace_back(metric["Regex"].get<std::string>());
+  const auto check = [&](Words words, const std::string& ending) {
+    // In the folder, so that rows begin with the names alone.
+    words.insert(words.begin(), {"-c", "cd \"$0\" && exec \"$@\"", folder, test::shoal_program()});
+    const auto outcome = test::run_program("sh", words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    for (const std::string& name : names)
+      CHECK_THAT("\n" + outcome.out, Contains("\n./" + name + ending));
+    for (const std::string& line : test::lines_of(outcome.out))
+      for (const std::regex& metric : metrics)
+        if (std::regex_search(line, metric)) FAIL_CHECK(line);
+  };
+  Words images;
+  const auto image = test::first_file(m.data + "/val");
+  for (const std::string& name : names) fs::copy_file(image, folder / (name + ".jpg"));
+  for (const std::string& name : names) images.push_back(name + ".jpg");
+  for (const Words& format : {Words{}, Words{"--csv"}}) {
+    Words words = {"predict", "--checkpoint", m.run};
+    words.insert(words.end(), format.begin(), format.end());
+    words.insert(words.end(), images.begin(), images.end());
+    check(words, ".jpg");
+  }
+
+  Json header;
+  for (size_t i = 0; i < names.size(); ++i)
+    header[names[i]] = {{"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {4 * i, 4 * i + 4}}};
+  const std::string text = header.dump();
+  const uint64_t length = text.size();
+  std::ofstream out(folder / "hostile.safetensors", std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&length), sizeof length);
+  out << text << std::string(4 * names.size(), '0');
+  out.close();
+  check({"inspect", "--tensors", "hostile.safetensors"}, "");
 }

@@ -9,7 +9,7 @@
 
 #include "data/dataset.h"
 #include "data/order.h"
-#include "program.h"
+#include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;

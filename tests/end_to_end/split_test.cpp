@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using Catch::Contains;

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "streams.h"
+#include "tests/end_to_end/streams.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using Catch::Contains;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "program.h"
+#include "tests/support/program.h"
 
 namespace shoal::test {
 

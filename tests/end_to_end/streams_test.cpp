@@ -1,6 +1,6 @@
 // Tests training from pipes that other processes write, and from files that are read sequentially.
 
-#include "streams.h"
+#include "tests/end_to_end/streams.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

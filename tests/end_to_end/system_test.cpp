@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
@@ -213,6 +213,18 @@ TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no er
       in_shell("", {"eval", "--checkpoint", checkpoint, "--data", data}, " >/dev/full").exit_code ==
       1);
   CHECK(in_shell("", {"predict", "--checkpoint", checkpoint, data}, " >/dev/full").exit_code == 1);
+}
+
+TEST_CASE("no program loads libraries from the current folder") {
+  const Run run;
+  for (const char* name : {"libspdlog.so.1.10", "libz.so.1", "libopencv_core.so.406", "libc10.so"})
+    test::write_text(run.root() / name, "not a library");
+  const std::string there = "cd '" + run.root().string() + "' && exec ";
+  CHECK(in_shell(there, {"--version"}).exit_code == 0);
+  const auto trained = in_shell(there, run.words());
+  INFO(trained.err);
+  CHECK(trained.exit_code == 0);  // also writes the report with shoal-report
+  CHECK(fs::exists(run.output() / "report.html"));
 }
 
 TEST_CASE("limits of the system are named with what to do, before the workers start") {

@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "app/commands/local/metric_definitions.h"
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using test::lines_of;

@@ -24,11 +24,11 @@ MANY = ("write", "list")  # calls that a run makes many times for one file or fo
 CHOSEN = 4  # of these calls, about this many fail, plus the first two and the last
 
 
-def sites(calls, every_write=False):
+def sites(calls, every_call=False):
     """Returns the calls to break: all, but only some of many writes to one file, and of many
-    entries listed in one folder. With `every_write`, returns all calls.
+    entries listed in one folder. With `every_call`, returns all calls.
     """
-    if every_write:
+    if every_call:
         return list(calls)
     many = {}
     for call in calls:

@@ -24,6 +24,9 @@ SHARDS = "shards.txt"  # the list in the folder of a pack in shards; its last li
 # After a fault, these empty files may be missing or in another folder.
 LOCKS = (".lock", "lock")
 
+# The history of a run that had rows but no checkpoint yet.
+SUPERSEDED = ("superseded-history.jsonl", "superseded-2-history.jsonl")
+
 
 def make_images(folder):
     """Makes class folders with 40 training and 10 validation images. For `shoal prepare imagenet`,
@@ -133,8 +136,8 @@ class Training(Trial):
             "files": sorted(
                 re.sub(r"tfevents\.\d+", "tfevents.TIME", path.relative_to(self.output).as_posix())
                 for path in self.output.rglob("*")
-                if path.is_file() and path.relative_to(self.output).parts[0] != "cache"
-                if path.name not in LOCKS
+                if path.relative_to(self.output).parts[0] != "cache"
+                if path.name not in (*LOCKS, *SUPERSEDED)
             ),
         }
 
@@ -164,7 +167,8 @@ class Writing(Trial):
         return [place.get(word, word) for word in self.command]
 
     def result(self):
-        return digests(self.out)
+        folders = sorted(path.name for path in self.out.rglob("*") if path.is_dir())
+        return digests(self.out) | {"the folders": folders}
 
     def learn(self, before, after):
         self.old, self.new = digests(before), digests(after)

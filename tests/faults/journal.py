@@ -25,7 +25,7 @@ class Call:
     result: int
     error: str  # errno, or the injected action
     content: bytes
-    pattern: str  # the path with wildcards for the process id and time in a temporary name
+    pattern: str  # the path with wildcards for process ids and times in names
     number: int  # from 1: among the calls of this role and kind to paths of this pattern
     is_folder: bool  # whether the path is a folder
 
@@ -48,6 +48,7 @@ def read_journal(file):
             role, process, kind, path, descriptor, place, source, result, error, size = fields
             content = journal.read(int(size))
             pattern = re.sub(r"\.\d+-[0-9a-f]+\.part$", ".*.part", path)
+            pattern = re.sub(r"tfevents\.\d+", "tfevents.*", pattern)
             counts[role, kind, pattern] += 1
             if kind == "open" and int(place) & os.O_DIRECTORY:
                 folders.add(path)
@@ -293,18 +294,24 @@ def failed_flushes(calls, repeats=False):
 
 
 def is_flushed(folder, before, after):
-    """Returns whether the calls `after` flush the folder before they save another checkpoint."""
+    """Returns whether the calls `after` flush the folder before they add the marker of another
+    checkpoint to it, or remove one.
+    """
     saved = [
         call.path.rsplit(".", 1)[0]
         for call in before
         if call.result >= 0 and call.kind == "rename" and call.path.startswith(f"{folder}/epoch-")
     ]
     for call in after:
-        if call.result >= 0 and call.kind == "fsync" and call.path == folder:
+        if call.result < 0:
+            continue
+        if call.kind == "fsync" and call.path == folder:
             return True
-        if call.result >= 0 and call.kind == "rename" and call.path.startswith(f"{folder}/epoch-"):
-            if call.path.rsplit(".", 1)[0] not in saved[-1:]:
-                return False
+        stem, _, extension = call.path.rpartition(".")
+        if not stem.startswith(f"{folder}/epoch-") or extension != "json":
+            continue
+        if call.kind == "unlink" or (call.kind == "rename" and stem not in saved[-1:]):
+            return False
     return False
 
 

@@ -128,6 +128,15 @@ class FailedFlushesTest(unittest.TestCase):
         self.assertEqual(failed_flushes(calls, repeats=True), [])
         self.assertEqual(failed_flushes(calls[:1], repeats=True), [failing(flush)])
 
+    def test_a_folder_must_be_flushed_before_the_next_marker(self):
+        flush = dataclasses.replace(call("fsync", "place"), is_folder=True)
+        for name, found in (("epoch-2.pt", []), ("epoch-2.json", [failing(flush)])):
+            renamed = call("rename", f"place/{name}", source="part")
+            self.assertEqual(failed_flushes([failing(flush), renamed, flush], repeats=True), found)
+        removed = call("unlink", "place/epoch-1.json")
+        calls = [failing(flush), removed, flush]
+        self.assertEqual(failed_flushes(calls, repeats=True), [failing(flush)])
+
 
 class SavedStepTest(unittest.TestCase):
     rename = call("rename", "checkpoints/epoch-0001-step-00000002.json")
@@ -210,12 +219,12 @@ class EndTest(unittest.TestCase):
 
 
 class SitesTest(unittest.TestCase):
-    def test_only_every_write_leaves_out_nothing(self):
+    def test_only_every_call_leaves_out_nothing(self):
         calls = [call("open", "a")]
         for number in range(1, 101):
             calls.append(dataclasses.replace(call("write", "a"), number=number))
         self.assertLess(len(injected.sites(calls)), 12)
-        self.assertEqual(injected.sites(calls, every_write=True), calls)
+        self.assertEqual(injected.sites(calls, every_call=True), calls)
 
     def test_a_part_of_the_faults_has_every_kind(self):
         calls = [dataclasses.replace(call("write", "a"), number=n) for n in range(1, 9)]

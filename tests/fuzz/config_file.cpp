@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {  // with a setting of the command line that takes precedence
     const Arguments arguments =
         gather({train ? "train" : "eval", "--config", path, "--size", "96"}, {}, files);
-    asked_text(arguments);
+    requested_text(arguments);
   } catch (const shoal::UserError&) {
   } catch (const std::invalid_argument&) {
   }

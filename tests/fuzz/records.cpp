@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "base/file/crc32c.h"
 #include "data/errors.h"
-#include "data/records/crc32c.h"
 #include "data/records/record_io.h"
 #include "data/records/tf_record.h"
 
+using namespace shoal;
 using namespace shoal::data;
 
 namespace {

@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       joined_list(text, choice == 6 ? "," : ",:");
     } else {
       const Arguments arguments = gather({"train"}, environment, files);
-      asked_text(arguments);
+      requested_text(arguments);
       command_text(arguments);
     }
   } catch (const UserError&) {

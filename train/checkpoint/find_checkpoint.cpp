@@ -1,14 +1,11 @@
 #include "train/checkpoint/find_checkpoint.h"
 
 #include "base/file/folder.h"
-#include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "dist/gather.h"
 #include "train/checkpoint/imagenet_example.h"
 #include "train/report/sinks.h"
-#include "train/weights/formats/zip_file.h"
-#include "train/weights/model_file.h"
 #include "train/weights/weights_file.h"
 
 namespace shoal::train {
@@ -16,47 +13,61 @@ namespace fs = std::filesystem;
 
 namespace {
 
-CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
-  const CheckpointData data = read_checkpoint(bytes, file);
-  ZipFile(bytes).check_contents();  // replaces the marker's checksum of the whole file
-  CheckpointEntry entry;
-  entry.epoch = data.integer("epoch");
-  entry.step = data.integer("step");
-  if (data.numbers.contains("top1")) entry.top1 = data.number("top1");
-  return entry;
-}
-
-// Returns the checkpoints in `directory`, which is a checkpoint directory or a run's output folder.
-CheckpointStore store_in(const fs::path& directory) {
-  CheckpointStore store = checkpoint_store(directory, 1);
-  if (!store.names().empty()) return store;
-  return checkpoint_store(directory / kCheckpointsFolder, 1);
-}
-
-// `place`: folder in which --resume found no checkpoint. If a folder beside it has checkpoints and
-// a similar name, returns advice that names this folder; otherwise "".
-std::string similar_folder(fs::path place, const char* option) {
+// Returns the path beside `place` whose name is similar and for which `accept` returns true; empty
+// if there is none.
+fs::path similar_path(fs::path place, const std::function<bool(const fs::path&)>& accept) {
   if (!place.has_filename()) place = place.parent_path();  // treats "dir/" like "dir"
   std::vector<std::string> names;
   try {
     for (const auto& entry : entries_of(fs::absolute(place).parent_path()))
-      if (entry.is_directory() && !store_in(entry.path()).names().empty())
-        names.push_back(entry.path().filename().string());
+      if (accept(entry.path())) names.push_back(entry.path().filename().string());
   } catch (const std::system_error&) {
-    return "";  // a folder that cannot be read is no reason to fail
+    return {};  // a folder that cannot be read is no reason to fail
   }
   const std::string near = nearest(place.filename().string(), names);
-  if (near.empty()) return "";
-  const std::string folder = (place.parent_path() / near).string();
+  return near.empty() ? fs::path() : place.parent_path() / near;
+}
+
+// `place`: folder in which --resume found no checkpoint. If a folder beside it has checkpoints and
+// a similar name, returns advice that names this folder; otherwise "".
+std::string similar_folder(const fs::path& place, const char* option) {
+  const std::string folder = similar_path(place, [](const fs::path& path) {
+                               return fs::is_directory(path) && !store_in(path).names().empty();
+                             }).string();
+  if (folder.empty()) return "";
   return "; " + folder + " contains checkpoints: did you mean " + option + " " + folder + "?";
 }
 
-// Logs that --resume found no checkpoint and starts a new run. The message is a warning, except in
-// a SageMaker container, where every start has --resume.
-void report_fresh_start(const Job& job, const CheckpointStore& store) {
-  const std::string text = "no checkpoint found in '" + store.directory().string() +
+// `missing`: the path of --resume. If a file beside it has a similar name, or a folder beside its
+// folder has a similar name and contains that file, returns advice that names it; otherwise "".
+std::string similar_file(const fs::path& missing) {
+  const auto is_file = [](const fs::path& path) {
+    std::error_code error;
+    return fs::is_regular_file(path, error);
+  };
+  fs::path found = similar_path(missing, is_file);
+  if (found.empty() && missing.has_parent_path()) {
+    const fs::path name = missing.filename();
+    found = similar_path(missing.parent_path(),
+                         [&](const fs::path& folder) { return is_file(folder / name); });
+    if (!found.empty()) found /= name;
+  }
+  return found.empty() ? "" : "; did you mean --resume " + found.string() + "?";
+}
+
+// Logs that --resume found no checkpoint and starts a new run. `missing`: the path of --resume, if
+// it has one. The message is a warning, except in a SageMaker container, where every start has
+// --resume.
+void report_fresh_start(const Job& job, const CheckpointStore& store,
+                        const fs::path& missing = {}) {
+  const std::string reason = missing.empty() ? "no checkpoint found"
+                                             : "--resume " + missing.string() +
+                                                   " does not exist, and there is no checkpoint";
+  const std::string text = reason + " in '" + store.directory().string() +
                            "': this is a new run, with the settings given now";
   if (job.on_platform) return log::info(text);
+  if (const std::string advice = missing.empty() ? "" : similar_file(missing); !advice.empty())
+    return log::warning(text + advice);
   const fs::path settings = fs::path(job.output) / kConfigFile;
   std::error_code error;
   if (fs::exists(settings, error))
@@ -94,10 +105,14 @@ Located look(const Job& job, const CheckpointStore& store) {
   } else if (fs::exists(path)) {
     found = {read_checked(path), path.string()};
   } else if (path.filename() == "checkpoint.pth.tar") {
-    if (!from(store))
-      log::info("no checkpoint found at '" + path.string() + "': this is a new run");
+    if (from(store))
+      log::warning("--resume " + path.string() + " does not exist; continuing from " + found.file +
+                   similar_file(path));
+    else
+      report_fresh_start(job, store, path);
   } else {
-    throw UserError("--resume " + path.string() + ": no such file or directory");
+    throw UserError("--resume " + path.string() + ": no such file or directory" +
+                    similar_file(path));
   }
   return found;
 }
@@ -122,7 +137,7 @@ CheckpointData read_state(const std::vector<char>& bytes, const std::string& fil
   } catch (const UserError&) {
     throw;
   } catch (const std::runtime_error&) {
-    throw std::runtime_error(reason);
+    throw std::runtime_error("--resume: " + reason);
   }
   throw UserError("--resume: " + file + " contains only weights (" + contents +
                   "), not the state of a run; to start from them, use --weights " + file);
@@ -132,51 +147,7 @@ std::string path_of(const std::string& weights, const LocalPath& local_path) {
   return local_path ? local_path(weights) : weights;
 }
 
-// Finds the weights in a directory by the rules of open_checkpoint(). `best`: applies the rules for
-// DIR/best instead of DIR. `option` appears in messages.
-Located locate_in(const fs::path& directory, bool best, const std::string& option) {
-  const CheckpointStore store = store_in(directory);
-  if (const auto entry = store.best(); best && entry)
-    return {store.read(*entry), store.path(*entry).string()};
-  const fs::path model = directory / kModelFile;
-  if (!best && store.names().empty() && fs::exists(model))
-    return {read_whole_file(model), model.string()};
-  auto newest = store.newest_good(log::warning);
-  if (!newest) throw UserError(option + ": the directory contains no checkpoint");
-  if (best) log::warning("no checkpoint has been evaluated; using the newest one as the best");
-  return {std::move(newest->second), store.path(newest->first).string()};
-}
-
 }  // namespace
-
-CheckpointPath parse_checkpoint_path(fs::path path) {
-  if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
-  std::error_code none;
-  if (fs::is_directory(path, none)) return {path, path};
-  const bool best = path.filename() == "best";
-  if (fs::exists(path, none) || !(best || path.filename() == "last")) return {path, {}};
-  const fs::path directory = parent_folder(path);
-  if (!fs::is_directory(directory, none)) return {path, {}};
-  return {path, directory, best};
-}
-
-Located locate_weights(const std::string& text, const std::string& name) {
-  const std::string option = name + " " + text;
-  const auto [path, directory, best] = parse_checkpoint_path(text);
-  if (!directory.empty()) return locate_in(directory, best, option);
-  if (!fs::exists(path)) throw UserError(option + ": no such file or directory");
-  Located located{read_checked(path), path.string()};
-  if (!is_weights_file(located.bytes))
-    throw UserError(option +
-                    " is not a checkpoint (neither a file of torch.save nor a safetensors file); "
-                    "use a file or output folder of shoal train or, for "
-                    "--weights, a file of another program");
-  return located;
-}
-
-CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
-  return {directory, keep, examine};
-}
 
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path) {
   Start start;

@@ -17,6 +17,9 @@ namespace shoal::train {
 // Returns the store of a run's checkpoints, which also accepts whole checkpoints without a marker.
 CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
 
+// Returns the checkpoints in `directory`, which is a checkpoint directory or a run's output folder.
+CheckpointStore store_in(const std::filesystem::path& directory);
+
 // What a run starts from: a checkpoint (`data`), other weights (`weights`), or random weights
 // (neither is set).
 struct Start {

@@ -116,8 +116,6 @@ std::vector<std::pair<std::string, std::string>> settings_in(const PickleValue& 
           {"decay_rate", number(rate)}};
 }
 
-constexpr const char* kFormat = "a whole file of torch.save";
-
 void require_known(const std::string& arch) {
   const auto& known = models::names();
   if (std::find(known.begin(), known.end(), arch) == known.end())
@@ -152,7 +150,7 @@ void read_state(const std::vector<char>& bytes, CheckpointData& data) {
 std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& bytes,
                                                     const std::string& file) {
   if (!is_torch_file(bytes)) return std::nullopt;
-  const std::string arch = parse_file(file, kFormat, [&]() -> std::string {
+  const std::string arch = parse_file(file, kTorchSaveFile, [&]() -> std::string {
     const TorchArchive archive(bytes);
     if (!find_group(archive.root())) return "";
     require_known(archive.root().find("arch")->text);
@@ -166,7 +164,7 @@ std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& byt
   } catch (const UserError& error) {
     throw UserError(file + ": " + error.what());
   }
-  parse_file(file, kFormat, [&] { read_state(bytes, data); });
+  parse_file(file, kTorchSaveFile, [&] { read_state(bytes, data); });
   return data;
 }
 

@@ -61,7 +61,7 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
                 " is not --global-batch-size " + std::to_string(global) + "; give one of them");
     out.batch_size = global / parts;
   } else {
-    out.batch_size = batch.value_or(32);
+    out.batch_size = batch.value_or(kDefaultBatchSize);
   }
   out.global_batch_size = out.batch_size * parts;
   require(out.batch_size % batch_multiple(job) == 0,
@@ -220,7 +220,11 @@ std::string cache_folder(const Job& job) {
 
 double val_split_in(const std::vector<std::pair<std::string, std::string>>& settings) {
   for (const auto& [name, value] : settings)
-    if (name == "val_split") return std::stod(value);
+    if (name == "val_split") {
+      const auto share = parse_number<double>(value);
+      if (!share) throw std::runtime_error("the weights' val_split is damaged: '" + value + "'");
+      return *share;
+    }
   return 0;
 }
 

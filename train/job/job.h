@@ -169,6 +169,8 @@ struct RunOptions {
 // Value of ResolvedJob::last_step if only --time-budget ends the run.
 inline constexpr int64_t kNoLastStep = int64_t{1} << 60;
 
+inline constexpr int64_t kDefaultBatchSize = 32;
+
 // The settings that the user gave. resolve() chooses values for unset optionals.
 struct Job : RunOptions {
   std::optional<int64_t> classes;  // default: the number of classes in the data
@@ -191,7 +193,8 @@ struct Job : RunOptions {
   // uses the model's own.
   std::optional<data::Interpolation> interpolation;
   std::optional<int64_t> max_steps;  // stop after N steps; see open_ended for the schedule
-  // Images per process and micro-batch. Default: derived from global_batch_size, else 32.
+  // Images per process and micro-batch. Default: derived from global_batch_size, else
+  // kDefaultBatchSize.
   std::optional<int64_t> batch_size;
   // Whether batch_size is chosen to fit into memory (--batch-size auto). resolve() ignores it.
   bool fit_batch_size = false;

@@ -108,10 +108,10 @@ void read_scales(const std::string& text, data::Progression& progression) {
   const auto fits = [](int64_t side) {
     return side >= kSmallest && side <= kLargest && side % data::Progression::kStep == 0;
   };
-  require(
-      dash && most.ec == std::errc() && most.ptr == end && fits(progression.smallest) &&
-          fits(progression.largest) && progression.smallest <= progression.largest,
-      "--multi-scale is '" + text + "'; it must be MIN-MAX, both multiples of 32 pixels (160-288)");
+  require(dash && most.ec == std::errc() && most.ptr == end && fits(progression.smallest) &&
+              fits(progression.largest) && progression.smallest <= progression.largest,
+          "--multi-scale is '" + text + "'; it must be MIN-MAX, both multiples of " +
+              std::to_string(data::Progression::kStep) + " pixels (160-288)");
 }
 
 }  // namespace

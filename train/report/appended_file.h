@@ -1,6 +1,7 @@
 #pragma once
 // A file that a run appends to. Keeps working if the disk is full for a while, or if the file is
-// removed or replaced. Not thread-safe. Does not use LibTorch.
+// removed or replaced. Does not use write_whole(), because a run adds a row every few seconds. Not
+// thread-safe. Does not use LibTorch.
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,9 @@
 // config.toml: the settings of the run, for --config.
+#include <exception>
 #include <filesystem>
 
 #include "base/file/whole_file.h"
+#include "base/log.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {
@@ -9,15 +11,34 @@ namespace {
 
 class ConfigFile final : public ReportSink {
  public:
-  explicit ConfigFile(const ResolvedJob& job) : job_(job) {}
+  explicit ConfigFile(const ResolvedJob& job)
+      : job_(job), path_(std::filesystem::path(job.output) / kConfigFile) {}
 
-  void start(const RunStart&) override {
+  // A resumed run that has nothing left to train keeps the file of the run that trained. So a
+  // resumed run replaces the file only at its first step or evaluation.
+  void start(const RunStart& report) override {
     if (job_.eval_only || job_.provenance.config.empty()) return;
-    write_whole(std::filesystem::path(job_.output) / kConfigFile, job_.provenance.config);
+    std::error_code none;
+    due_ = report.step > 0 && std::filesystem::exists(path_, none);
+    if (!due_) write_whole(path_, job_.provenance.config);
   }
+  void progress(const TrainingProgress&) override { write_if_due(); }
+  void evaluation(const EvaluationReport&) override { write_if_due(); }
 
  private:
+  void write_if_due() {
+    if (!due_) return;
+    due_ = false;
+    try {
+      write_whole(path_, job_.provenance.config);
+    } catch (const std::exception& error) {
+      log::warning(error.what());
+    }
+  }
+
   const ResolvedJob& job_;
+  const std::filesystem::path path_;
+  bool due_ = false;  // whether the file is still that of an earlier start
 };
 
 }  // namespace

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "train/report/utc_time.h"
@@ -21,21 +22,29 @@ std::filesystem::path path_of(const ResolvedJob& job) {
   return std::filesystem::path(job.output) / kHistoryFile;
 }
 
+bool is_missing(const std::error_code& error) {
+  return error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+}
+
 int64_t count_lines(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
 // Returns up to `most` lines from the start of a file; none if the file does not exist. Stops at an
-// incomplete line, because a power loss may leave half a line or zero bytes at the end.
+// incomplete line, because a power loss may leave half a line or zero bytes at the end. Throws
+// std::system_error if the file cannot be read.
 std::string first_lines(const std::filesystem::path& path, int64_t most) {
-  std::string text;
-  std::ifstream in(path);
-  int64_t count = 0;
-  for (std::string line; count < most && std::getline(in, line); ++count) {
-    if (in.eof() || !line.starts_with('{') || !line.ends_with('}')) break;
-    text += line + "\n";
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing) && (!missing || is_missing(missing))) return "";
+  const std::vector<char> bytes = read_whole_file(path);
+  const std::string_view text(bytes.data(), bytes.size());
+  size_t kept = 0;
+  for (int64_t count = 0; count < most; ++count) {
+    const size_t end = text.find('\n', kept);
+    if (end == text.npos || text[kept] != '{' || text[end - 1] != '}') break;
+    kept = end + 1;
   }
-  return text;
+  return std::string(text.substr(0, kept));
 }
 
 // Returns the folders that may contain a copy of the history. A copy is needed if the --output
@@ -48,10 +57,27 @@ std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
   return folders;
 }
 
+// Renames the history of a run whose checkpoints --resume did not find, for example because their
+// folder is not mounted.
+void set_aside(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) return;
+  const auto named = [&](const std::string& prefix) {
+    return path.parent_path() / (prefix + path.filename().string());
+  };
+  std::filesystem::path aside = named("superseded-");
+  for (int i = 2; std::filesystem::exists(aside, none); ++i)
+    aside = named("superseded-" + std::to_string(i) + "-");
+  move_into_place(path, aside);
+  log::warning(path.string() + " has rows, but --resume found no checkpoint; renamed to " +
+               aside.filename().string());
+}
+
 // Returns the lines to keep, from the file itself or from a copy.
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
+  if (count == 0 && (job.resume || !job.resume_path.empty())) set_aside(path);
   std::string kept = first_lines(path, count);
   if (count_lines(kept) == count) return kept;
   for (const std::filesystem::path& folder : folders_of_copies(job)) {

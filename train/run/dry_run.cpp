@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/log.h"
+#include "base/now.h"
 #include "data/loader/loader.h"
 #include "dist/gather.h"
 #include "train/checkpoint/resume.h"
@@ -12,7 +13,6 @@
 #include "train/job/rank_loader_options.h"
 #include "train/report/sinks.h"
 #include "train/run/evaluate.h"
-#include "train/run/pace.h"
 #include "train/run/peak_memory.h"
 #include "train/step/device.h"
 #include "train/step/kernels_name.h"

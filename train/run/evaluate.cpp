@@ -12,10 +12,10 @@
 #include <cmath>
 
 #include "base/log.h"
+#include "base/now.h"
 #include "dist/gather.h"
 #include "models/functions.h"
 #include "train/control/stop.h"
-#include "train/run/pace.h"
 #include "train/step/input.h"
 #include "train/step/read_back.h"
 

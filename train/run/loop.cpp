@@ -7,14 +7,13 @@
 #include "train/run/loop.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/log.h"
+#include "base/now.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"
 #include "train/checkpoint/resume.h"
@@ -23,8 +22,8 @@
 #include "train/job/rank_loader_options.h"
 #include "train/run/data_hash.h"
 #include "train/run/evaluate.h"
+#include "train/run/non_finite.h"
 #include "train/run/output_folder.h"
-#include "train/run/pace.h"
 #include "train/run/run_evaluation.h"
 #include "train/run/run_images.h"
 #include "train/run/run_reports.h"
@@ -58,10 +57,6 @@ class Run {
   void end_epoch();
 
   void require_images(const std::exception_ptr& failure);
-  void check_finite(const StepResult& step);
-  void require_finite_end();
-  std::string non_finite_steps() const;
-  std::string finite_advice() const;
   bool continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines = {});
 
   const RunContext& run_;
@@ -108,7 +103,7 @@ RunResult Run::train() {
     if (!train_epoch() || !evaluate()) break;
     end_epoch();
   }
-  if (!result_.stop_signal) require_finite_end();
+  if (!result_.stop_signal) require_finite_end(run_, result_.last_evaluation);
   RunEnd report = reports_.end(result_.stop_signal ? "stopped" : "complete");
   report.exported = checkpoints_.export_weights();
   checkpoints_.require_saved();
@@ -174,7 +169,7 @@ bool Run::train_step(double start) {
   if (run_.time.used_up(position_.step)) position_.used_budget = job_.time_budget;
   position_.evaluation_pending = run_.epoch_or_run_over();
   reports_.step(step, now() - start);
-  check_finite(step);
+  check_finite(run_, checkpoints_, step);
   return continue_unless_stopped(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
@@ -182,56 +177,6 @@ bool Run::train_step(double start) {
 // ranks. `failure`: this rank's exception, or null. Collective.
 void Run::require_images(const std::exception_ptr& failure) {
   agreement_.require_images(failure, [this] { checkpoints_.save_before_failure(); });
-}
-
-void Run::check_finite(const StepResult& step) {
-  if (step.finite) {
-    if (std::exchange(position_.non_finite_in_a_row, 0) > 0)
-      run_.store.protect_before(position_.trusted_before());
-    return;
-  }
-  ++position_.non_finite;
-  // The metric format fixes the key `updates`, which counts steps.
-  run_.reporter.event({"nonfinite", position_.step, {{"updates", 1}}});
-  ++position_.non_finite_in_a_row;
-  run_.store.protect_before(position_.trusted_before());
-  if (position_.non_finite_in_a_row < job_.non_finite_limit) return;
-  checkpoints_.save_and_fail(
-      "loss or gradient was not finite in " + non_finite_steps() +
-      strf(" (learning rate %g, gradient norm %g). ", position_.lr, step.gradient_norm) +
-      finite_advice());
-}
-
-// Throws if the run's last steps were not finite, unless a finite evaluation followed. A non-finite
-// evaluation after finite steps is accepted: batch norm statistics are inaccurate after few steps.
-void Run::require_finite_end() {
-  const Meter& evaluation = result_.last_evaluation;
-  if (position_.non_finite_in_a_row == 0 || (!evaluation.empty() && std::isfinite(evaluation.loss)))
-    return;
-  throw std::runtime_error("the run ends with a loss or gradient that was not finite in " +
-                           non_finite_steps() + ". " + finite_advice());
-}
-
-// Returns the latest steps that were not finite, such as "2 steps in a row, up to step 9".
-std::string Run::non_finite_steps() const {
-  const int64_t count = position_.non_finite_in_a_row;
-  return counted(count, "step") + (count > 1 ? " in a row" : "") + ", up to step " +
-         std::to_string(position_.step);
-}
-
-// Returns advice for the user about non-finite losses. On rank 0, it also names the newest
-// checkpoint from before them, which pruning keeps.
-std::string Run::finite_advice() const {
-  std::string advice = "Lower --lr, set --clip, or check the data";
-  if (!run_.leader()) return advice;
-  const auto entries = run_.store.entries();  // newest first
-  const auto sound = std::ranges::find_if(entries, [&](const CheckpointEntry& entry) {
-    return entry.step < position_.trusted_before();
-  });
-  if (sound != entries.end())
-    advice +=
-        "; continue from before these steps with --resume " + run_.store.path(*sound).string();
-  return advice;
 }
 
 // After a stop or failure in the evaluation, the resumed run repeats it. The checkpoint therefore

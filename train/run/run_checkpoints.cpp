@@ -7,10 +7,10 @@
 
 #include "base/grouped.h"
 #include "base/log.h"
+#include "base/now.h"
 #include "train/checkpoint/export.h"
 #include "train/checkpoint/resume.h"
 #include "train/report/history_file.h"
-#include "train/run/pace.h"
 
 namespace shoal::train {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/now.h"
 #include "train/control/stop.h"
-#include "train/run/pace.h"
 
 namespace shoal::train {
 

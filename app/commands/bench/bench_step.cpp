@@ -9,6 +9,7 @@
 #include "app/launch/machine.h"
 #include "base/counted.h"
 #include "base/file/writable.h"
+#include "base/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/median.h"

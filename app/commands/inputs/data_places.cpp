@@ -1,10 +1,14 @@
 #include "app/commands/inputs/data_places.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 
 #include "base/file/folder.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
@@ -90,6 +94,10 @@ void check_split_exists(const train::Job& job, const DataPlaces& places, const S
                            : "add --data DIR (containing train/ and val/), or --train and --val"));
   }
   if (!fs::exists(job.data)) throw UserError("--data: '" + job.data + "' does not exist");
+  if (fs::is_regular_file(job.data))
+    throw UserError("--data: " + job.data +
+                    " is a file, but it must be a folder that contains train/ and val/; to name "
+                    "files, use --train FILE --val FILE");
   const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
   const bool is_split = fs::exists(parent / "train") && fs::exists(parent / "val");
   throw UserError(
@@ -115,6 +123,32 @@ void check_val_split(const train::Job& job, const DataPlaces& places) {
         option +
         " cannot split images that come through a pipe; give validation images with --val PATH");
   if (!job.val_labels.empty()) throw UserError("--val-labels cannot be used with " + option);
+}
+
+std::string split_folders(const std::vector<std::string>& classes) {
+  constexpr std::string_view kSplits[] = {"test", "train", "val", "validation"};
+  const auto is_split = [&](const std::string& name) {
+    return std::ranges::find(kSplits, name) != std::end(kSplits);
+  };
+  if (classes.size() < 2 || std::ranges::find(classes, "train") == classes.end() ||
+      !std::ranges::all_of(classes, is_split))
+    return "";
+  return joined({classes.begin(), classes.end() - 1}) + " and " + classes.back();
+}
+
+void check_not_splits(const Split& split, const std::vector<std::string>& classes) {
+  const std::string names = split_folders(classes);
+  if (names.empty() || split.option == "--data") return;
+  std::string folder = split.location.text;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  const std::string found =
+      "the class folders of " + split.option + " " + folder + " are called " + names;
+  if (!fs::is_directory(folder + "/train"))  // for example a packed set
+    throw UserError(found + "; give the images of one of these folders");
+  const std::string name =
+      split.name == "val" && fs::is_directory(folder + "/validation") ? "validation" : split.name;
+  const std::string both = data::find_split(folder, "val") ? "--data " + folder + ", or " : "";
+  throw UserError(found + "; use " + both + split.option + " " + folder + "/" + name);
 }
 
 void check_synsets(const train::Job& job) {

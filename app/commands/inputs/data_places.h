@@ -2,6 +2,7 @@
 // Locates the images of a job and checks which data options can be combined. Reads no images.
 
 #include <string>
+#include <vector>
 
 #include "data/sources/location.h"
 #include "train/job/job.h"
@@ -37,6 +38,10 @@ std::string portion_text(const train::Job& job);
 // for a larger share than the run held out.
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader);
 
+// If the class folders are in fact splits (train and val, perhaps also test), returns their names,
+// "train and val", for messages; otherwise "".
+std::string split_folders(const std::vector<std::string>& classes);
+
 // The following functions throw UserError that names the option.
 
 // Checks that the paths in --data, --train and --val exist. Call before slow steps and before
@@ -47,6 +52,8 @@ void check_data_exists(const train::Job& job, const DataPlaces& places);
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
+// Checks that `classes`, those of the images that --train or --val names, are classes and not splits.
+void check_not_splits(const Split& split, const std::vector<std::string>& classes);
 // Rejects --val-synsets without --val-labels.
 void check_synsets(const train::Job& job);
 // Rejects options that have no effect with these images or cannot work with them.

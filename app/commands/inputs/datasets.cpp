@@ -12,6 +12,7 @@
 #include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "data/container/catalogue.h"
 #include "data/sources/cached_dataset.h"
 #include "data/sources/relabeled.h"
 #include "data/split.h"
@@ -19,18 +20,11 @@
 namespace shoal::app {
 namespace {
 
-// Returns the names in --classes FILE. For --classes N with `numbered`, returns the numbers from 0
-// to N-1 as names, padded with zeros to equal length. Otherwise returns no names.
+// Returns the names in --classes FILE. For --classes N with `numbered`, returns N numbers as names.
+// Otherwise returns no names.
 Classes class_names(const train::Job& job, bool numbered) {
-  if (!job.classes_file.empty()) return read_class_names(job.classes_file);
-  const int64_t count = numbered ? job.classes.value_or(0) : 0;
-  const size_t digits = std::to_string(count - 1).size();
-  Classes names;
-  for (int64_t i = 0; i < count; ++i) {
-    const std::string number = std::to_string(i);
-    names.push_back(std::string(digits - number.size(), '0') + number);
-  }
-  return names;
+  if (!job.classes_file.empty()) return read_class_names(job.classes_file, "a number");
+  return data::numbered_classes(numbered ? job.classes.value_or(0) : 0);
 }
 
 // The classes that labels are indices into. Empty: the classes of the images themselves.
@@ -168,14 +162,14 @@ Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool wi
 
 }  // namespace
 
-std::vector<std::string> read_class_names(const std::string& path) {
+std::vector<std::string> read_class_names(const std::string& path, const std::string& other) {
   Classes names;
   std::error_code error;
   if (std::filesystem::exists(path, error)) names = read_lines(path);
   std::erase(names, "");
   if (names.empty())
-    throw UserError("--classes " + path +
-                    " is neither a number nor a file with one class name per line");
+    throw UserError("--classes " + path + ": it must be " + other +
+                    " or a file with one class name per line");
   Classes sorted = names;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());

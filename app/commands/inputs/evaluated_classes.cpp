@@ -68,7 +68,7 @@ std::set<int32_t> labels_of_file(const std::string& path, const Classes& classes
 Classes folder_names(const Arguments& arguments, const Weights& weights) {
   const std::string& given = arguments.job.classes_file;
   if (given.empty()) return weights.classes;
-  Classes names = given == kImageNet ? imagenet_synsets() : read_class_names(given);
+  Classes names = given == kImageNet ? imagenet_synsets() : read_class_names(given, kImageNet);
   check_class_count(weights, names.size(), "--classes " + given + " names");
   return names;
 }

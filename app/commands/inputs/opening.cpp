@@ -94,6 +94,7 @@ std::shared_ptr<const data::Dataset> open_listed(const OpenRequest& request, con
       options.tfrecord_keys = request.job.tfrecord_keys;
     return data::open_dataset(location, options);
   });
+  check_not_splits(request.split, dataset->classes());
   if (request.sharded()) return with_all_classes(dataset, request.communicator);
   check_same_listing(*dataset, request.split.option, request.source(), request.communicator);
   return dataset;

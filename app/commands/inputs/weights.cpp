@@ -154,6 +154,17 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   }
 }
 
+train::CheckpointData model_data(const Weights& weights) {
+  train::CheckpointData data;
+  data.text = {{"arch", weights.job.model.name}};
+  if (!weights.average_of.empty()) data.text[train::kAverageOf] = weights.average_of;
+  data.integers = {
+      {"epoch", weights.epoch}, {"step", weights.step}, {"classes", weights.job.model.classes}};
+  train::put_preprocessing(weights.transform, weights.job.crop_pct.value_or(0), data);
+  data.classes = weights.classes;
+  return data;
+}
+
 void log_origin(const Weights& weights) {
   log::info(weights.origin);
   for (const std::string& warning : weights.warnings) log::warning(weights.file + ": " + warning);
@@ -174,7 +185,7 @@ void take_class_names(const Arguments& arguments, Weights& weights) {
   if (imagenet)
     weights.classes = imagenet_classes();
   else if (!names.empty())
-    weights.classes = read_class_names(names);
+    weights.classes = read_class_names(names, kImageNet);
   if (!names.empty())
     check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
 }

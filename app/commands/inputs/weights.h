@@ -43,6 +43,10 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
 // open_weights().
 void require_weights(const Arguments& arguments);
 
+// Returns the data of a model file with the network's name, preprocessing, classes and training
+// progress of `weights`, but without tensors.
+train::CheckpointData model_data(const Weights& weights);
+
 // Logs the origin and the warnings. Call on rank 0.
 void log_origin(const Weights& weights);
 

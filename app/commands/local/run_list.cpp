@@ -79,7 +79,7 @@ void take_summary(RunRow& row, const fs::path& folder) {
   row.time = text_at(summary, {"ended"});
   row.top1 = number_at(summary, {"best", "acc1"});
   row.epochs = number_at(summary, {"epoch"});
-  row.epochs_asked = number_at(summary, {"settings", "epochs"});
+  row.epochs_requested = number_at(summary, {"settings", "epochs"});
   row.images_per_second = number_at(summary, {"train", "timing", "images_per_sec"});
 }
 
@@ -101,16 +101,16 @@ void take_history(RunRow& row, const fs::path& folder) {
   if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
 }
 
-// Fills in the row from config.toml, which each start of the run writes. Leaves epochs_asked unset
-// if the run ends after a time or a number of steps.
+// Fills in the row from config.toml, which each start of the run writes. Leaves epochs_requested
+// unset if the run ends after a time or a number of steps.
 void take_config(RunRow& row, const fs::path& folder) {
   const std::string config = text_in(folder / train::kConfigFile);
   const auto number = [&](const char* name) {
     return parse_number<double>(value_in_config(config, name));
   };
   if (row.model.empty()) row.model = value_in_config(config, "model");
-  if (const auto epochs = number("epochs")) row.epochs_asked = epochs;
-  if (number("time-budget").value_or(0) > 0 || number("max-steps")) row.epochs_asked.reset();
+  if (const auto epochs = number("epochs")) row.epochs_requested = epochs;
+  if (number("time-budget").value_or(0) > 0 || number("max-steps")) row.epochs_requested.reset();
 }
 
 RunRow read_run(const fs::path& folder, const std::string& name) {

@@ -10,11 +10,11 @@
 namespace shoal::app {
 
 struct RunRow {
-  std::string name;                    // the run's folder, relative to the folder that was searched
-  std::string model;                   // empty: unknown
-  std::optional<double> top1;          // percent, of the best evaluation
-  std::optional<double> epochs;        // number of finished epochs
-  std::optional<double> epochs_asked;  // --epochs; unset if time or steps end the run
+  std::string name;                         // folder, relative to the folder that was searched
+  std::string model;                        // empty: unknown
+  std::optional<double> top1;               // percent, of the best evaluation
+  std::optional<double> epochs;             // number of finished epochs
+  std::optional<double> epochs_requested;   // --epochs; unset if time or steps end the run
   std::optional<double> images_per_second;  // of training: mean of the last epoch
   // "complete", "stopped" or "failed" (from summary.json), "running", or "unfinished" (no summary
   // and not running).

@@ -4,6 +4,7 @@
 
 #include "app/commands/local/local_commands.h"
 #include "app/commands/local/run_list.h"
+#include "app/commands/printable_row.h"
 #include "app/platform/failure.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -44,7 +45,7 @@ Json json_of(const RunRow& row) {
           {"model", or_null(row.model)},
           {"best_acc1", or_null(row.top1)},
           {"epochs", or_null(row.epochs)},
-          {"epochs_asked", or_null(row.epochs_asked)},
+          {"epochs_requested", or_null(row.epochs_requested)},
           {"images_per_sec", or_null(row.images_per_second)},
           {"state", row.state},
           {"time", or_null(row.time)},
@@ -57,10 +58,10 @@ void print_table(const std::vector<RunRow>& rows) {
   const auto print = [&](const RunRow& row, const std::string& top1, const std::string& epochs,
                          const std::string& speed) {
     const std::string model = row.model.empty() ? "-" : printable(row.model);
-    log::line(strf("%-*s  %-18s %10s %9s %9s  %-10s %s", static_cast<int>(width),
-                   printable(row.name).c_str(), model.c_str(), top1.c_str(), epochs.c_str(),
-                   speed.c_str(), printable(row.state).c_str(),
-                   printable(row.time.substr(0, 16)).c_str()));
+    log::line(
+        printable_row(strf("%-*s  %-18s %10s %9s %9s  %-10s %s", static_cast<int>(width),
+                           printable(row.name).c_str(), model.c_str(), top1.c_str(), epochs.c_str(),
+                           speed.c_str(), row.state.c_str(), row.time.substr(0, 16).c_str())));
   };
   RunRow heading;
   heading.name = "name", heading.model = "model", heading.state = "state";
@@ -69,7 +70,7 @@ void print_table(const std::vector<RunRow>& rows) {
   for (const RunRow& row : rows) {
     std::string epochs = row.epochs ? strf("%g", *row.epochs) : "-";
     // A run of 1.5 epochs evaluates twice, and each evaluation counts as an epoch.
-    if (row.epochs_asked) epochs += strf("/%g", std::ceil(*row.epochs_asked));
+    if (row.epochs_requested) epochs += strf("/%g", std::ceil(*row.epochs_requested));
     print(row, row.top1 ? strf("%.3f", *row.top1) : "-", epochs,
           row.images_per_second ? strf("%.1f", *row.images_per_second) : "-");
   }

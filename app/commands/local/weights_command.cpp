@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/commands/local/local_commands.h"
+#include "app/commands/printable_row.h"
 #include "app/platform/failure.h"
 #include "app/weights/known_weights.h"
 #include "app/weights/remote_weights.h"
@@ -85,10 +86,10 @@ void print_details(const Row& row, const std::string& cache) {
   log::line("sha256    " +
             (row.file.sha256.empty() ? "stated by the server" : "begins with " + row.file.sha256));
   if (!row.path.empty())
-    log::line("cached    " + row.path);
+    log::line(printable_row("cached    " + row.path));
   else
-    log::line("cached    no" +
-              (cache.empty() ? "" : "; its place is " + cache + "/" + row.file.cached));
+    log::line(printable_row(
+        "cached    no" + (cache.empty() ? "" : "; its place is " + cache + "/" + row.file.cached)));
 }
 
 void print_table(const std::vector<Row>& rows) {

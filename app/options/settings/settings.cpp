@@ -224,7 +224,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
 
 }  // namespace
 
-std::string asked_text(const Arguments& arguments) {
+std::string requested_text(const Arguments& arguments) {
   std::string text;
   for (const auto& [who, entries] : by_origin(arguments)) {
     if (who == kByDefault) continue;

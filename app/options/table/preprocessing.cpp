@@ -53,6 +53,7 @@ Option channels_row() {
 }
 
 void add_resizing(std::vector<Option>& table) {
+  const std::string step = std::to_string(data::Progression::kStep);
   add(table, "Data",
       {row("size", kTrain | kBench | kCommon, "PIXELS", "Width and height of training images",
            JOB(size))
@@ -63,15 +64,16 @@ void add_resizing(std::vector<Option>& table) {
            .of_evaluation(),
        row("size-schedule", kTrain, "LIST",
            "Width and height of training images by epoch: points EPOCH:PIXELS,…, linear in "
-           "between, rounded to multiples of 32; see docs/training.md",
+           "between, rounded to multiples of " +
+               step + "; see docs/training.md",
            JOB(size_schedule))
            .off_is("none")
            .spells_lists(",:")
            .of_training()
            .changes_results(),
        row("multi-scale", kTrain, "MIN-MAX",
-           "Range of training image sizes in pixels; each step draws a multiple of 32 from this "
-           "range as its size",
+           "Range of training image sizes in pixels; each step draws a multiple of " + step +
+               " from this range as its size",
            JOB(multi_scale))
            .off_is("none")
            .spells_lists("-")

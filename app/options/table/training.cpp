@@ -36,7 +36,7 @@ Option batch_size_row() {
       row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
           "Images per process and forward pass; auto: fill the memory (train, bench step)",
           JOB(batch_size))
-          .unset_is("32, or from --global-batch-size")
+          .unset_is(std::to_string(train::kDefaultBatchSize) + ", or from --global-batch-size")
           .within(1, 1 << 20);
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;

@@ -32,9 +32,9 @@ std::vector<Check> all(const train::Job& job, const dist::Variables& environment
 }  // namespace
 
 TEST_CASE("a check is one line that says what to do") {
-  CHECK(app::to_line({Check::Verdict::ok, "memory", "4 GiB", ""}) == "ok    memory: 4 GiB");
-  CHECK(app::to_line({Check::Verdict::warn, "/dev/shm", "64 MiB", "make it larger"}) ==
-        "warn  /dev/shm: 64 MiB — make it larger");
+  CHECK(app::to_line({Check::Verdict::ok, "memory", "4 GB", ""}) == "ok    memory: 4 GB");
+  CHECK(app::to_line({Check::Verdict::warn, "/dev/shm", "64 MB", "make it larger"}) ==
+        "warn  /dev/shm: 64 MB — make it larger");
 }
 
 TEST_CASE("a failed or throwing check sets exit code 1, and the other checks still run") {

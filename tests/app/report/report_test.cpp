@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/net/base64.h"
 #include "data/image/image_reader.h"
-#include "sample_run.h"
+#include "tests/app/report/sample_run.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;

@@ -10,7 +10,7 @@
 
 #include "app/report/report.h"
 #include "base/error.h"
-#include "sample_run.h"
+#include "tests/app/report/sample_run.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;

@@ -1,13 +1,16 @@
 #include "data/jpeg/index_store.h"
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "data/jpeg/baseline.h"
 #include "data/jpeg/index_codec.h"
 #include "data/random.h"
 #include "tests/data/support.h"
+#include "tests/support/failing_calls.h"
 
 using namespace shoal::data;
 using jpeg::IndexStore;
@@ -79,6 +82,18 @@ TEST_CASE("an index that one store writes is found by another; changed images ha
   reader.refresh();
   CHECK(reader.find(3, file, found) == Answer::unknown);
   CHECK(reader.find(3, other, found) == Answer::found);
+}
+
+TEST_CASE("a write error that the file system reports at close is a warning") {
+  const TempFolder folder;
+  std::vector<std::string> warnings;
+  std::optional<IndexStore> store;
+  store.emplace(folder / "seek", 10, [&](const std::string& text) { warnings.push_back(text); });
+  const shoal::test::FailingCalls broken(
+      "close", [](const std::string& path) { return path.ends_with(".places"); }, EDQUOT);
+  store.reset();
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains(folder / "seek") && Catch::Contains("quota"));
 }
 
 TEST_CASE("an index of more than 4 % of its image's bytes is not stored") {

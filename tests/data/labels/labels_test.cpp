@@ -99,7 +99,7 @@ TEST_CASE("incomplete labels are refused, and the error states what is missing")
   CHECK_THAT(v.refused(base + "1 a\n", "n02 7\n"), Contains("--val-synsets cannot be used"));
   v.options.labels = v.folder / "gone";
   CHECK_THAT(message_of(v.folder / "val.tar", v.options),
-             Contains("cannot open the file of labels"));
+             Contains("cannot read the file of labels"));
 }
 
 TEST_CASE("the devkit's numbers may come from a MATLAB file such as its meta.mat", "[slow]") {

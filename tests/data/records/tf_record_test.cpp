@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "base/file/crc32c.h"
 #include "data/errors.h"
 #include "data/image/raw_pixels.h"
 #include "data/pack/writer.h"
-#include "data/records/crc32c.h"
 #include "data/records/tf_example.h"
 #include "tests/data/sources/support.h"
 
@@ -46,20 +46,6 @@ std::string example(const std::string& features) {
 }
 
 }  // namespace
-
-TEST_CASE("CRC-32C has the standard's values, also in two parts") {
-  CHECK(crc32c(0, "123456789", 9) == 0xe3069283);
-  // RFC 3720, appendix B.4.
-  CHECK(crc32c(0, Bytes(32, 0).data(), 32) == 0x8a9136aa);
-  CHECK(crc32c(0, Bytes(32, 0xff).data(), 32) == 0x62a8ab43);
-  CHECK(crc32c(0, nullptr, 0) == 0);
-  const Bytes bytes = made_jpeg(3);
-  for (size_t count = 0; count <= bytes.size(); count = 2 * count + 1) {
-    const size_t half = count / 2;
-    CHECK(crc32c(crc32c(7, bytes.data(), half), bytes.data() + half, count - half) ==
-          crc32c(7, bytes.data(), count));
-  }
-}
 
 TEST_CASE("ImageNet's records give images, synsets and names") {
   const auto data = open_dataset(golden_record("imagenet.tfrecord"));

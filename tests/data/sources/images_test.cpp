@@ -74,6 +74,18 @@ TEST_CASE("a folder may contain sets among its images, and a pattern names sever
   CHECK(seen({f.at("all/*.jpg"), f.at("all/c*")}).contents == jpegs({1, 3}));
 }
 
+TEST_CASE("links to folders are followed, except those that lead back") {
+  const Fixture f;
+  write_text(f.at("set/a/1.jpg"), jpeg_text(1));
+  write_text(f.at("set/b/2.jpg"), jpeg_text(2));
+  fs::create_directory_symlink("../b", f.at("set/a/link"));
+  fs::create_directory_symlink("../a", f.at("set/b/link"));
+  fs::create_directory_symlink("..", f.at("set/a/up"));
+  const Seen all = seen({f.at("set")});
+  CHECK(all.names == Texts{f.at("set/a/1.jpg"), f.at("set/a/link/2.jpg"), f.at("set/b/2.jpg"),
+                           f.at("set/b/link/1.jpg")});
+}
+
 TEST_CASE("labels are not needed, and invalid ones are ignored") {
   const Fixture f;
   write_text(f.at("captions.tar"), make_tar({{"1.jpg", jpeg_text(1)},

@@ -105,7 +105,10 @@ TEST_CASE("unsupported tars are refused with advice") {
   CHECK_THAT(message_of(t / "images"), Contains("<class>/<images>"));
   t.write("texts/1.txt", "nothing");
   CHECK_THAT(message_of(t / "texts"), Contains("files of a kind that can be read: a tar"));
-  CHECK_THAT(message_of(t / "texts/1.txt"), Contains("has an unknown format"));
+  CHECK_THAT(message_of(t / "texts/1.txt"),
+             Contains("has an unknown format") && Contains("packed sets"));
+  CHECK_THAT(message_of(t / "images/1.jpg"),
+             Contains("is a single image") && Contains("folders of images"));
   CHECK_THAT(message_of(t / "*.tgz"), Contains("no file matches"));
   CHECK_THAT(message_of(t / "{flat,gone}.tar"), Contains("gone.tar"));
 }

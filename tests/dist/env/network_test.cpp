@@ -46,6 +46,19 @@ TEST_CASE("addresses of this host are distinguished from others") {
   if (!outside.empty()) CHECK(may_be_this_host(outside));
 }
 
+TEST_CASE("a port accepts connections only while a program listens on it") {
+  const uint16_t port = free_port();
+  const auto accepts = [&] {
+    return accepts_connections("127.0.0.1", port, std::chrono::seconds(1));
+  };
+  CHECK_FALSE(accepts());
+  const int fd = bound_socket("127.0.0.1", port);
+  REQUIRE(listen(fd, 4) == 0);
+  CHECK(accepts());
+  close(fd);
+  CHECK_FALSE(accepts());
+}
+
 TEST_CASE("a free port can be listened on") {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

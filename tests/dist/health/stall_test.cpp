@@ -9,8 +9,8 @@ using Catch::Contains;
 
 namespace {
 
-Pulse pulse(Phase phase, double seconds, const std::string& operation = {}) {
-  Pulse p;
+HeartbeatState heartbeat(Phase phase, double seconds, const std::string& operation = {}) {
+  HeartbeatState p;
   p.state = {phase, operation, seconds};
   return p;
 }
@@ -25,53 +25,56 @@ Env two_hosts() {
 
 }  // namespace
 
-TEST_CASE("a pulse survives encoding, and malformed text is rejected") {
-  const auto there = decode_pulse(encode_pulse(7, {Phase::waiting, "barrier 'end of run'", 1.25}));
+TEST_CASE("a heartbeat survives encoding, and malformed text is rejected") {
+  const auto there =
+      decode_heartbeat(encode_heartbeat(7, {Phase::waiting, "barrier 'end of run'", 1.25}));
   REQUIRE(there);
   CHECK(there->first == 7);
   CHECK(there->second.phase == Phase::waiting);
   CHECK(there->second.operation == "barrier 'end of run'");
   CHECK(there->second.seconds == 1.25);
-  CHECK(decode_pulse(encode_pulse(0, {Phase::reading, "", 0}))->second.operation.empty());
+  CHECK(decode_heartbeat(encode_heartbeat(0, {Phase::reading, "", 0}))->second.operation.empty());
   for (const char* bad : {"", "7", "7 1", "a b c", "1 99 5", "1 -1 5"})
-    CHECK_FALSE(decode_pulse(bad));
+    CHECK_FALSE(decode_heartbeat(bad));
 }
 
 TEST_CASE("a silent rank is named with its host and its phase") {
-  std::vector<Pulse> pulses(4, pulse(Phase::waiting, 61, "all_reduce_sum"));
-  pulses[2] = pulse(Phase::stepping, 1);
-  pulses[2].alive = false;
-  pulses[2].silent_seconds = 40;
-  CHECK_THAT(describe_stall(pulses, two_hosts(), 60),
+  std::vector<HeartbeatState> heartbeats(4, heartbeat(Phase::waiting, 61, "all_reduce_sum"));
+  heartbeats[2] = heartbeat(Phase::stepping, 1);
+  heartbeats[2].alive = false;
+  heartbeats[2].silent_seconds = 40;
+  CHECK_THAT(describe_stall(heartbeats, two_hosts(), 60),
              Contains("61 s in all_reduce_sum") && Contains("rank 2 (algo-2)") &&
                  Contains("no heartbeat for 40 s") && Contains("computing a step"));
 }
 
 TEST_CASE("a rank that reads or saves for a long time is named") {
-  std::vector<Pulse> pulses(4, pulse(Phase::stepping, 61));
-  pulses[1] = pulse(Phase::reading, 64);
-  pulses[3] = pulse(Phase::reading, 2);  // started recently: not named
-  const std::string text = describe_stall(pulses, two_hosts(), 60);
+  std::vector<HeartbeatState> heartbeats(4, heartbeat(Phase::stepping, 61));
+  heartbeats[1] = heartbeat(Phase::reading, 64);
+  heartbeats[3] = heartbeat(Phase::reading, 2);  // started recently: not named
+  const std::string text = describe_stall(heartbeats, two_hosts(), 60);
   CHECK_THAT(text, Contains("rank 1 (algo-1) has been reading images for 64 s") &&
                        !Contains("rank 3") && !Contains("rank 0"));
-  pulses[1] = pulse(Phase::waiting, 61, "all_reduce_sum");
-  pulses[0] = pulse(Phase::saving, 61);
-  CHECK_THAT(describe_stall(pulses, two_hosts(), 60),
+  heartbeats[1] = heartbeat(Phase::waiting, 61, "all_reduce_sum");
+  heartbeats[0] = heartbeat(Phase::saving, 61);
+  CHECK_THAT(describe_stall(heartbeats, two_hosts(), 60),
              Contains("rank 0 (algo-1) has been saving a checkpoint for 61 s"));
 }
 
 TEST_CASE("the only rank that computes while the others wait is named; none if all wait") {
-  std::vector<Pulse> pulses(3, pulse(Phase::waiting, 70, "barrier"));
-  CHECK_THAT(describe_stall(pulses, Env(), 60), Contains("every rank responds"));
-  pulses[1] = pulse(Phase::stepping, 70);
-  CHECK_THAT(describe_stall(pulses, Env(), 60), Contains("rank 1 is still computing"));
-  CHECK_THAT(describe_stall(std::vector<Pulse>(3, pulse(Phase::stepping, 70)), Env(), 60),
-             Contains("every rank responds"));
+  std::vector<HeartbeatState> heartbeats(3, heartbeat(Phase::waiting, 70, "barrier"));
+  CHECK_THAT(describe_stall(heartbeats, Env(), 60), Contains("every rank responds"));
+  heartbeats[1] = heartbeat(Phase::stepping, 70);
+  CHECK_THAT(describe_stall(heartbeats, Env(), 60), Contains("rank 1 is still computing"));
+  CHECK_THAT(
+      describe_stall(std::vector<HeartbeatState>(3, heartbeat(Phase::stepping, 70)), Env(), 60),
+      Contains("every rank responds"));
 }
 
 TEST_CASE("a long list of late ranks is shortened") {
-  std::vector<Pulse> pulses(40, pulse(Phase::reading, 70));
-  CHECK_THAT(describe_stall(pulses, Env(), 60), Contains("rank 15 ") && Contains("and 24 more"));
+  std::vector<HeartbeatState> heartbeats(40, heartbeat(Phase::reading, 70));
+  CHECK_THAT(describe_stall(heartbeats, Env(), 60),
+             Contains("rank 15 ") && Contains("and 24 more"));
 }
 
 TEST_CASE("a wait restores the previous phase") {
@@ -88,16 +91,16 @@ TEST_CASE("a wait restores the previous phase") {
 }
 
 TEST_CASE("one process says what it does, and which image it reads") {
-  Pulse own = pulse(Phase::reading, 61, "/data/a.jpg");
+  HeartbeatState own = heartbeat(Phase::reading, 61, "/data/a.jpg");
   CHECK_THAT(describe_stall({own}, Env(), 60),
              Contains("no progress for 61 s") && Contains("reading images for 61 s (/data/a.jpg)"));
 }
 
 TEST_CASE("ranks without heartbeats are lost after the limit") {
-  std::vector<Pulse> pulses(4, pulse(Phase::waiting, 70, "all_reduce_sum"));
-  CHECK(describe_loss(pulses, two_hosts(), 60).empty());
-  pulses[2].silent_seconds = 61;
-  CHECK_THAT(describe_loss(pulses, two_hosts(), 60),
+  std::vector<HeartbeatState> heartbeats(4, heartbeat(Phase::waiting, 70, "all_reduce_sum"));
+  CHECK(describe_loss(heartbeats, two_hosts(), 60).empty());
+  heartbeats[2].silent_seconds = 61;
+  CHECK_THAT(describe_loss(heartbeats, two_hosts(), 60),
              Contains("rank 2 (algo-2) has sent no heartbeat for 61 s") && !Contains("rank 3"));
 }
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "small_run.h"
+#include "tests/end_to_end/launch/small_run.h"
 
 using namespace shoal;
 using Catch::Contains;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "small_run.h"
+#include "tests/end_to_end/launch/small_run.h"
 
 using namespace shoal;
 using test::Invocation;

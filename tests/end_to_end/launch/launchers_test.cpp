@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "small_run.h"
+#include "tests/end_to_end/launch/small_run.h"
 
 using namespace shoal;
 using test::Invocation;

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "container.h"
+#include "tests/end_to_end/launch/container.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;

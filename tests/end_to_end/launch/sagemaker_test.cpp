@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "container.h"
+#include "tests/end_to_end/launch/container.h"
 
 using namespace shoal;
 using test::Container;

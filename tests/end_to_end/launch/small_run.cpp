@@ -1,4 +1,4 @@
-#include "small_run.h"
+#include "tests/end_to_end/launch/small_run.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "program.h"
 #include "tests/support/http_server.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using namespace shoal::test;

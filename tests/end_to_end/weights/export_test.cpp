@@ -8,7 +8,7 @@
 
 #include "base/file/whole_file.h"
 #include "data/image/image_reader.h"
-#include "program.h"
+#include "tests/support/program.h"
 #include "tests/train/weights/onnx/onnx_evaluator.h"
 
 using namespace shoal;
@@ -165,6 +165,25 @@ TEST_CASE("export without --output names the file after the network and format")
   CHECK(outcome.exit_code == 0);
   CHECK(fs::exists(folder / "resnet18.onnx"));
   CHECK(fs::exists(folder / "resnet18.pth"));
+}
+
+TEST_CASE("export replaces neither the file that it reads nor a checkpoint of a run") {
+  const Trained& t = trained();
+  std::string checkpoint;
+  for (const auto& file : fs::directory_iterator(t.output + "/checkpoints"))
+    if (file.path().extension() == ".pt") checkpoint = file.path();
+  const std::string other = t.path("other.safetensors"), link = t.path("link.safetensors");
+  run({"export", t.output, "-o", other});
+  fs::create_symlink(other, link);
+  const std::string before = test::read_text(checkpoint), exported = test::read_text(other);
+  for (const std::string& input : {checkpoint, t.output, other})
+    CHECK_THAT(refusal({input, "-o", checkpoint}),
+               Contains("--output " + checkpoint + " is a checkpoint of a run"));
+  for (const std::string& output : {other, link})
+    CHECK_THAT(refusal({other, "-o", output}),
+               Contains("--output " + output + " is the file to export"));
+  CHECK(test::read_text(checkpoint) == before);
+  CHECK(test::read_text(other) == exported);
 }
 
 TEST_CASE("export names bad input and keeps the file that it would replace") {

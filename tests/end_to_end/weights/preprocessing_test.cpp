@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
+#include "tests/support/program.h"
 
 using namespace shoal;
 using Catch::Contains;

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
 #include "tests/support/gunzip.h"
+#include "tests/support/program.h"
 #include "tests/train/weights/golden_names.h"
 
 using namespace shoal;
@@ -143,11 +143,15 @@ TEST_CASE("inspect describes runs, checkpoints, exports and files of Python") {
   CHECK_THAT(refusal({"inspect", trained.path("none")}), Contains("no such file"));
   CHECK_THAT(refusal({"inspect"}), Contains("one path"));
 
-  const std::string damaged = trained.checkpoint(1);
+  const std::string damaged = trained.checkpoint(2);
   std::fstream(damaged, std::ios::in | std::ios::out | std::ios::binary).seekp(5000).put('\x5a');
   const auto wrong = test::run_shoal({"inspect", damaged});
   CHECK(wrong.exit_code == 1);
   CHECK_THAT(wrong.out, Contains("checksum  wrong"));
+  const auto older = test::run_shoal({"inspect", trained.run});
+  CHECK(older.exit_code == 1);
+  CHECK_THAT(older.out, Contains(trained.checkpoint(1)) && Contains("checksum  correct"));
+  CHECK_THAT(older.err, Contains(fs::path(damaged).filename().string()));
 }
 
 TEST_CASE("average writes the mean, and with --data only what does not lower the accuracy") {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "tests/train/weights/formats/hostile.h"
 
 using namespace shoal;

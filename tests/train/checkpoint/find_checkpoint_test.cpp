@@ -173,6 +173,38 @@ TEST_CASE("--resume PATH without a checkpoint is an error that names the path") 
   CHECK_FALSE(run.start().data);
 }
 
+TEST_CASE("a missing checkpoint.pth.tar is reported with what the run starts from") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  const std::string missing = (directory.path() / "example/checkpoint.pth.tar").string();
+  run.job().resume_path = missing;
+  const auto warning = [&] { return test::capture([&] { return run.start().data ? 1 : 0; }).err; };
+  CHECK_THAT(warning(), Contains("warning --resume " + missing + " does not exist") &&
+                            Contains("this is a new run") && !Contains("did you mean"));
+  fs::create_directories(directory.path() / "examples");
+  write_whole(directory.path() / "examples/checkpoint.pth.tar", "x");
+  const std::string advice = "did you mean --resume " + directory.path().string();
+  CHECK_THAT(warning(), Contains(advice + "/examples/checkpoint.pth.tar?"));
+  fs::create_directories(directory.path() / "example");
+  write_whole(directory.path() / "example/chekpoint.pth.tar", "x");
+  CHECK_THAT(warning(), Contains(advice + "/example/chekpoint.pth.tar?"));
+
+  const fs::path own = run.save(4);
+  CHECK_THAT(warning(), Contains("warning --resume " + missing +
+                                 " does not exist; continuing from " + own.string()) &&
+                            !Contains("new run"));
+}
+
+TEST_CASE("--resume with a file that is no checkpoint names the option") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  const fs::path file = directory.path() / "b0.toml";
+  write_whole(file, "lr = 1");
+  run.job().resume_path = file.string();
+  CHECK_THROWS_WITH(run.start(), Contains("--resume") && Contains(file.string()) &&
+                                     Contains("not a checkpoint of shoal"));
+}
+
 TEST_CASE("--resume with a file that holds only weights suggests --weights") {
   const test::TemporaryDirectory directory;
   Run run(directory.path() / "run");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 namespace shoal::test {

@@ -76,6 +76,30 @@ TEST_CASE("a history that cannot be written names its path") {
   CHECK_THROWS_WITH(Reporter(job, 0, 0), Contains((folder.path() / "file").string()));
 }
 
+TEST_CASE("a history that cannot be read is an error, not an empty history") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  fs::create_directories(path);  // reading a folder fails
+  CHECK_THROWS_WITH(Reporter(job, 0, 3), Contains(path.string()));
+  ResolvedJob evaluation = job;
+  evaluation.eval_only = true;
+  CHECK_THROWS_WITH(Reporter(evaluation, 0, 0), Contains(path.string()));
+}
+
+TEST_CASE("if --resume finds no checkpoint, the history that was there is renamed") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  job.resume = true;
+  const fs::path run = folder.path() / "run";
+  for (const char* name : {"superseded-history.jsonl", "superseded-2-history.jsonl"}) {
+    test::write_text(run / "history.jsonl", name);
+    Reporter(job, 0, 0).step(step_report(1));
+    CHECK(test::read_text(run / name) == name);
+    CHECK(rows(run / "history.jsonl").size() == 1);
+  }
+}
+
 TEST_CASE("rows that a full disk refuses are written when there is space again") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "train/job/job.h"
 #include "train/report/report.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/report/report_support.h"
 #include "train/report/history_file.h"
@@ -315,6 +315,30 @@ TEST_CASE("a run with no steps left keeps the summary of the run that trained") 
   job.eval_only = true;
   summary_file(job)->end(end);
   CHECK_FALSE(fs::exists(folder.path() / "run/summary.json"));
+}
+
+TEST_CASE("a resumed run writes its settings when it trains, or if there are none") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  const fs::path file = fs::path(job.output) / "config.toml";
+  fs::create_directories(job.output);
+  RunStart resumed;
+  resumed.step = 20;
+  job.provenance.config = "lr = 0.1";
+  config_file(job)->start(resumed);
+  CHECK(test::read_text(file) == "lr = 0.1");
+
+  job.provenance.config = "lr = 0.2";
+  const auto again = config_file(job);
+  again->start(resumed);
+  again->end({});
+  CHECK(test::read_text(file) == "lr = 0.1");
+  again->progress({});
+  CHECK(test::read_text(file) == "lr = 0.2");
+
+  job.provenance.config = "lr = 0.3";
+  config_file(job)->start({});
+  CHECK(test::read_text(file) == "lr = 0.3");
 }
 
 TEST_CASE("a summary that cannot be written does not hide why the run failed") {

@@ -12,7 +12,7 @@
 
 #include "data/sources/synthetic.h"
 #include "dist/connect.h"
-#include "program.h"
+#include "tests/support/program.h"
 #include "tests/support/spawn_ranks.h"
 
 using namespace shoal;

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "run_support.h"
 #include "tests/support/spawn_ranks.h"
+#include "tests/train/run/run_support.h"
 #include "train/control/stop.h"
 
 using namespace shoal;

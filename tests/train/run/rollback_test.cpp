@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "run_support.h"
+#include "tests/train/run/run_support.h"
 #include "train/checkpoint/resume.h"
 #include "train/control/recovery.h"
 #include "train/report/reporter.h"

@@ -1,4 +1,4 @@
-#include "run_support.h"
+#include "tests/train/run/run_support.h"
 
 #include <ATen/Parallel.h>
 

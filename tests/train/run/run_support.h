@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "program.h"
+#include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/run/loop.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/file/whole_file.h"
 #include "data/loader/loader.h"
-#include "run_support.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"
+#include "tests/train/run/run_support.h"
 #include "train/job/rank_loader_options.h"
 #include "train/report/sinks.h"
 #include "train/step/trainer.h"

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "run_support.h"
 #include "tests/support/spawn_ranks.h"
+#include "tests/train/run/run_support.h"
 
 using namespace shoal;
 using namespace shoal::train;

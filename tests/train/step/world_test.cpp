@@ -16,7 +16,7 @@
 #include "data/sources/synthetic.h"
 #include "dist/connect.h"
 #include "models/catalogue.h"
-#include "spawn_ranks.h"
+#include "tests/support/spawn_ranks.h"
 #include "tests/models/formula.h"
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/checkpoint_store.h"

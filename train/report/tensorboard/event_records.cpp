@@ -5,10 +5,10 @@
 #include <cstring>
 #include <span>
 
+#include "base/file/crc32c.h"
 #include "base/json.h"
 #include "base/round.h"
 #include "data/jpeg/turbo.h"
-#include "data/records/crc32c.h"
 #include "data/records/tf_record_reader.h"
 #include "tensorboard.pb.h"
 #include "train/report/setting_value.h"
@@ -23,7 +23,7 @@ constexpr int64_t kGap = 2;  // pixels between two images of a grid
 constexpr int kJpegQuality = 92;
 
 void add_checksum(std::string& record, const void* bytes, size_t size) {
-  const uint32_t sum = data::masked_crc(data::crc32c(0, bytes, size));
+  const uint32_t sum = masked_crc(crc32c(0, bytes, size));
   record.append(reinterpret_cast<const char*>(&sum), sizeof sum);
 }
 

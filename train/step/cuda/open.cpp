@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
+
+#include "base/proc.h"
 
 namespace shoal::train {
 
@@ -16,20 +19,30 @@ constexpr const char* kLibrary = "libshoal_cuda.so";
 const cuda::Plugin* loaded = nullptr;
 std::mutex loading;
 
+// Whether the NVIDIA driver is loaded, on Linux or WSL.
+bool has_driver() {
+  std::error_code none;
+  for (const char* path : {"/proc/driver/nvidia", "/dev/nvidiactl", "/dev/dxg"})
+    if (std::filesystem::exists(path, none)) return true;
+  return false;
+}
+
 std::string find_library(const std::string& directory) {
   namespace fs = std::filesystem;
   std::vector<fs::path> places;
   if (directory.empty()) {
-    const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+    const fs::path program = program_folder();
     places = {program, program / ".." / "lib", program / ".." / "lib" / "shoal", program / ".."};
   } else {
     places = {directory};
   }
   for (const fs::path& place : places)
     if (fs::exists(place / kLibrary)) return fs::weakly_canonical(place / kLibrary);
-  throw std::runtime_error(std::string("this build has no CUDA plug-in (") + kLibrary +
-                           " is not in " + places[0].string() +
-                           "): use --device cpu, or build it with scripts/build --cuda");
+  const std::string missing = std::string("this build has no CUDA plug-in (") + kLibrary +
+                              " is not in " + places[0].string() + "): use --device cpu";
+  if (!has_driver())
+    throw std::runtime_error("this host has no NVIDIA GPU, or no driver for it, and " + missing);
+  throw std::runtime_error(missing + ", or build it with scripts/build --cuda");
 }
 
 const cuda::Plugin* open_library(const std::string& path) {

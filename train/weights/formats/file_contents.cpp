@@ -181,7 +181,7 @@ FileContents read_contents(std::span<const char> bytes, const std::string& file)
   if (is_safetensors(bytes))
     return parse_file(file, "a whole safetensors file",
                       [&] { return read_safetensors_contents(bytes); });
-  return parse_file(file, "a whole file of torch.save", [&] { return read_torch_contents(bytes); });
+  return parse_file(file, kTorchSaveFile, [&] { return read_torch_contents(bytes); });
 }
 
 const char* name_of(Element element) {

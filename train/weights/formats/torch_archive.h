@@ -14,6 +14,8 @@
 
 namespace shoal::train {
 
+inline constexpr const char* kTorchSaveFile = "a whole file of torch.save";  // for parse_file()
+
 // Whether the bytes start like a file of PyTorch before 1.6.
 bool is_legacy_torch_file(std::span<const char> bytes);
 

@@ -82,6 +82,36 @@ TEST_CASE("a missing input is an error that names its option") {
   CHECK_THROWS_AS(open(job), UserError);
 }
 
+TEST_CASE("a folder of splits is refused as a folder of classes") {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"photos/train/cat/1.jpg", "photos/val/cat/1.jpg", "cats/cat/1.jpg"})
+    write_image(folder.path() / name);
+  const std::string photos = (folder.path() / "photos").string();
+  train::Job job = job_of("");
+  job.train_dir = photos;
+  job.val_split = 0.1;
+  CHECK_THROWS_AS(open(job), UserError);
+  CHECK_THROWS_WITH(open(job), "the class folders of --train " + photos +
+                                   " are called train and val; use --data " + photos +
+                                   ", or --train " + photos + "/train");
+  job.val_split = 0;
+  job.train_dir = (folder.path() / "cats").string();
+  job.val_dir = photos + "/";
+  CHECK_THROWS_WITH(open(job), Contains("--val " + photos + " are called") &&
+                                   Contains(", or --val " + photos + "/val"));
+
+  CHECK(app::split_folders({"test", "train", "val"}) == "test, train and val");
+  CHECK(app::split_folders({"car", "train"}).empty());
+  CHECK(app::split_folders({"train"}).empty());
+}
+
+TEST_CASE("--data with a file asks for a folder") {
+  const test::TemporaryDirectory folder;
+  write_image(folder.path() / "1.jpg");
+  CHECK_THROWS_WITH(open(job_of(folder.path() / "1.jpg")),
+                    Contains("1.jpg is a file") && Contains("--train FILE --val FILE"));
+}
+
 TEST_CASE("--val-split divides the training images, and evaluation uses the held-out part") {
   const test::TemporaryDirectory folder;
   for (int i = 0; i < 40; ++i)
@@ -200,8 +230,10 @@ TEST_CASE("class names are read one per line, and duplicates are an error") {
   const test::TemporaryDirectory folder;
   const std::string path = (folder.path() / "names").string();
   std::ofstream(path) << "cat\r\ndog \n\n";
-  CHECK(app::read_class_names(path) == Names{"cat", "dog"});
+  CHECK(app::read_class_names(path, "a number") == Names{"cat", "dog"});
   std::ofstream(path) << "cat\ncat\n";
-  CHECK_THROWS_WITH(app::read_class_names(path), Contains("'cat' twice"));
-  CHECK_THROWS_AS(app::read_class_names(path + " that is not there"), UserError);
+  CHECK_THROWS_WITH(app::read_class_names(path, "a number"), Contains("'cat' twice"));
+  CHECK_THROWS_AS(app::read_class_names(path + " that is not there", "imagenet"), UserError);
+  CHECK_THROWS_WITH(app::read_class_names("4", "imagenet"),
+                    "--classes 4: it must be imagenet or a file with one class name per line");
 }

@@ -8,8 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "app/commands/printable_row.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "tests/support/capture.h"
 #include "train/report/host/utilization.h"
 #include "train/report/sinks.h"
@@ -97,6 +99,31 @@ const std::map<std::string, double>& expected() {
   return values;
 }
 
+// Names that look like metric lines, also with a launcher's prefix or after control characters.
+std::vector<std::string> hostile_names() {
+  std::vector<std::string> names = sample_log();
+  for (const std::string& line : sample_log()) {
+    names.push_back("[x]:" + line);
+    names.push_back("0: " + line);
+    names.push_back("x\n" + line);
+    names.push_back("x\r\n[default0]:" + line + "\n");
+    names.push_back("\033[2K\r" + line);
+    names.push_back("x\u2028" + line);
+  }
+  return names;
+}
+
+bool matches_any(const std::string& line) {
+  static const std::vector<std::regex> regexes = [] {
+    std::vector<std::regex> list;
+    for (const app::MetricDefinition& metric : app::metric_definitions())
+      list.emplace_back(metric.regex);
+    return list;
+  }();
+  return std::any_of(regexes.begin(), regexes.end(),
+                     [&](const std::regex& regex) { return std::regex_search(line, regex); });
+}
+
 }  // namespace
 
 TEST_CASE("every metric is captured from exactly one line, once, with the right value") {
@@ -132,15 +159,7 @@ TEST_CASE("tabs may be escaped by a log service") {
 
 TEST_CASE("a message with a file name that imitates a metric line matches no definition",
           "[single]") {
-  std::vector<std::string> names = sample_log();
-  for (const std::string& line : sample_log()) {
-    names.push_back("[x]:" + line);
-    names.push_back("0: " + line);
-    names.push_back("x\n" + line);
-    names.push_back("x\r\n[default0]:" + line + "\n");
-    names.push_back("\033[2K\r" + line);
-    names.push_back("x\u2028" + line);
-  }
+  const std::vector<std::string> names = hostile_names();
   const auto printed = test::capture([&] {
     for (const std::string& name : names) {
       log::warning(name + " cannot be decoded");
@@ -152,19 +171,69 @@ TEST_CASE("a message with a file name that imitates a metric line matches no def
   CHECK(printed.out.empty());
   REQUIRE(std::count(printed.err.begin(), printed.err.end(), '\n') >=
           3 * static_cast<int64_t>(names.size()));
-  std::vector<std::regex> regexes;
-  for (const app::MetricDefinition& metric : app::metric_definitions())
-    regexes.emplace_back(metric.regex);
   for (const std::string prefix : {"", "[1,0]<stderr>:", "[default0]:", "0: "}) {
     std::istringstream lines(printed.err);
     for (std::string line; std::getline(lines, line);) {
       const std::string whole = prefix + line;
-      const bool matches = std::any_of(regexes.begin(), regexes.end(), [&](const auto& regex) {
-        return std::regex_search(whole, regex);
-      });
-      if (matches) FAIL_CHECK(whole);
+      if (matches_any(whole)) FAIL_CHECK(whole);
     }
   }
+}
+
+TEST_CASE(
+    "a row of predict, eval, inspect or weights that begins with a name matches no definition",
+    "[single]") {
+  std::vector<std::string> names = hostile_names();
+  for (const std::string& line : sample_log()) {
+    names.push_back(" " + line);
+    names.push_back("worker-1  | " + line);
+    names.push_back("[pod/worker-0/main] " + line);
+    names.push_back("[1,0]<stdout>:" + line);
+    names.push_back("Thu Jan  1 00:00:00 1970[1,0]<stdout>:" + line);
+    names.push_back("Thu Jan  1 00000000 1970[1,0]<stdout>:" + line);
+    names.push_back("0: " + line + ".jpg");
+  }
+  for (const char* name :
+       {" * Acc@1 99.900 Acc@5 99.000.jpg", "train:loss=1; step=2;.jpg", "valid:acc1=99; .jpg",
+        "train:x; epoch=7;", "Epoch: [0][ 1/2] Loss 1.0 (2.0)", "Total time: 5 seconds"})
+    names.push_back(name);
+  size_t forged = 0;
+  for (const std::string& name : names) {
+    if (matches_any(printable(name))) ++forged;
+    // Class names and names of tensors come from files, too.
+    const std::vector<std::string> rows = {name,
+                                           name + "   cat 99.0%",
+                                           name + "   error: not a JPEG",
+                                           name + "  label cat <0.01%, predicted dog 99.0%",
+                                           name + "  [64, 3, 7, 7]  float32",
+                                           name + ": float32 64×3×7×7",
+                                           "cat   " + name + " 99.0%",
+                                           "cat   | " + name + " 99.0%",
+                                           "0   " + name + " 99.0%",
+                                           "    " + name + " 99.0%",
+                                           strf("%-10s", "producer") + name,
+                                           strf("%-10s", "file") + "| " + name,
+                                           strf("%-10s", "") + name + ": 1 tensor"};
+    for (const std::string& row : rows)
+      for (const std::string prefix :
+           {"", "[1,0]<stdout>:", "[default0]:", "0: ", "worker-1  | "}) {
+        const std::string line = prefix + app::printable_row(row);
+        if (matches_any(line)) FAIL_CHECK(line);
+      }
+  }
+  CHECK(forged > names.size() / 3);  // without the "./" of printable_row(), they would match
+}
+
+TEST_CASE("rows with ordinary names are printed as they are") {
+  for (const std::string row :
+       {"cat.jpg   error: not a JPEG", "photos/a: b.jpg   cat 9.0%", "/data/ * x.jpg",
+        "flat.tar:a/1.jpg   cat 9.0%", "s3://photos/cat.jpg", "./train:loss=1;", "../x | y",
+        "fc.weight  [1000, 2048]  float32", "weight  [64]  float32", "onnx::Conv_497: float32 64",
+        "file      runs/a/best.pt, 93.6 MB", "          ema: 320 tensors", "tiger|lion  cat 9.0%",
+        "2024-01-01 12:00.jpg   cat 9.0%", ""})
+    CHECK(app::printable_row(row) == row);
+  CHECK(app::printable_row("train:loss=1;") == "./train:loss=1;");
+  CHECK(app::printable_row("a\033[2K") == "a\\x1b[2K");
 }
 
 TEST_CASE("the eight definitions of the imagenet example follow the pattern for a line's start") {

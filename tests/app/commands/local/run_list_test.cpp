@@ -47,7 +47,7 @@ TEST_CASE("runs are found with model, best accuracy, epochs, speed, state and ti
   CHECK(rows[0].model == "resnet50");
   CHECK(rows[0].top1 == 51);
   CHECK(rows[0].epochs == 2);
-  CHECK(rows[0].epochs_asked == 3);
+  CHECK(rows[0].epochs_requested == 3);
   CHECK(rows[0].images_per_second == 30);
   CHECK(rows[0].state == "complete");
   CHECK(rows[0].time == "2026-01-01T00:03:00Z");
@@ -78,7 +78,7 @@ TEST_CASE(
   const test::TemporaryDirectory folder;
   const auto asked = [&](const std::string& config) {
     write_text(folder.path() / "config.toml", "[general]\n" + config);
-    return app::find_runs(folder.path()).at(0).epochs_asked;
+    return app::find_runs(folder.path()).at(0).epochs_requested;
   };
   const std::string unlimited =
       "# max-steps =  # default: no limit\n# time-budget = 0  # default\n";

@@ -144,7 +144,7 @@ TEST_CASE("weights=pretrained selects the channel pretrained") {
 TEST_CASE("the merged settings show each value's source, in lines that fit a terminal") {
   const Arguments arguments =
       in_container({"train", "--lr", "0.5"}, R"({"momentum": "0.8", "recipe": "resnet50"})");
-  const std::string text = app::asked_text(arguments);
+  const std::string text = app::requested_text(arguments);
   CHECK_THAT(text, Contains("from command line: lr=0.5"));
   CHECK_THAT(text, Contains("from hyperparameters.json: recipe=resnet50  momentum=0.8"));
   CHECK_THAT(text, Contains("from recipe resnet50: "));

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "program.h"
+#include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/report/report_support.h"
 #include "train/report/reporter.h"

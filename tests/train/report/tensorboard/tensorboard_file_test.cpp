@@ -3,8 +3,8 @@
 #include <fstream>
 #include <set>
 
-#include "program.h"
 #include "tests/support/event_file.h"
+#include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/report/report_support.h"
 #include "train/report/history_file.h"

@@ -1,10 +1,10 @@
-#include "data/records/crc32c.h"
+#include "base/file/crc32c.h"
 
 #include <isa-l/crc.h>
 
 #include <algorithm>
 
-namespace shoal::data {
+namespace shoal {
 
 uint32_t crc32c(uint32_t crc, const void* bytes, size_t count) {
   constexpr size_t kMost = 1 << 30;                                  // crc32_iscsi() takes an int
@@ -17,4 +17,4 @@ uint32_t crc32c(uint32_t crc, const void* bytes, size_t count) {
   return crc;
 }
 
-}  // namespace shoal::data
+}  // namespace shoal

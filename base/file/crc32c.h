@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace shoal::data {
+namespace shoal {
 
 // Continues a checksum. `crc`: checksum of the bytes before `bytes`, or 0 if there are none.
 uint32_t crc32c(uint32_t crc, const void* bytes, size_t count);
@@ -14,4 +14,4 @@ inline uint32_t masked_crc(uint32_t crc) {
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-}  // namespace shoal::data
+}  // namespace shoal

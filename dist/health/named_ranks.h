@@ -1,0 +1,10 @@
+#pragma once
+// Limits how many ranks a message names.
+
+#include <cstddef>
+
+namespace shoal::dist {
+
+inline constexpr size_t kNamedRanks = 16;  // the others are only counted
+
+}  // namespace shoal::dist

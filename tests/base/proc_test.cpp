@@ -1,0 +1,23 @@
+#include "base/proc.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/files.h"
+#include "tests/support/temporary_directory.h"
+
+using namespace shoal;
+
+TEST_CASE("a value of a file of /proc is what follows the first colon of its line") {
+  const test::TemporaryDirectory folder;
+  const auto file = folder.path() / "status";
+  test::write_text(file, "Name:\tx\nempty:\nmodel name\t: A: 1\nmodel name\t: B\n");
+  CHECK(proc_value(file, "Name") == "x");
+  CHECK(proc_value(file, "model name") == "A: 1");
+  CHECK(proc_value(file, "empty").empty());
+  CHECK(proc_value(file, "other").empty());
+  CHECK(proc_value(folder.path() / "none", "Name").empty());
+}
+
+TEST_CASE("the folder of the running program contains it") {
+  CHECK(std::filesystem::exists(program_folder() / "base_tests"));
+}

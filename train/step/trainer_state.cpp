@@ -1,0 +1,111 @@
+// Storing and loading of the training state and of weights. trainer.cpp has the step.
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "train/step/trainer.h"
+#include "train/weights/preprocessing.h"
+
+namespace shoal::train {
+namespace {
+
+// Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) to `to`. If `buffer` is
+// defined, copies the values from this buffer of the same layout.
+template <class Flat>
+void save_each(const Flat& flat, NamedTensors& to, const at::Tensor& buffer = {}) {
+  for (const auto& name : flat.names()) to.emplace_back(name, flat.contiguous_copy(name, buffer));
+}
+
+// Loads the tensors of `flat` (FlatParameters or FlatStatistics) from `from`. If `buffer` is
+// defined, loads them into this buffer of the same layout. Throws std::runtime_error if `from`
+// lacks a tensor; `what` names `from` in the message.
+template <class Flat>
+void load_each(Flat& flat, const std::unordered_map<std::string, at::Tensor>& from,
+               const std::string& what, const at::Tensor& buffer = {}) {
+  for (const auto& name : flat.names()) {
+    const auto it = from.find(name);
+    if (it == from.end())
+      throw std::runtime_error("the checkpoint's " + what + " has no tensor '" + name + "'");
+    flat.load(name, it->second, buffer);
+  }
+}
+
+std::unordered_map<std::string, at::Tensor> by_name(const NamedTensors& tensors) {
+  return {tensors.begin(), tensors.end()};
+}
+
+}  // namespace
+
+int64_t Trainer::state_bytes() const {
+  const auto copies = static_cast<int64_t>(1 + optimizer_->state().size() + (ema_ ? 1 : 0));
+  return copies * static_cast<int64_t>(parameters_->flat().nbytes()) +
+         (ema_ ? 2 : 1) * static_cast<int64_t>(statistics_->running().nbytes());
+}
+
+void Trainer::save(CheckpointData& data) const {
+  // Saves all parameters, then all buffers. torchvision's state dict has another order, which does
+  // not matter, because tensors are looked up by name.
+  save_each(*parameters_, data.model);
+  save_each(*statistics_, data.model);
+  if (ema_) {
+    save_each(*parameters_, data.ema, ema_->parameters());
+    save_each(*statistics_, data.ema, ema_->running());
+  }
+  for (const auto& state : optimizer_->state())
+    save_each(*parameters_, data.optimizer.emplace_back(state.name, NamedTensors()).second,
+              state.flat);
+  data.integers["optimizer_steps"] = optimizer_->steps();
+  data.integers["unfrozen_step"] = unfrozen_step_;
+}
+
+void Trainer::load(const CheckpointData& data, bool weights_only) {
+  at::NoGradGuard no_grad;
+  const auto model = by_name(data.model);
+  load_each(*parameters_, model, "model");
+  load_each(*statistics_, model, "model");
+  if (ema_ && data.ema.empty())
+    throw UserError("the checkpoint has no averaged weights; resume without --ema");
+  if (ema_) {
+    const auto ema = by_name(data.ema);
+    load_each(*parameters_, ema, "ema", ema_->parameters());
+    load_each(*statistics_, ema, "ema", ema_->running());
+  }
+  parameters_->refresh_copies();
+  if (weights_only) return;
+  for (const auto& state : optimizer_->state()) {
+    const auto it = std::find_if(data.optimizer.begin(), data.optimizer.end(),
+                                 [&](const auto& entry) { return entry.first == state.name; });
+    if (it == data.optimizer.end()) {
+      throw UserError("the checkpoint has no optimizer state '" + state.name +
+                      "'; resume with the --optimizer that it was made with");
+    }
+    load_each(*parameters_, by_name(it->second), "optimizer state", state.flat);
+  }
+  optimizer_->set_steps(data.integer("optimizer_steps"));
+  const auto unfrozen = data.integers.find("unfrozen_step");  // missing in older checkpoints
+  unfrozen_step_ = unfrozen == data.integers.end() ? -1 : unfrozen->second;
+  if (job_.frozen_stages > 0) freeze(job_.frozen_stages);
+}
+
+void load_weights(models::Classifier& model, const CheckpointData& data, bool ema) {
+  FlatParameters parameters(model, {});
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  at::NoGradGuard no_grad;
+  NamedTensors tensors = ema && !data.ema.empty() ? data.ema : data.model;
+  fit_channels(tensors, parameters.names().front(), model.info().channels);
+  const auto weights = by_name(tensors);
+  load_each(parameters, weights, "model");
+  load_each(statistics, weights, "model");
+  model.train(false);
+}
+
+NamedTensors weights_of(models::Classifier& model) {
+  NamedTensors weights;
+  save_each(FlatParameters(model, {}), weights);
+  save_each(FlatStatistics(model, at::kFloat, at::kCPU), weights);
+  return weights;
+}
+
+}  // namespace shoal::train
