@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/commands/commands.h"
+#include "app/commands/inputs/data_places.h"
 #include "app/commands/inputs/shared_images.h"
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
@@ -143,9 +144,9 @@ int pack(const Arguments& arguments, int threads) {
   require_apart(source, arguments.paths[1]);
   require_writable_folder("DEST", std::filesystem::absolute(arguments.paths[1]).parent_path());
   std::shared_ptr<const data::Dataset> dataset = data::open_dataset(source, opening);
-  if (dataset->classes() == std::vector<std::string>{"train", "val"})
-    log::warning("the class folders are called train and val; to pack one split, use " + source +
-                 "/train or " + source + "/val");
+  if (const std::string names = split_folders(dataset->classes()); !names.empty())
+    log::warning("the class folders are called " + names + "; to pack one split, use " + source +
+                 "/train or " + source + "/" + dataset->classes().back());
   const auto progress = [&](int64_t done) {
     log::status(strf("packing: %lld of %lld images", number(done), number(dataset->size())));
   };

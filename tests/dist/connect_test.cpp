@@ -93,7 +93,7 @@ TEST_CASE("another program at the master's port is an error after the timeout", 
   const auto start = std::chrono::steady_clock::now();
   CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
                     Contains("rank 1 of 2: 127.0.0.1:" + std::to_string(port)) &&
-                        Contains("does not answer as rank 0 of this run within 1.") &&
+                        (Contains("does not answer") && Contains("rank 0")) &&
                         Contains("--master-port"));
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
 }
@@ -124,7 +124,7 @@ TEST_CASE("a missing rank is named with its host") {
   env.hosts = {"127.0.0.1", "localhost", "nosuch.invalid"};
   CHECK_THROWS_WITH(
       dist::connect(env, short_timeout()),
-      Contains("for rank 1 (localhost), 2 (nosuch.invalid, which has no address yet)"));
+      (Contains("1 (localhost)") && Contains("2 (nosuch.invalid") && Contains("no address")));
 }
 
 TEST_CASE("ranks of a host that do not follow one another are refused on every rank") {
@@ -193,7 +193,7 @@ TEST_CASE("ranks with different world sizes are an error", "[slow]") {
   });
   CHECK(results[0].exit_code == 1);
   CHECK(results[1].exit_code == 1);
-  CHECK_THAT(results[1].output, Contains("rank 0 was started with WORLD_SIZE 3, this rank with 2"));
+  CHECK_THAT(results[1].output, (Contains("WORLD_SIZE 3") && Contains("with 2")));
 }
 
 TEST_CASE("all ranks are clients of a store that the launcher runs") {
@@ -289,10 +289,8 @@ TEST_CASE("if ranks are started with different backends, every rank reports it")
     dist::ConnectOptions options;
     options.gpu = env.rank == 0 ? "a" : "b";
     if (env.rank == 1) options.backend = dist::Backend::gloo;
-    REQUIRE_THROWS_WITH(
-        dist::connect(env, options),
-        Contains("rank 0 was started with --backend auto, but rank 1 with --backend "
-                 "gloo"));
+    REQUIRE_THROWS_WITH(dist::connect(env, options),
+                        (Contains("--backend auto") && Contains("--backend gloo")));
   });
 }
 

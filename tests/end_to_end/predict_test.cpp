@@ -216,8 +216,11 @@ TEST_CASE("control characters in names are escaped in the output of commands") {
 
   fs::create_directory_symlink(m.run, folder / name);
   check_escaped(test::run_shoal({"report", folder / name}));
-  check_escaped(test::run_shoal(
-      {"weights", "torchvision:resnet50", "--weights-cache", folder / (name + ".cache")}));
+  const auto listed = test::run_shoal(
+      {"weights", "torchvision:resnet50", "--weights-cache", folder / "a\033c.cache"});
+  INFO(listed.out << listed.err);
+  CHECK(listed.exit_code == 0);
+  CHECK_THAT(listed.out, Contains(R"(a\x1bc.cache)") && !Contains("\033"));
 }
 
 TEST_CASE("no row of predict or inspect is taken for a metric line because of a name") {

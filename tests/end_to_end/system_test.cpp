@@ -203,7 +203,7 @@ TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no er
   const auto trained = in_shell("", run.words(), " >/dev/full");
   INFO(trained.err);
   CHECK(trained.exit_code == 1);
-  CHECK_THAT(trained.err, Contains("shoal: error: cannot write to standard output"));
+  CHECK_THAT(trained.err, (Contains("shoal: error") && Contains("standard output")));
   REQUIRE(run.checkpoints().size() == 1);
   CHECK(run.checkpoints().front().step == 4);
   CHECK_THAT(test::read_text(run.output() / "summary.json"), Contains("\"complete\""));

@@ -175,8 +175,7 @@ TEST_CASE("a process started by mpirun becomes a worker with torchrun's variable
   HostFacts bound = kHost;
   bound.bound = true;
   CHECK(variable(plan({}, mpi, bound), 0, "OMP_NUM_THREADS") == "8");
-  CHECK_THROWS_WITH(plan({"--nproc", "2"}, mpi),
-                    Contains("--nproc is 2, but OpenMPI already started this process as one of 2"));
+  CHECK_THROWS_WITH(plan({"--nproc", "2"}, mpi), (Contains("--nproc is 2") && Contains("OpenMPI")));
 }
 
 TEST_CASE("if rank 0 is not on the expected host, the error says what to set") {

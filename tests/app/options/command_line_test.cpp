@@ -73,9 +73,10 @@ TEST_CASE("all unknown options are named at once, with a hint only where one is 
                     "unknown options --chekpoint (did you mean --checkpoint?), --lr of `shoal "
                     "eval` (command line); see `shoal eval --help`");
   CHECK_THROWS_WITH(app::parse(Command::predict, {"a.jpg", "--quiet", "--jobs", "8"}),
-                    Contains("unknown options --quiet, --jobs of `shoal predict`"));
-  CHECK_THROWS_WITH(app::parse(Command::pack, {"a", "b", "--max-size=3", "--jobs", "4"}),
-                    Contains("unknown options --max-size (did you mean --max-side?), --jobs of"));
+                    (Contains("--quiet, --jobs") && Contains("shoal predict")));
+  CHECK_THROWS_WITH(
+      app::parse(Command::pack, {"a", "b", "--max-size=3", "--jobs", "4"}),
+      (Contains("--max-size") && Contains("did you mean --max-side") && Contains("--jobs")));
 }
 
 TEST_CASE("predict takes paths before, between and after options") {

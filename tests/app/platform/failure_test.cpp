@@ -200,8 +200,8 @@ TEST_CASE("success becomes an error if a line could not be written to stdout") {
   CHECK(printing_to("/dev/null", 0).code == 0);
   const Captured lost = printing_to("/dev/full", 0);
   CHECK(lost.code == app::kFailure);
-  CHECK_THAT(lost.err, Contains("cannot write to standard output: No space left on device") &&
-                           !Contains("--output"));
+  CHECK_THAT(lost.err,
+             (Contains("standard output") && Contains("No space left")) && !Contains("--output"));
   CHECK(printing_to("/dev/full", 143).code == 143);
 }
 

@@ -110,8 +110,7 @@ TEST_CASE("a class folder without an image is refused") {
   TempFolder t;
   t.write("cat/a.jpg", jpeg_text(1));
   t.write("notes/README.txt", "our cats");
-  CHECK_THAT(message_of(t.path()),
-             Contains("notes has no image (notes/README.txt is not an image by"));
+  CHECK_THAT(message_of(t.path()), (Contains("no image") && Contains("notes/README.txt")));
 }
 
 TEST_CASE("a cached listing knows the files it left out and notices when one becomes an image") {

@@ -36,8 +36,8 @@ TEST_CASE("a host whose links are all slow is named") {
   samples[2].bytes_per_second_next = samples[2].bytes_per_second_previous = 2e8;
   const auto verdict = find_fault(samples, hosts(5));
   REQUIRE(verdict);
-  CHECK_THAT(*verdict, Contains("the network is slow: host algo-3 (200.0 MB/s; the median of all "
-                                "links is 1000.0 MB/s)"));
+  CHECK_THAT(*verdict,
+             (Contains("slow") && Contains("algo-3 (200.0 MB/s") && Contains("1000.0 MB/s")));
 }
 
 TEST_CASE("is_only_slow() is true for a slow link without any other fault") {
@@ -60,7 +60,7 @@ TEST_CASE("one slow link is named by its two hosts") {
   samples = healthy(2);
   samples[1].bytes_per_second_previous = 5e6;  // below the absolute limit
   CHECK_THAT(find_fault(samples, hosts(2)).value_or(""),
-             Contains("between host algo-1 and host algo-2 (5.0 MB/s"));
+             (Contains("algo-1 and host algo-2") && Contains("5.0 MB/s")));
 }
 
 TEST_CASE("a host that corrupts data is named") {

@@ -53,12 +53,13 @@ TEST_CASE("a rank that reads or saves for a long time is named") {
   heartbeats[1] = heartbeat(Phase::reading, 64);
   heartbeats[3] = heartbeat(Phase::reading, 2);  // started recently: not named
   const std::string text = describe_stall(heartbeats, two_hosts(), 60);
-  CHECK_THAT(text, Contains("rank 1 (algo-1) has been reading images for 64 s") &&
-                       !Contains("rank 3") && !Contains("rank 0"));
+  CHECK_THAT(text,
+             (Contains("rank 1 (algo-1)") && Contains("reading images") && Contains("64 s")) &&
+                 !Contains("rank 3") && !Contains("rank 0"));
   heartbeats[1] = heartbeat(Phase::waiting, 61, "all_reduce_sum");
   heartbeats[0] = heartbeat(Phase::saving, 61);
   CHECK_THAT(describe_stall(heartbeats, two_hosts(), 60),
-             Contains("rank 0 (algo-1) has been saving a checkpoint for 61 s"));
+             (Contains("rank 0 (algo-1)") && Contains("saving a checkpoint") && Contains("61 s")));
 }
 
 TEST_CASE("the only rank that computes while the others wait is named; none if all wait") {
@@ -101,7 +102,8 @@ TEST_CASE("ranks without heartbeats are lost after the limit") {
   CHECK(describe_loss(heartbeats, two_hosts(), 60).empty());
   heartbeats[2].silent_seconds = 61;
   CHECK_THAT(describe_loss(heartbeats, two_hosts(), 60),
-             Contains("rank 2 (algo-2) has sent no heartbeat for 61 s") && !Contains("rank 3"));
+             (Contains("rank 2 (algo-2)") && Contains("no heartbeat") && Contains("61 s")) &&
+                 !Contains("rank 3"));
 }
 
 TEST_CASE("while a process reads, its state names the image") {
