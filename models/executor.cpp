@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/trace.h"
+#include "base/process/trace.h"
 #include "models/functions.h"
 #include "models/masks.h"
 

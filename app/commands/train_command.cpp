@@ -26,8 +26,8 @@
 #include "train/control/stop.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
-#include "train/run/dry_run.h"
 #include "train/run/loop.h"
+#include "train/trial/dry_run.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::app {

@@ -15,7 +15,7 @@
 #include "app/launch/plan.h"
 #include "base/file/whole_file.h"
 #include "base/grouped.h"
-#include "base/proc.h"
+#include "base/process/proc.h"
 #include "base/processor.h"
 #include "base/text.h"
 #include "dist/env/network.h"

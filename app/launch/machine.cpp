@@ -16,7 +16,7 @@
 
 #include "app/platform/failure.h"
 #include "base/file/folder.h"
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 namespace shoal::app {
 namespace {

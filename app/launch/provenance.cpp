@@ -7,7 +7,7 @@
 #include "app/options/settings/settings.h"
 #include "app/version.h"
 #include "base/net/host.h"
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 namespace shoal::app {
 

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/block_signals.h"
 #include "base/error.h"
+#include "base/process/block_signals.h"
 #include "base/round.h"
 #include "data/loader/bad_image_log.h"
 #include "data/loader/mix.h"

@@ -10,12 +10,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/file/crc32c.h"
 #include "data/container/catalogue.h"
 #include "data/container/inflate.h"
 #include "data/container/scan_files.h"
 #include "data/errors.h"
 #include "data/limits.h"
-#include "base/file/crc32c.h"
 #include "data/records/tensor_image.h"
 #include "data/records/tf_example.h"
 #include "data/records/tf_record_reader.h"

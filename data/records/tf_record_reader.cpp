@@ -1,11 +1,10 @@
 #include "data/records/tf_record_reader.h"
 
-#include "base/file/crc32c.h"
-
 #include <array>
 #include <cstring>
 #include <stdexcept>
 
+#include "base/file/crc32c.h"
 
 namespace shoal::data {
 

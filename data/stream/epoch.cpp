@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/block_signals.h"
+#include "base/process/block_signals.h"
 #include "data/stream/pipe_source.h"
 
 namespace shoal::data {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/trace.h"
+#include "base/process/trace.h"
 #include "models/program/program.h"
 
 namespace shoal::models {

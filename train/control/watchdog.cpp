@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/block_signals.h"
+#include "base/process/block_signals.h"
 #include "train/control/stop.h"
 
 namespace shoal::train {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/file/whole_file.h"
-#include "base/trace.h"
+#include "base/process/trace.h"
 
 namespace shoal::train {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "base/now.h"
-#include "base/trace.h"
+#include "base/process/trace.h"
 #include "dist/health/verify.h"
 #include "dist/sum_across_ranks.h"
 #include "train/step/device.h"

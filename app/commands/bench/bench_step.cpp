@@ -15,9 +15,9 @@
 #include "base/median.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
-#include "train/run/step_profile.h"
 #include "train/step/kernels_name.h"
 #include "train/step/memory_need.h"
+#include "train/trial/step_profile.h"
 
 namespace shoal::app {
 namespace {

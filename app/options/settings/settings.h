@@ -30,8 +30,8 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
 
 // Return the command's options that have a value, grouped by origin and wrapped into lines, for
 // printing at the start of a run. Secrets in URLs are masked.
-std::string requested_text(const Arguments& arguments);    // options that were set
-std::string default_text(const Arguments& arguments);  // options with their default value
+std::string requested_text(const Arguments& arguments);  // options that were set
+std::string default_text(const Arguments& arguments);    // options with their default value
 
 // Returns the command line, quoted for a shell, with secrets masked.
 std::string command_text(const Arguments& arguments);

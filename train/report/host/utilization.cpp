@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 namespace shoal::train {
 namespace {

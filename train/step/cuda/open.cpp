@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "base/trace.h"
+#include "base/process/trace.h"
 
 namespace shoal::trace {
 namespace {

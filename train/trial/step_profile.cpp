@@ -1,4 +1,4 @@
-#include "train/run/step_profile.h"
+#include "train/trial/step_profile.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/convolution.h>
@@ -16,10 +16,10 @@
 #include "models/catalogue.h"
 #include "models/program/plan.h"
 #include "train/run/evaluate.h"
-#include "train/run/peak_memory.h"
 #include "train/step/cuda/open.h"
 #include "train/step/device.h"
 #include "train/step/profiler.h"
+#include "train/trial/peak_memory.h"
 
 namespace shoal::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/run/peak_memory.h"
+#include "train/trial/peak_memory.h"
 
 #include <sys/resource.h>
 

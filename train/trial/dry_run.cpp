@@ -1,4 +1,4 @@
-#include "train/run/dry_run.h"
+#include "train/trial/dry_run.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -13,10 +13,10 @@
 #include "train/job/rank_loader_options.h"
 #include "train/report/sinks.h"
 #include "train/run/evaluate.h"
-#include "train/run/peak_memory.h"
 #include "train/step/device.h"
 #include "train/step/kernels_name.h"
 #include "train/step/trainer.h"
+#include "train/trial/peak_memory.h"
 
 namespace shoal::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 #include <fstream>
 

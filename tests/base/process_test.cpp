@@ -1,7 +1,6 @@
-#include "base/proc.h"
-
 #include <catch2/catch.hpp>
 
+#include "base/process/proc.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_directory.h"
 
