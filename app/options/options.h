@@ -3,8 +3,8 @@
 // checkpoints and the comparison at --resume are all derived from it. Does not use LibTorch.
 //
 // An option consists of a field of train::Job (or of Arguments, if it is not part of a job) and a
-// row in table/*.cpp. The field's initial value is the option's default; the row's placeholder names
-// the unit (SECONDS, PIXELS).
+// row in table/*.cpp. The field's initial value is the option's default; the row's placeholder
+// names the unit (SECONDS, PIXELS).
 
 #include <cstdint>
 #include <functional>

@@ -52,7 +52,7 @@ void check_data_exists(const train::Job& job, const DataPlaces& places);
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
-// Checks that `classes`, those of the images that --train or --val names, are classes and not splits.
+// Checks that `classes`, those of the images of --train or --val, are classes and not splits.
 void check_not_splits(const Split& split, const std::vector<std::string>& classes);
 // Rejects --val-synsets without --val-labels.
 void check_synsets(const train::Job& job);
