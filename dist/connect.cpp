@@ -22,8 +22,8 @@ namespace {
 // timeout.
 constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1);
 
-// Warns if other hosts probably cannot find rank 0 at the master's address. That is no error,
-// because the address may be translated (NAT, a Kubernetes service).
+// Warns if other hosts probably cannot reach rank 0 at the master's address. This is not an error,
+// because the network may translate the address (NAT, a Kubernetes service).
 void check_master(const Env& env, const Notify& notify) {
   if (env.rank == 0 && !env.agent_store && !may_be_this_host(env.master_addr))
     notify("rank 0 runs on this host, but MASTER_ADDR (--master-addr) " + env.master_addr +

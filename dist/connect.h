@@ -58,7 +58,7 @@ struct Communicator {
   void shutdown();
 };
 
-// The process must ignore SIGPIPE: Gloo may write to the socket of a process that has ended.
+// The process must ignore SIGPIPE: Gloo may write to a socket whose peer process has ended.
 Communicator connect(const Env& env, const ConnectOptions& options = {});
 
 }  // namespace shoal::dist

@@ -11,8 +11,8 @@ namespace shoal::dist {
 std::string transport_message(const std::exception& error);
 
 // Returns transport_message(), or an empty text if the error only says that a wait timed out.
-// Callers that split a wait report the whole wait instead. Leaves out TCPStore's count of its own
-// attempts.
+// Callers that split a wait into pieces report the duration of the whole wait instead. Removes
+// TCPStore's own count of attempts from the message.
 std::string message_beyond_timeout(const std::exception& error);
 
 }  // namespace shoal::dist

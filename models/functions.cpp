@@ -113,9 +113,9 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
   return result;
 }
 
-// Returns the dtype in which to convolve x. On the CPU, LibTorch has only plain loops for bfloat16
-// without AVX-512 BF16 or with groups. Converting to float32, convolving and converting back is 20
-// times faster.
+// Returns the dtype in which to convolve x. On the CPU, LibTorch's 16-bit convolutions are fast
+// only in bfloat16 with AVX-512 BF16 and without groups. In all other cases, converting to float32,
+// convolving and converting back is 20 times faster.
 at::ScalarType compute_dtype(const at::Tensor& x, const ConvolutionShape& s) {
   const at::ScalarType dtype = x.scalar_type();
   if (!x.is_cpu() || dtype == at::kDouble) return dtype;

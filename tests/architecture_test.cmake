@@ -21,8 +21,8 @@ list(JOIN folders "|" any_folder)
 set(bad "")
 
 # check_includes(FILE FOLDER…): appends to `bad` every line of FILE that includes a file outside the
-# given folders, or includes a file in quotes without a path from the root. Only tests may include
-# files of tests. Exceptions: headers that protoc generates, and faults.h of tests/faults.
+# given folders. Only tests may include files of tests. Also appends every #include in quotes that
+# has no path from the root, except headers that protoc generates and faults.h of tests/faults.
 function(check_includes file)
   file(STRINGS ${file} quoted REGEX "^ *# *include *\"")
   list(FILTER quoted EXCLUDE

@@ -122,8 +122,8 @@ void print(const Arguments& arguments, const std::vector<Candidate>& all,
     return log::line(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   for (const Candidate& one : all)
-    log::line(printable((one.used ? "averaged  " : "left out  ") +
-                        (one.top1 ? strf("Acc@1 %.3f  ", *one.top1) : "") + one.weights.file));
+    log::line(printable_row((one.used ? "averaged  " : "left out  ") +
+                            (one.top1 ? strf("Acc@1 %.3f  ", *one.top1) : "") + one.weights.file));
   log::line(printable_row(arguments.average_output + ": mean of " +
                           counted(used(all), "checkpoint") +
                           (top1 ? strf(", Acc@1 %.3f", *top1) : "")));

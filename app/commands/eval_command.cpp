@@ -6,6 +6,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/eval_report.h"
 #include "app/commands/evaluation.h"
+#include "app/commands/local/run_list.h"
 #include "app/commands/loss_history.h"
 #include "app/commands/predictions.h"
 #include "app/commands/session.h"
@@ -15,7 +16,6 @@
 #include "data/labels/real_labels.h"
 #include "dist/gather.h"
 #include "ops/places.h"
-#include "train/report/history_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::app {
@@ -143,15 +143,13 @@ std::vector<Arguments> one_by_one(const Arguments& arguments) {
   return all;
 }
 
-// Throws UserError if `folder` cannot be written, or is the folder of a run. There, evaluation.json
-// describes the run's best evaluation.
+// Throws UserError if `folder` cannot be written, or if it is the folder of a run: there,
+// evaluation.json must describe the run's best evaluation.
 void require_output_folder(const std::filesystem::path& folder) {
   require_writable_folder("--output", folder);
-  std::error_code none;
-  for (const char* name : {train::kHistoryFile, train::kSummaryFile})
-    if (std::filesystem::exists(folder / name, none))
-      throw UserError("--output " + folder.string() + " is the folder of a run, whose " +
-                      train::kEvaluationFile + " would be replaced; choose another folder");
+  if (has_run_results(folder))
+    throw UserError("--output " + folder.string() + " is the folder of a run, whose " +
+                    train::kEvaluationFile + " would be replaced; choose another folder");
 }
 
 }  // namespace
@@ -169,7 +167,8 @@ int eval_command(const Arguments& arguments) {
     if (!eval.output.empty()) require_output_folder(eval.output);
     if (!eval.predictions.empty()) require_writable_file("--predictions", eval.predictions);
   });
-  // Reports all weights that cannot be opened before the first evaluation.
+  // Opens all weights once, so that weights that cannot be opened stop the command before the first
+  // evaluation.
   if (each.size() > 1)
     for (const Arguments& one : each) open_weights(one, evaluation.group());
   std::vector<EvaluatedWeights> all;

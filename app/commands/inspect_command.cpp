@@ -44,8 +44,8 @@ std::string checksum_state(const fs::path& path, const std::vector<char>& bytes)
   return same ? "correct" : "wrong";
 }
 
-// Returns the name of the newest checkpoint that locate_weights() tries first; empty if `text` does
-// not name the newest checkpoint of a run.
+// Returns the name of the checkpoint that locate_weights() tries first: the newest of the run.
+// Empty if `text` is not a run or its last checkpoint, or if there are no checkpoints.
 std::string newest_name(const std::string& text) {
   const train::CheckpointPath place = train::parse_checkpoint_path(text);
   if (place.directory.empty() || place.best) return "";

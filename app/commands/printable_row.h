@@ -10,10 +10,10 @@
 
 namespace shoal::app {
 
-// Whether a metric definition (local/metric_definitions.h) could match the line. May also return
-// true for other lines. Each definition needs one of : | * [ near the start of the line, before any
-// slash. The text before the first of these characters decides. Characters that are not ASCII count
-// as blanks, letters and digits, because Python's \s, \w and \d match some of them.
+// Whether a metric definition (local/metric_definitions.h) could match the line. Decides by the
+// text before the first of the characters : | * [, because each definition needs one of them before
+// any slash. May also return true for other lines. Characters that are not ASCII count as blanks,
+// letters and digits, because Python's \s, \w and \d match some of them.
 inline bool imitates_metric(std::string_view line) {
   const size_t end = line.find_first_of(":|*[/");
   if (end == line.npos || line[end] == '/') return false;

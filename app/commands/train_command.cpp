@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/inputs/weights.h"
+#include "app/commands/local/run_list.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/launch/provenance.h"
@@ -24,8 +25,6 @@
 #include "dist/gather.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
-#include "train/report/history_file.h"
-#include "train/report/sinks.h"
 #include "train/run/loop.h"
 #include "train/trial/dry_run.h"
 #include "train/weights/preprocessing.h"
@@ -79,19 +78,20 @@ void check_export_folder(const train::Job& job) {
     const fs::path folder = fs::weakly_canonical(fs::absolute(path), none);
     return folder.has_filename() ? folder : folder.parent_path();
   };
-  const fs::path output = whole(job.output);
-  for (fs::path folder = whole(*job.export_dir); folder.has_relative_path() && folder != output;
+  // This run's own folders; the checkpoint directory contains a copy of the history.
+  const fs::path output = whole(job.output), checkpoints = whole(train::checkpoint_directory(job));
+  for (fs::path folder = whole(*job.export_dir);
+       folder.has_relative_path() && folder != output && folder != checkpoints;
        folder = folder.parent_path())
-    if (fs::exists(folder / train::kHistoryFile, none) ||
-        fs::exists(folder / train::kSummaryFile, none))
+    if (has_run_results(folder))
       throw UserError("--export-dir " + *job.export_dir + " is inside the folder of another run, " +
                       folder.string() + "; use --export-dir " +
                       (fs::path(job.output) / "model").string());
 }
 
-// Throws UserError on all ranks if rank 0 cannot write to the run's folders, if they are inside the
-// folders of its images, where they would look like classes, or if check_export_folder() refuses.
-// Warns if the validation images are the training images. Collective.
+// Throws UserError on all ranks if rank 0 cannot write to the run's folders, if --export-dir is
+// inside another run, or if a folder of the run is inside the images, where it would look like a
+// class. Warns if the validation images are the training images. Collective.
 void check_places(const train::Job& job, const DataPlaces& places, const dist::Group& group) {
   namespace fs = std::filesystem;
   dist::on_rank_0(group, [&] {

@@ -21,8 +21,9 @@ void release_signals();
 void install_training_signals(bool on_platform);
 void training_begins();
 
-// Makes SIGTERM and SIGINT set train::stop_signal(), which the command polls. 10 s later, or at a
-// second signal, the process exits with a message and code 128 + the signal's number.
+// Makes SIGTERM and SIGINT set train::stop_signal(), which the command polls. If the command
+// has not ended 10 s later, or at a second signal, the process exits with a message and code 128 +
+// the signal's number.
 void install_polled_signals();
 
 // Makes SIGTERM and SIGINT exit immediately with code 128 + the signal's number, after a message

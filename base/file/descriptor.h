@@ -48,7 +48,8 @@ void open_standard_files() noexcept;
 // failed. Allocates no memory.
 int write_all(int descriptor, const void* bytes, size_t size) noexcept;
 
-// Throws std::system_error with the text "cannot WHAT PATH: REASON".
+// Throws std::system_error with the text "cannot WHAT PATH: REASON". `what` is a verb,
+// `error` an errno.
 [[noreturn]] void throw_file_error(const char* what, const std::filesystem::path& path,
                                    int error = errno);
 

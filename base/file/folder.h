@@ -1,6 +1,6 @@
 #pragma once
-// Lists folders. data/folder/listing.cpp does not use it, because it also needs the entries' types
-// and the folder's time from the same descriptor.
+// Lists folders and compares paths. data/folder/listing.cpp has its own listing, because it also
+// needs the entries' types and the folder's modification time from the same descriptor.
 
 #include <filesystem>
 #include <system_error>
@@ -8,17 +8,18 @@
 
 namespace shoal {
 
-// Returns the entries of a folder, hidden ones too, in the file system's order. Throws
-// std::system_error that names the folder. Range-based loops over std::filesystem's iterators
-// instead throw errors without the folder's name, and do so even if they were given an error_code.
+// Returns the entries of a folder, including hidden ones, in the file system's order. Throws a
+// std::system_error that names the folder. Use this instead of a range-based loop over
+// std::filesystem::directory_iterator, which throws errors without the folder's name, even if the
+// iterator was constructed with an error_code.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder);
 
 // As above. On failure, sets `error` and returns the entries that could be read.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder,
                                                          std::error_code& error);
 
-// Whether `path` is `folder` or inside it, either as written or after following links. Neither must
-// exist.
+// Whether `path` is `folder` or inside it, either as written or after following links. The paths
+// need not exist.
 bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
 
 }  // namespace shoal

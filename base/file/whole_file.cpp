@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -117,7 +116,7 @@ bool can_rename(const fs::path& from, const fs::path& to) {
 
 void remove_parts(const fs::path& folder,
                   const std::function<bool(const fs::path& name)>& is_ours) {
-  std::error_code error;  // ignored: unfinished files that stay do no harm
+  std::error_code error;  // ignored: remaining unfinished files do no harm
   for (const auto& left : entries_of(folder, error)) {
     const std::string file = left.path().filename().string();
     if (!file.starts_with(".") || !file.ends_with(kPart)) continue;
@@ -134,7 +133,8 @@ bool is_special(const fs::path& path) {
   std::error_code none;
   if (fs::is_other(path, none)) return true;
   if (!fs::exists(path, none)) return false;
-  // Descriptors are links in /proc. /dev/stdout links to one, and /dev/fd to their folder.
+  // /proc represents open descriptors as links. /dev/stdout is a link to one of them, and /dev/fd
+  // is a link to their folder.
   const auto is_in_proc = [&none](const fs::path& link) {
     return fs::canonical(parent_folder(link), none).string().starts_with("/proc/");
   };
@@ -150,7 +150,7 @@ fs::path existing_parent(const fs::path& path) {
 }
 
 bool can_create_in(const fs::path& folder) {
-  // One name for all: the next call removes the folder that a killed process left.
+  // All processes use the same name, so the next call removes a killed process's folder.
   const fs::path probe = folder / ".shoal-probe";
   return (::mkdir(probe.c_str(), 0700) == 0 || errno == EEXIST) &&
          (::rmdir(probe.c_str()) == 0 || errno == ENOENT);
@@ -195,10 +195,12 @@ std::vector<char> read_whole_file(const fs::path& path) {
 std::optional<std::string> read_if_readable(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
+  std::string text;
+  char buffer[1 << 14];
+  while (file.read(buffer, sizeof buffer) || file.gcount() > 0)
+    text.append(buffer, static_cast<size_t>(file.gcount()));
   if (file.bad()) return std::nullopt;
-  return std::move(text).str();
+  return text;
 }
 
 std::vector<std::string> read_lines(const fs::path& path) {

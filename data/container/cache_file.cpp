@@ -16,16 +16,16 @@ namespace {
 constexpr int64_t kRecentNs = 2'000'000'000;  // the coarsest timestamps of a file system (FAT)
 constexpr auto kLongestWrite = std::chrono::hours(1);
 
-// Removes the temporary files that writers of this file left when they were killed. Younger files
-// may belong to another process or host that still writes.
+// Removes temporary files that killed writers of `path` left. Keeps recent ones: another process or
+// host may still be writing them.
 void remove_old_parts(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();
   remove_parts(folder, [&](const std::filesystem::path& name) {
-    const auto part = folder / ("." + name.string() + ".part");
+    if (!name.string().starts_with(path.filename().string() + ".")) return false;
     std::error_code gone;
-    const auto written = std::filesystem::last_write_time(part, gone);
-    return name.string().starts_with(path.filename().string() + ".") && !gone &&
-           std::filesystem::file_time_type::clock::now() - written > kLongestWrite;
+    const auto written =
+        std::filesystem::last_write_time(folder / ("." + name.string() + ".part"), gone);
+    return !gone && std::filesystem::file_time_type::clock::now() - written > kLongestWrite;
   });
 }
 

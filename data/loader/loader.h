@@ -48,7 +48,7 @@ struct BufferAllocator {
   int64_t room_per_row = 0;  // scratch bytes per row, see Batch::room
 };
 
-// Returns `allocator`; without both of its functions, an allocator of aligned heap memory.
+// Returns `allocator` if it has both functions; otherwise an allocator of aligned heap memory.
 BufferAllocator with_default(BufferAllocator allocator);
 
 struct LoaderStats {

@@ -83,8 +83,12 @@ bool is_set(const std::string& path, bool named) {
   }
 }
 
-// `above`: the canonical paths of the folders that contain `folder`. Links to them, and thus loops,
-// are not followed.
+bool contains_any(const std::string& folder, const std::vector<fs::path>& paths) {
+  return std::ranges::any_of(paths, [&](const auto& path) { return is_inside(path, folder); });
+}
+
+// `above`: canonical paths of the folders that led to `folder`. Links to a folder that contains one
+// of them are not followed, because they would list it again.
 void add_files_below(const std::string& folder, std::vector<fs::path>& above,
                      std::vector<std::string>& files, LeftOut& left_out) {
   above.push_back(fs::canonical(folder));
@@ -100,9 +104,7 @@ void add_files_below(const std::string& folder, std::vector<fs::path>& above,
       left_out.hidden += entry.is_regular_file();
     } else if (entry.is_regular_file() || (entry.is_directory() && is_sharded_set(path))) {
       files.push_back(path);
-    } else if (entry.is_directory() &&
-               (!entry.is_symlink() ||
-                std::find(above.begin(), above.end(), fs::canonical(path)) == above.end())) {
+    } else if (entry.is_directory() && !(entry.is_symlink() && contains_any(path, above))) {
       add_files_below(path, above, files, left_out);
     }
   }

@@ -30,9 +30,10 @@ using Clock = Reminder::Clock;
 
 constexpr Milliseconds kAttempt = std::chrono::seconds(5);  // longest attempt to connect
 constexpr Milliseconds kPiece = std::chrono::seconds(5);    // longest wait for keys at a time
-constexpr Milliseconds kPoll(100);                          // pause between looks at an attempt
+constexpr Milliseconds kPoll(100);                          // how often an attempt is checked
 constexpr Milliseconds kProbe = std::chrono::seconds(1);    // timeout of accepts_connections()
 
+// Returns the time left, at least 1 ms.
 Milliseconds until(Clock::time_point time) {
   const auto left = std::chrono::ceil<Milliseconds>(time - Clock::now());
   return std::max(left, Milliseconds(1));
@@ -42,6 +43,14 @@ Milliseconds until(Clock::time_point time) {
 std::string reason_of(const std::exception& error) {
   const std::string reason = message_beyond_timeout(error);
   return reason.empty() ? "" : ": " + reason;
+}
+
+c10d::TCPStoreOptions store_options(const Env& env, Milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = env.master_port;
+  options.waitWorkers = false;  // join() waits and names the missing ranks
+  options.timeout = timeout;
+  return options;
 }
 
 std::string place(const Env& env) {
@@ -75,7 +84,8 @@ c10::intrusive_ptr<c10d::Store> serve(const Env& env, c10d::TCPStoreOptions opti
 using Client = c10::intrusive_ptr<c10d::TCPStore>;
 
 // Connects to the store in a thread of its own. If a server accepts the connection and sends
-// nothing, TCPStore's constructor never returns; the caller then abandons the future.
+// nothing, TCPStore's constructor never returns. The caller then abandons the future, and the
+// thread, which owns all that it uses, waits until the process ends.
 std::future<Client> start_client(const std::string& host, const c10d::TCPStoreOptions& options) {
   std::packaged_task<Client()> task(
       [host, options] { return c10::make_intrusive<c10d::TCPStore>(host, options); });
@@ -88,10 +98,7 @@ std::future<Client> start_client(const std::string& host, const c10d::TCPStoreOp
 class Connector {
  public:
   Connector(const Env& env, Milliseconds timeout, const Notify& notify)
-      : env_(env), timeout_(timeout), notify_(notify), end_(Clock::now() + timeout) {
-    options_.port = env.master_port;
-    options_.waitWorkers = false;
-  }
+      : env_(env), timeout_(timeout), notify_(notify), end_(Clock::now() + timeout) {}
 
   Client connect() {
     do {
@@ -115,14 +122,15 @@ class Connector {
   // Returns null at the end of the timeout.
   Client attempt() {
     const auto start = Clock::now();
-    host_ = store_host(env_);
-    options_.timeout = std::min(until(end_), kAttempt);
-    auto client = start_client(host_, options_);
+    const std::string host = store_host(env_);
+    const auto options = store_options(env_, std::min(until(end_), kAttempt));
+    auto client = start_client(host, options);
     while (client.wait_until(std::min(Clock::now() + kPoll, end_)) != std::future_status::ready) {
-      // Connecting ends within options_.timeout. Long after that, TCPStore waits for an answer.
-      const bool connected = Clock::now() > start + options_.timeout + 2 * kProbe;
+      // Connecting takes at most options.timeout. If TCPStore needs much longer, it has connected
+      // and waits for an answer.
+      const bool connected = Clock::now() > start + options.timeout + 2 * kProbe;
       if (Clock::now() >= end_) {
-        other_program_ = connected || accepts_connections(host_, env_.master_port, kProbe);
+        other_program_ = connected || accepts_connections(host, env_.master_port, kProbe);
         return {};
       }
       remind();
@@ -156,20 +164,15 @@ class Connector {
   const Milliseconds timeout_;
   const Notify& notify_;
   const Clock::time_point end_;
-  c10d::TCPStoreOptions options_;
   Reminder reminder_;
-  std::string host_, reason_;
-  bool other_program_ = false;
+  std::string reason_;          // of the last failed attempt; see reason_of()
+  bool other_program_ = false;  // whether another program seems to use the port
 };
 
 c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
                                            const Notify& notify) {
   if (env.rank != 0 || env.agent_store) return Connector(env, timeout, notify).connect();
-  c10d::TCPStoreOptions options;
-  options.port = env.master_port;
-  options.waitWorkers = false;  // join() waits and names the missing ranks
-  options.timeout = timeout;
-  return serve(env, options);
+  return serve(env, store_options(env, timeout));
 }
 
 // Keys are never removed, so each attempt has its own prefix.
@@ -206,13 +209,14 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
                   Milliseconds timeout, const Notify& notify) {
   const auto end = Clock::now() + timeout;
   for (Reminder reminder;;) {
-    // Pieces end when a report is due, also if the timeout is barely longer.
+    // Each piece ends when a report is due, even if the timeout ends soon after.
     const auto piece = std::min(until(std::min(end, reminder.next())), kPiece);
     try {
       return store.wait(keys, piece);
     } catch (const std::exception& error) {
       if (Clock::now() >= end || !message_beyond_timeout(error).empty()) throw;
     }
+    // Every rank calls due(), which moves next() into the future.
     if (reminder.due() && env.rank == 0)
       notify("waiting for rank " + missing_ranks(store, env) + " of " +
              std::to_string(env.world_size) + " at " + place(env) + so_far(reminder));
@@ -272,10 +276,7 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
 }  // namespace
 
 c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::string& name) {
-  c10d::TCPStoreOptions options;
-  options.port = env.master_port;
-  options.waitWorkers = false;
-  options.timeout = std::chrono::seconds(30);
+  const auto options = store_options(env, std::chrono::seconds(30));
   return c10::make_intrusive<c10d::PrefixStore>(
       attempt_prefix(env) + "/" + name,
       c10::make_intrusive<c10d::TCPStore>(store_host(env), options));

@@ -6,7 +6,7 @@
 
 using namespace shoal;
 
-TEST_CASE("a value of a file of /proc is what follows the first colon of its line") {
+TEST_CASE("proc_value() returns the text after the first colon of the key's line") {
   const test::TemporaryDirectory folder;
   const auto file = folder.path() / "status";
   test::write_text(file, "Name:\tx\nempty:\nmodel name\t: A: 1\nmodel name\t: B\n");

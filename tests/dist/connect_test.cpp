@@ -25,8 +25,8 @@ dist::ConnectOptions short_timeout() {
   return options;
 }
 
-// Another program that listens at the port. Accepts connections and sends `greeting`; if it is
-// empty, leaves all connections in the backlog.
+// Another program that listens at the port. Accepts connections and sends `greeting`. If `greeting`
+// is empty, leaves all connections in the backlog.
 class OtherProgram {
  public:
   OtherProgram(uint16_t port, const std::string& greeting)

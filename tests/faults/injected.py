@@ -20,13 +20,15 @@ ERRORS = {
     "truncate": ("EIO", "EROFS"),
 }
 CREATE_ERRORS = ("ENOSPC", "EDQUOT", "EROFS")  # more errors of an open() that may create a file
-MANY = ("write", "list")  # calls that a run makes many times for one file or folder
-CHOSEN = 4  # of these calls, about this many fail, plus the first two and the last
+MANY = ("write", "list")  # calls that a run makes many times on one file or folder
+CHOSEN = 4  # about this many of them fail per file or folder, plus the first two and the last
 
 
 def sites(calls, every_call=False):
-    """Returns the calls to break: all, but only some of many writes to one file, and of many
-    entries listed in one folder. With `every_call`, returns all calls.
+    """Returns the calls to break.
+
+    If there are many writes to one file, or many entries listed in one folder, returns only some of
+    them. With `every_call`, returns all calls.
     """
     if every_call:
         return list(calls)

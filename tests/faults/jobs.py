@@ -24,7 +24,7 @@ SHARDS = "shards.txt"  # the list in the folder of a pack in shards; its last li
 # After a fault, these empty files may be missing or in another folder.
 LOCKS = (".lock", "lock")
 
-# The history of a run that had rows but no checkpoint yet.
+# Names of the history of a run that stopped before its first checkpoint, once it is repeated.
 SUPERSEDED = ("superseded-history.jsonl", "superseded-2-history.jsonl")
 
 
@@ -231,7 +231,10 @@ class Writing(Trial):
         return True
 
     def durable(self):
-        """Returns what a power loss after the end must not change: a removed folder may be back."""
+        """Returns what a power loss after the end must not change.
+
+        Leaves out folders, because a removed folder may reappear.
+        """
         return digests(self.out)
 
 

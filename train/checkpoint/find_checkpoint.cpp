@@ -22,7 +22,7 @@ fs::path similar_path(fs::path place, const std::function<bool(const fs::path&)>
     for (const auto& entry : entries_of(fs::absolute(place).parent_path()))
       if (accept(entry.path())) names.push_back(entry.path().filename().string());
   } catch (const std::system_error&) {
-    return {};  // a folder that cannot be read is no reason to fail
+    return {};  // without advice, the caller's message is still complete
   }
   const std::string near = nearest(place.filename().string(), names);
   return near.empty() ? fs::path() : place.parent_path() / near;
@@ -207,7 +207,8 @@ void require_own_folder(const Job& job, const Start& start, const dist::Group& g
   if (job.eval_only) return;
   dist::on_rank_0(group, [&] {
     const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
-    // Reports first if another run is using the folder: that run cannot be continued yet.
+    // If another run is using the folder, this is the first error to report: that run cannot be
+    // continued yet.
     if (!is_own(store, start)) store.require_unlocked();
     require_own(store, start);
   });

@@ -1,5 +1,5 @@
-// The functions of find_checkpoint.h that search a folder on one rank: for weights and for the
-// checkpoints of a run. find_checkpoint.cpp has the others.
+// Implements the functions of find_checkpoint.h that run on one rank and find weights or
+// checkpoints in a folder. find_checkpoint.cpp has the others.
 #include "base/file/whole_file.h"
 #include "base/log.h"
 #include "train/checkpoint/find_checkpoint.h"

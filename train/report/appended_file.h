@@ -1,6 +1,6 @@
 #pragma once
 // A file that a run appends to. Keeps working if the disk is full for a while, or if the file is
-// removed or replaced. Does not use write_whole(), because a run adds a row every few seconds. Not
+// removed or replaced. Does not use write_whole(), which would rewrite the file for every row. Not
 // thread-safe. Does not use LibTorch.
 
 #include <filesystem>

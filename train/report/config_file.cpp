@@ -14,8 +14,8 @@ class ConfigFile final : public ReportSink {
   explicit ConfigFile(const ResolvedJob& job)
       : job_(job), path_(std::filesystem::path(job.output) / kConfigFile) {}
 
-  // A resumed run that has nothing left to train keeps the file of the run that trained. So a
-  // resumed run replaces the file only at its first step or evaluation.
+  // A resumed run that has nothing left to train keeps the existing file, which has the settings
+  // that the run was trained with. Other resumed runs replace it at their first step or evaluation.
   void start(const RunStart& report) override {
     if (job_.eval_only || job_.provenance.config.empty()) return;
     std::error_code none;
@@ -31,14 +31,14 @@ class ConfigFile final : public ReportSink {
     due_ = false;
     try {
       write_whole(path_, job_.provenance.config);
-    } catch (const std::exception& error) {
+    } catch (const std::exception& error) {  // no reason to end a run that trains
       log::warning(error.what());
     }
   }
 
   const ResolvedJob& job_;
   const std::filesystem::path path_;
-  bool due_ = false;  // whether the file is still that of an earlier start
+  bool due_ = false;  // whether the next step or evaluation writes the file
 };
 
 }  // namespace

@@ -22,10 +22,6 @@ std::filesystem::path path_of(const ResolvedJob& job) {
   return std::filesystem::path(job.output) / kHistoryFile;
 }
 
-bool is_missing(const std::error_code& error) {
-  return error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
-}
-
 int64_t count_lines(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
@@ -34,8 +30,8 @@ int64_t count_lines(const std::string& text) {
 // incomplete line, because a power loss may leave half a line or zero bytes at the end. Throws
 // std::system_error if the file cannot be read.
 std::string first_lines(const std::filesystem::path& path, int64_t most) {
-  std::error_code missing;
-  if (!std::filesystem::exists(path, missing) && (!missing || is_missing(missing))) return "";
+  std::error_code error;  // not set if the file does not exist
+  if (!std::filesystem::exists(path, error) && !error) return "";
   const std::vector<char> bytes = read_whole_file(path);
   const std::string_view text(bytes.data(), bytes.size());
   size_t kept = 0;
@@ -61,7 +57,8 @@ std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
 // folder is not mounted.
 void set_aside(const std::filesystem::path& path) {
   std::error_code none;
-  if (!std::filesystem::exists(path, none)) return;
+  const bool has_rows = std::filesystem::file_size(path, none) > 0 && !none;
+  if (!has_rows) return;
   const auto named = [&](const std::string& prefix) {
     return path.parent_path() / (prefix + path.filename().string());
   };

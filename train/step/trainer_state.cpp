@@ -1,4 +1,4 @@
-// Storing and loading of the training state and of weights. trainer.cpp has the step.
+// Saves and loads the training state and weights. trainer.cpp has the training step.
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>

@@ -143,12 +143,12 @@ void check_not_splits(const Split& split, const std::vector<std::string>& classe
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   const std::string found =
       "the class folders of " + split.option + " " + folder + " are called " + names;
-  if (!fs::is_directory(folder + "/train"))  // for example a packed set
+  std::string own = folder + "/" + split.name;
+  if (split.name == "val" && !fs::is_directory(own)) own = folder + "/validation";
+  if (!fs::is_directory(own))  // for example a packed set, or there are only train and test
     throw UserError(found + "; give the images of one of these folders");
-  const std::string name =
-      split.name == "val" && fs::is_directory(folder + "/validation") ? "validation" : split.name;
   const std::string both = data::find_split(folder, "val") ? "--data " + folder + ", or " : "";
-  throw UserError(found + "; use " + both + split.option + " " + folder + "/" + name);
+  throw UserError(found + "; use " + both + split.option + " " + own);
 }
 
 void check_synsets(const train::Job& job) {

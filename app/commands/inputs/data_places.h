@@ -38,8 +38,8 @@ std::string portion_text(const train::Job& job);
 // for a larger share than the run held out.
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader);
 
-// If the class folders are in fact splits (train and val, perhaps also test), returns their names,
-// "train and val", for messages; otherwise "".
+// Returns the names of the classes for a message ("train and val") if they are those of splits;
+// otherwise "".
 std::string split_folders(const std::vector<std::string>& classes);
 
 // The following functions throw UserError that names the option.
@@ -52,7 +52,7 @@ void check_data_exists(const train::Job& job, const DataPlaces& places);
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
-// Checks that `classes`, those of the images of --train or --val, are classes and not splits.
+// Rejects images of --train or --val whose classes have the names of splits.
 void check_not_splits(const Split& split, const std::vector<std::string>& classes);
 // Rejects --val-synsets without --val-labels.
 void check_synsets(const train::Job& job);

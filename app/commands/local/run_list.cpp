@@ -30,9 +30,8 @@ std::string text_in(const fs::path& path) {
 
 bool is_run(const fs::path& folder) {
   std::error_code error;
-  for (const char* name : {train::kHistoryFile, train::kSummaryFile, train::kConfigFile})
-    if (fs::is_regular_file(folder / name, error)) return true;
-  return fs::is_regular_file(folder / train::kCheckpointsFolder / train::kManifestFile, error);
+  return has_run_results(folder) || fs::is_regular_file(folder / train::kConfigFile, error) ||
+         fs::is_regular_file(folder / train::kCheckpointsFolder / train::kManifestFile, error);
 }
 
 // Returns the nested member json[names[0]][names[1]]...; null if there is none.
@@ -142,6 +141,12 @@ void search(const fs::path& folder, const std::string& name, int level, std::vec
 }
 
 }  // namespace
+
+bool has_run_results(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / train::kHistoryFile, error) ||
+         fs::is_regular_file(folder / train::kSummaryFile, error);
+}
 
 std::vector<RunRow> find_runs(const fs::path& folder) {
   std::error_code error;

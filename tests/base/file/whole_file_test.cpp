@@ -277,3 +277,9 @@ TEST_CASE("writing to a device, a pipe or redirected output does not replace it"
   CHECK_THROWS_WITH(write_whole("/dev/full", "text"), Contains("/dev/full"));
   CHECK(fs::is_character_file("/dev/full"));
 }
+
+TEST_CASE("a file whose reading fails is not an empty file") {
+  const test::TemporaryDirectory folder;  // a folder can be opened but not read
+  CHECK_FALSE(read_if_readable(folder.path()));
+  CHECK_THROWS_AS(read_lines(folder.path()), std::system_error);
+}

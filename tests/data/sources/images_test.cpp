@@ -81,6 +81,7 @@ TEST_CASE("links to folders are followed, except those that lead back") {
   fs::create_directory_symlink("../b", f.at("set/a/link"));
   fs::create_directory_symlink("../a", f.at("set/b/link"));
   fs::create_directory_symlink("..", f.at("set/a/up"));
+  fs::create_directory_symlink("../..", f.at("set/b/above"));
   const Seen all = seen({f.at("set")});
   CHECK(all.names == Texts{f.at("set/a/1.jpg"), f.at("set/a/link/2.jpg"), f.at("set/b/2.jpg"),
                            f.at("set/b/link/1.jpg")});

@@ -98,6 +98,9 @@ TEST_CASE("if --resume finds no checkpoint, the history that was there is rename
     CHECK(test::read_text(run / name) == name);
     CHECK(rows(run / "history.jsonl").size() == 1);
   }
+  test::write_text(run / "history.jsonl", "");  // a run that failed before its first row
+  Reporter(job, 0, 0).step(step_report(1));
+  CHECK_FALSE(fs::exists(run / "superseded-3-history.jsonl"));
 }
 
 TEST_CASE("rows that a full disk refuses are written when there is space again") {

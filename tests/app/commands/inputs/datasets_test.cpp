@@ -99,6 +99,8 @@ TEST_CASE("a folder of splits is refused as a folder of classes") {
   job.val_dir = photos + "/";
   CHECK_THROWS_WITH(open(job), Contains("--val " + photos + " are called") &&
                                    Contains(", or --val " + photos + "/val"));
+  std::filesystem::rename(photos + "/val", photos + "/test");
+  CHECK_THROWS_WITH(open(job), Contains("test and train; give the images of one of these"));
 
   CHECK(app::split_folders({"test", "train", "val"}) == "test, train and val");
   CHECK(app::split_folders({"car", "train"}).empty());
