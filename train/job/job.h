@@ -120,6 +120,8 @@ struct RunOptions {
   // images of each class), or the path of a file with classes and weights.
   std::string class_weighting = "none";
   Precision amp = Precision::off;
+  // bf16: gradients are sent as bfloat16 when they are averaged over the ranks.
+  Precision gradient_compression = Precision::off;
   uint64_t seed = 0;
   // The run fails after this many consecutive steps with a non-finite loss or gradient.
   int64_t non_finite_limit = 10;

@@ -55,6 +55,19 @@ Option batch_size_row() {
   return option;
 }
 
+Option compression_row() {
+  using train::Precision;
+  return choice<Precision>("gradient-compression", kTrain,
+                           "How processes exchange gradients: in float32 (off), or as bfloat16 "
+                           "(bf16), which halves "
+                           "the traffic; sums are computed in float32",
+                           {{"off", Precision::off}, {"bf16", Precision::bf16}},
+                           JOB(gradient_compression))
+      .off_is("off")
+      .of_training()
+      .changes_results();
+}
+
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
       {model_row(kTrain | kBench | kCommon, "Network to train; `shoal models` lists them",
@@ -75,8 +88,8 @@ void add_model(std::vector<Option>& table) {
            .unset_is("random (train)"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
-           .unset_is("~/.cache/shoal/weights, or below the first of these that is set: "
-                     "SHOAL_CACHE, SageMaker's warm pool, XDG_CACHE_HOME"),
+           .unset_is("below the first that is set: SHOAL_CACHE, SageMaker's warm pool, "
+                     "XDG_CACHE_HOME; else ~/.cache/shoal/weights"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file has several sets of weights: model, model_ema, "
            "state_dict_ema, …",
@@ -105,7 +118,8 @@ void add_model(std::vector<Option>& table) {
        row("sync-bn", kTrain, "", "Compute batch normalization statistics over all processes",
            JOB(sync_bn))
            .of_training()
-           .changes_results()});
+           .changes_results(),
+       compression_row()});
 }
 
 void add_length(std::vector<Option>& table) {
@@ -140,9 +154,8 @@ void add_length(std::vector<Option>& table) {
            .changes_results(),
        duration_row(
            "time-budget", kTrain,
-           "Time to train for, evaluations included: seconds (1800), or with units (30m, 1h30m); "
-           "the learning rate schedule spans this time, and N epochs in other options count as "
-           "N / --epochs of it; 0: no limit",
+           "Training time, including evaluations: seconds (1800), or with units (30m, 1h30m); the "
+           "learning rate schedule spans this time; 0: no limit",
            JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")
