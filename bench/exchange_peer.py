@@ -19,6 +19,7 @@ parser.add_argument("--size", type=int, required=True)
 parser.add_argument("--steps", type=int, required=True)
 parser.add_argument("--rank", type=int)
 parser.add_argument("--master")
+parser.add_argument("--compression", action="store_true")
 options = parser.parse_args()
 
 torch.set_num_threads(1)
@@ -29,6 +30,10 @@ if options.rank is not None:
     torch.distributed.init_process_group("gloo", init_method=options.master, rank=options.rank,
                                          world_size=2)
     network = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+    if options.compression:
+        from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
+
+        network.register_comm_hook(None, bf16_compress_hook)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
 criterion = torch.nn.CrossEntropyLoss()
 images = torch.randn(options.batch_size, 3, options.size, options.size)

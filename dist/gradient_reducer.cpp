@@ -1,5 +1,5 @@
 // Autograd calls a hook of each parameter after it has added to the parameter's gradient. When all
-// gradients of a range are complete, the all-reduce of the range starts. All ranks start the ranges
+// gradients of a range are complete, averaging the range starts. All ranks start the ranges
 // in the same fixed order, even if the gradients complete in another order.
 
 #include "dist/gradient_reducer.h"
@@ -11,15 +11,22 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 #include "base/now.h"
+#include "dist/bf16_average.h"
 #include "dist/group_state.h"
 #include "dist/health/verify.h"
 
 namespace shoal::dist {
 
 namespace {
+
+// A rank sends the mean of a range in bfloat16 when the copies of this many later ranges are on
+// their way. It then rarely waits for the other ranks' copies. All ranks must send in the same
+// order, so a rank must not send a mean as soon as the copies arrive.
+constexpr size_t kRangesAhead = 2;
 
 // Throws std::invalid_argument unless the gradients are stored one after another in one buffer.
 void check_gradients(const std::vector<at::Tensor>& parameters) {
@@ -67,8 +74,9 @@ struct GradientReducer::Impl {
   struct Range {
     at::Tensor gradients;  // 1-D view of the buffer
     size_t parameters = 0;
-    size_t incomplete = 0;  // in this step
-    c10::intrusive_ptr<c10d::Work> work = {};
+    size_t incomplete = 0;                          // in this step
+    c10::intrusive_ptr<c10d::Work> work = {};       // of the all-reduce
+    std::unique_ptr<Bf16Average> in_bfloat16 = {};  // null: all-reduce in the gradients' dtype
   };
 
   std::shared_ptr<GroupState> state;
@@ -80,6 +88,7 @@ struct GradientReducer::Impl {
   std::vector<Range> ranges;
   std::vector<bool> is_complete;  // by parameter
   size_t next = 0;                // the range to start next
+  double waited = 0;              // seconds that backward waited for other ranks, in this step
   bool synchronizing = false;
 
   Impl() = default;
@@ -124,6 +133,7 @@ struct GradientReducer::Impl {
     for (Range& range : ranges) range.incomplete = range.parameters;
     is_complete.assign(parameters.size(), false);
     next = 0;
+    waited = 0;
     synchronizing = true;
   }
 
@@ -131,19 +141,47 @@ struct GradientReducer::Impl {
     if (!synchronizing || is_complete.at(index)) return;
     is_complete[index] = true;
     --ranges[range_of[index]].incomplete;
-    for (; next < ranges.size() && ranges[next].incomplete == 0; ++next) start(ranges[next]);
+    for (; next < ranges.size() && ranges[next].incomplete == 0; ++next) {
+      start(ranges[next]);
+      if (ranges[next].in_bfloat16 && next >= kRangesAhead)
+        waited += send_mean(next - kRangesAhead);
+    }
   }
 
   void start(Range& range) {
-    std::vector<at::Tensor> list = {range.gradients};
-    c10d::AllreduceOptions options;
-    options.reduceOp = c10d::ReduceOp::AVG;
     const double start = now();
     try {
+      if (range.in_bfloat16) return range.in_bfloat16->send_copies();
+      std::vector<at::Tensor> list = {range.gradients};
+      c10d::AllreduceOptions options;
+      options.reduceOp = c10d::ReduceOp::AVG;
       range.work = state->backend_for(range.gradients).allreduce(list, options);
     } catch (const std::exception& error) {
       state->abandoned = true;
       throw std::runtime_error(describe_failure(*state, "averaging gradients", start, error));
+    }
+  }
+
+  static std::string name_of(size_t index) {
+    return "averaging gradients (range " + std::to_string(index) + ")";
+  }
+
+  // Returns the seconds that it waited for the copies of other ranks.
+  double send_mean(size_t index) {
+    const double start = now();
+    guarded(*state, name_of(index), [&] { ranges[index].in_bfloat16->send_mean(); });
+    return now() - start;
+  }
+
+  // Ends the averaging of a range whose all-reduce or send_copies() has started. Call it for the
+  // ranges in order.
+  void end(size_t index) {
+    Range& range = ranges[index];
+    if (range.in_bfloat16) {
+      range.in_bfloat16->finish();
+    } else {
+      range.work->wait();
+      range.work.reset();
     }
   }
 };
@@ -157,6 +195,9 @@ GradientReducer::GradientReducer(const Group& group, std::vector<at::Tensor> par
   impl_->state = group.state();
   impl_->parameters = std::move(parameters);
   impl_->divide(options.range_bytes);
+  if (options.bf16)
+    for (Impl::Range& range : impl_->ranges)
+      range.in_bfloat16 = std::make_unique<Bf16Average>(*impl_->state, range.gradients);
   impl_->add_hooks();
 }
 
@@ -181,13 +222,13 @@ double GradientReducer::finish() {
     throw std::logic_error(
         "backward did not reach every parameter, so gradients were not averaged over the ranks");
   const double start = now();
-  for (size_t i = 0; i < impl_->ranges.size(); ++i)
-    guarded(*impl_->state, "averaging gradients (range " + std::to_string(i) + ")", [&] {
-      impl_->ranges[i].work->wait();
-      impl_->ranges[i].work.reset();
-    });
+  const size_t count = impl_->ranges.size();
+  for (size_t i = count - std::min(kRangesAhead, count); i < count; ++i)
+    if (impl_->ranges[i].in_bfloat16) impl_->send_mean(i);
+  for (size_t i = 0; i < count; ++i)
+    guarded(*impl_->state, Impl::name_of(i), [&] { impl_->end(i); });
   impl_->synchronizing = false;
-  return now() - start;
+  return impl_->waited + now() - start;
 }
 
 }  // namespace shoal::dist

@@ -34,9 +34,11 @@
 
 namespace shoal::dist {
 
-struct ReducerOptions {  // affects only speed and, with 3 or more ranks, rounding
-  // Larger ranges need fewer all-reduces; smaller ones overlap more with backward.
+struct ReducerOptions {
+  // Larger ranges need fewer all-reduces; smaller ones overlap more with backward. Affects only
+  // speed and, with 3 or more ranks, rounding.
   int64_t range_bytes = 3 << 20;
+  bool bf16 = false;  // sends bfloat16 (bf16_average.h) instead of the gradients' dtype
 };
 
 class GradientReducer {
@@ -59,15 +61,16 @@ class GradientReducer {
 
   // Reports that the gradient of parameter `index` has its final value for this step. The reducer
   // notices gradients that autograd accumulates; a backward that writes .grad without autograd must
-  // call this function. Does nothing if the parameter was already reported in this step. Throws
-  // std::runtime_error if an all-reduce cannot start.
+  // call this function. Does nothing if the parameter was already reported in this step. With
+  // ReducerOptions::bf16, may wait for the other ranks. Throws std::runtime_error if averaging
+  // cannot start or, in that wait, like finish().
   void complete(size_t index);
 
   // Call right after the last backward of a step. Returns the seconds that this rank waited for the
-  // network or slower ranks. About 0 with NCCL, where the host does not wait; 0 in a group of one.
-  // Throws std::logic_error if that backward did not reach every parameter or if prepare(true) was
-  // not called, and std::runtime_error that names the rank and the operation if a peer fails or the
-  // group's timeout passes.
+  // network or slower ranks, also during backward. About 0 with NCCL, where the host does not wait;
+  // 0 in a group of one. Throws std::logic_error if that backward did not reach every parameter or
+  // if prepare(true) was not called, and std::runtime_error that names the rank and the operation
+  // if a peer fails or the group's timeout passes.
   double finish();
 
  private:

@@ -6,11 +6,14 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <stdexcept>
 
 #include "dist/connect.h"
@@ -167,6 +170,57 @@ TEST_CASE("gradients that a backward pass writes without autograd are averaged t
   });
 }
 
+TEST_CASE("in bfloat16, all ranks get the float32 mean of the rounded gradients") {
+  for (int ranks : {2, 3, 4}) {
+    test::run_ranks(ranks, "bfloat16 " + std::to_string(ranks), [](const dist::Env& env) {
+      dist::Communicator world = dist::connect(env);
+      // 8 bytes: each parameter is a range, and with three ranks its last piece is shorter than the
+      // others. 7000 bytes: two ranges. The default: one range.
+      for (const int64_t range_bytes : {int64_t{7000}, int64_t{8}, int64_t{3} << 20}) {
+        Network network(at::kFloat);
+        dist::GradientReducer reducer(world.main, network.parameters,
+                                      {.range_bytes = range_bytes, .bf16 = true});
+        for (int s = 0; s < 3; ++s) {
+          const auto gradient = [&](int rank) {
+            return wave(network.flat.numel(), 1, 10 * s + rank, at::kFloat).view({-1}) *
+                   (1 + 100 * rank);
+          };
+          reducer.prepare(true);
+          network.flat.copy_(gradient(env.rank));
+          if (s == 2 && env.rank == 1) network.flat[5] = std::nan("");
+          for (size_t i = 0; i < network.parameters.size(); ++i) reducer.complete(i);
+          reducer.finish();
+          std::vector<at::Tensor> rounded;
+          for (int rank = 0; rank < world.size(); ++rank)
+            rounded.push_back(gradient(rank).to(at::kBFloat16).to(at::kFloat));
+          at::Tensor mean = (at::stack(rounded).sum(0) / world.size()).to(at::kBFloat16);
+          if (s == 2) {
+            REQUIRE(network.flat.isnan().sum().item<int64_t>() == 1);
+            network.flat[5] = mean[5];
+          }
+          REQUIRE(at::equal(network.flat, mean.to(at::kFloat)));
+        }
+      }
+      world.shutdown();
+    });
+  }
+}
+
+TEST_CASE("in bfloat16, gradients stay close to those of the full batch") {
+  test::run_ranks(3, "bfloat16 full batch", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    Network network(at::kFloat), whole(at::kFloat);
+    dist::GradientReducer reducer(world.main, network.parameters, {.range_bytes = 8, .bf16 = true});
+    const at::Tensor batch = wave(kBatch, kFeatures, 0, at::kFloat);
+    step(network, reducer, batch, world.rank(), world.size());
+    whole.loss(batch).backward();
+    const double error = ((network.flat - whole.flat).norm() / whole.flat.norm()).item<double>();
+    REQUIRE(error < 1.0 / 128);  // bfloat16 has 8 significant bits
+    REQUIRE(error > 0);
+    world.shutdown();
+  });
+}
+
 TEST_CASE("gradients outside the common buffer are refused") {
   test::run_ranks(2, "buffer", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
@@ -178,11 +232,13 @@ TEST_CASE("gradients outside the common buffer are refused") {
 }
 
 TEST_CASE("after a rank is killed, the others name the operation and the rank") {
+  const bool bf16 = GENERATE(false, true);
   const auto results =
-      test::run_ranks_and_report(2, "killed in backward", [](const dist::Env& env) {
+      test::run_ranks_and_report(2, "killed in backward", [bf16](const dist::Env& env) {
         dist::Communicator world = dist::connect(env);
         Network network(at::kDouble);
-        dist::GradientReducer reducer(world.main, network.parameters);
+        dist::GradientReducer reducer(world.main, network.parameters,
+                                      {.range_bytes = 8, .bf16 = bf16});
         if (env.rank == 1) raise(SIGKILL);
         REQUIRE_THROWS_WITH(
             step(network, reducer, wave(kBatch, kFeatures, 0, at::kDouble), 0, 2),

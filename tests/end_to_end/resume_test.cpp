@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -171,6 +172,41 @@ TEST_CASE("two processes killed at random moments and resumed end bit-equal") {
 }
 TEST_CASE("three processes killed at random moments and resumed end bit-equal") {
   compare(3, 4, 1);
+}
+
+TEST_CASE("--gradient-compression bf16 changes the result reproducibly, also after --resume") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_images(root / "data", 100, 10, 4, 40);
+  const auto run = [&](const std::string& name, bool resume, std::vector<std::string> more) {
+    const auto done = test::run_shoal(test::joined(command(root, name, 2, resume), more));
+    INFO(done.err);
+    REQUIRE(done.exit_code == 0);
+    return last_checkpoint(root / name);
+  };
+  // In epoch 1, more layers are trained, so the gradients are divided into other ranges.
+  run("first", false, {"--max-steps", "1"});
+  const std::vector<std::string> freeze = {"--weights", root / "first",     "--freeze",
+                                           "3",         "--unfreeze-epoch", "1"};
+  const auto compressed = test::joined(freeze, {"--gradient-compression", "bf16"});
+  REQUIRE(run("whole", false, compressed).step == kLastStep);
+  run("plain", false, freeze);
+  const auto losses = [&](const std::string& name) {
+    std::map<int64_t, double> values;  // step → loss
+    for (const auto& line : test::lines_of(test::read_text(root / name / "history.jsonl")))
+      if (const auto row = nlohmann::json::parse(line); row["event"] == "train")
+        values[row["step"]] = row["loss"];
+    return values;
+  };
+  const auto expected = losses("whole");
+  CHECK(expected.at(1) == losses("plain").at(1));  // of the initial weights
+  CHECK(expected.at(kLastStep) != losses("plain").at(kLastStep));
+
+  run("resumed", false, test::joined(compressed, {"--max-steps", "5"}));
+  run("resumed", true, {});
+  auto resumed = losses("resumed");
+  resumed.erase(5);  // printed because the run stopped there
+  CHECK(resumed == expected);
 }
 
 TEST_CASE("a run can resume with another world size and uses the same images in the same order") {

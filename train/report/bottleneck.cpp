@@ -43,7 +43,8 @@ std::string bottleneck(const RunEnd& end) {
   if (exchange >= kShare)
     return strf(
         "gradient exchange: the steps wait for the network or for a slower process %.0f %% of the "
-        "training time; use larger batches, --accumulate, or a faster network",
+        "training time; use larger batches, --accumulate, --gradient-compression bf16, or a "
+        "faster network",
         100 * exchange);
   std::string text =
       strf("computation: %.0f %% of the training time", 100 * std::max(0.0, 1 - images - exchange));

@@ -80,13 +80,17 @@ MemoryNeed need_of(const ResolvedJob& job, const models::Network& network, int64
   // micro-batches, the gradients of one before they are added.
   const int64_t others = 1 + (job.eval_only ? 0 : 1) + (job.accumulate > 1 ? 1 : 0);
   const int64_t copies = job.amp == Precision::off ? 0 : parameters / 2;
+  // The gradients that are sent and received with --gradient-compression bf16.
+  const bool compressed = job.gradient_compression == Precision::bf16 && job.world_size > 1;
+  const int64_t sent =
+      compressed && !job.eval_only ? parameters + parameters / (2 * job.world_size) : 0;
   const int64_t side = job.eval_only ? job.val_size : largest_side(job);
   const int64_t image = side * side * job.transform.channels;
   const int64_t batches = data::LoaderOptions().batches_ahead + 1;
   const int64_t val_image = job.val_size * job.val_size * job.transform.channels;
   MemoryNeed need;
   need.activations = activation_bytes(job, network, batch);
-  need.state = (saved + others) * parameters + copies;
+  need.state = (saved + others) * parameters + copies + sent;
   need.input = batch * image * bytes_per_number(job);
   need.program = job.device == "cpu" ? kProgram : 0;
   need.host = saved * parameters + batch * batches * (image * job.mix.images_per_row() + val_image);

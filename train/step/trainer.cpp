@@ -96,8 +96,10 @@ void Trainer::freeze(int64_t stages) {
   reducer_.reset();
   parameters_->train_only(trained, std::max<int64_t>(0, unfrozen_step_));
   statistics_->fix(fixed);
-  reducer_ =
-      std::make_unique<dist::GradientReducer>(communicator_.main, parameters_->trained_tensors());
+  dist::ReducerOptions options;
+  options.bf16 = job_.gradient_compression == Precision::bf16 && !job_.eval_only;
+  reducer_ = std::make_unique<dist::GradientReducer>(communicator_.main,
+                                                     parameters_->trained_tensors(), options);
 }
 
 void Trainer::set_epoch(int64_t epoch) {

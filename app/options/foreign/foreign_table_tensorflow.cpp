@@ -43,7 +43,7 @@ Pairs unless_empty_threads(const std::string& count) {
   return {{"threads", count}};
 }
 
-constexpr char kAmp[] = "amp", kBf16[] = "bf16";
+constexpr char kAmp[] = "amp", kBf16[] = "bf16", kCompression[] = "gradient-compression";
 
 constexpr const char* kPolicyText =
     "give the whole policy to --auto-augment, for example rand-m10-n2";
@@ -120,7 +120,8 @@ std::vector<ForeignOption> tensorflow_rows() {
       idle_flag("intratrain-eval-using-ema", kNvidiaTensorFlow,
                 "both the model and its weight average are evaluated"),
       idle_flag("lookahead", kNvidiaTensorFlow, "shoal does not have this optimizer"),
-      idle_flag("hvd-fp16-compression", kNvidiaTensorFlow, "gradients are averaged in float32"),
+      {"hvd-fp16-compression", kNvidiaTensorFlow, Kind::flag, "gradient-compression",
+       "bf16; sums are computed in float32", always<kCompression, kBf16>},
       {"augmenter-name", kNvidiaTensorFlow, Kind::value, "auto-augment",
        "autoaugment: v0; randaugment: rand-m10-n2; others: none", augmentation},
       same("autoaugmentation-name", kNvidiaTensorFlow, "auto-augment"),

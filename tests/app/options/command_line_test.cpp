@@ -64,14 +64,14 @@ TEST_CASE("missing values, stray words and unknown options are user errors") {
 }
 
 TEST_CASE("all unknown options are named at once, with a hint only where one is plausible") {
-  CHECK_THROWS_WITH(
-      parsed(
-          {"--data-path", "x", "--epochs", "2", "--foo_bar", "-1", "--epoch=3", "-x", "--quiet"}),
-      "unknown options --data-path (did you mean --data?), --foo_bar, --epoch (did you mean "
-      "--epochs?), -x, --quiet of `shoal train` (command line); see `shoal train --help`");
+  CHECK_THROWS_WITH(parsed({"--data-path", "x", "--epochs", "2", "--foo_bar", "-1", "--epoch=3",
+                            "-x", "--quiet"}),
+                    Contains("--data-path (did you mean --data?)") &&
+                        Contains("--foo_bar, --epoch (did you mean --epochs?), -x, --quiet of") &&
+                        Contains("shoal train --help"));
   CHECK_THROWS_WITH(app::parse(Command::eval, {"--chekpoint", "x", "--lr", "1"}),
-                    "unknown options --chekpoint (did you mean --checkpoint?), --lr of `shoal "
-                    "eval` (command line); see `shoal eval --help`");
+                    Contains("--chekpoint (did you mean --checkpoint?), --lr of") &&
+                        Contains("shoal eval --help"));
   CHECK_THROWS_WITH(app::parse(Command::predict, {"a.jpg", "--quiet", "--jobs", "8"}),
                     (Contains("--quiet, --jobs") && Contains("shoal predict")));
   CHECK_THROWS_WITH(

@@ -143,10 +143,11 @@ std::vector<IdleCase> idle_cases() {
        "--order has no effect: the training images are read sequentially\n"
        "--cache has no effect: the training images are read sequentially",
        whole_files()},
-      {{"--sync-bn", "--backend", "gloo", "--health-check", "off", "--sharded", "both",
-        "--lost-host-timeout", "9"},
+      {{"--sync-bn", "--gradient-compression", "bf16", "--backend", "gloo", "--health-check", "off",
+        "--sharded", "both", "--lost-host-timeout", "9"},
        "--sharded has no effect: there is one host\n"
        "--sync-bn has no effect: there is one process\n"
+       "--gradient-compression has no effect: there is one process\n"
        "--backend has no effect: there is one process\n"
        "--lost-host-timeout has no effect: there is one process",
        one_process()},

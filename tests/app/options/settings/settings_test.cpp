@@ -105,8 +105,9 @@ TEST_CASE("the error for a missing channel names it") {
 }
 
 TEST_CASE("the error for a hyperparameter of the wrong type names its file") {
-  CHECK_THROWS_WITH(in_container({"train"}, R"({"lr": "\"fast\""})"),
-                    "--lr is 'fast' (hyperparameters.json); it must be a number");
+  CHECK_THROWS_WITH(
+      in_container({"train"}, R"({"lr": "\"fast\""})"),
+      Contains("--lr is 'fast'") && Contains("hyperparameters.json") && Contains("number"));
 }
 
 TEST_CASE("unknown hyperparameters are reported once, or are an error on request") {

@@ -1,0 +1,52 @@
+#include "dist/bf16_average.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
+
+#include <utility>
+#include <vector>
+
+#include "dist/group_state.h"
+
+namespace shoal::dist {
+
+namespace {
+
+// Returns the tensor's bytes. Gloo and NCCL transfer bytes on every device.
+at::Tensor bytes_of(const at::Tensor& tensor) {
+  return tensor.view({-1}).view(at::kByte);
+}
+
+}  // namespace
+
+Bf16Average::Bf16Average(const GroupState& state, at::Tensor numbers)
+    : state_(state), numbers_(std::move(numbers)) {
+  const int64_t ranks = state.size, piece = (numbers_.numel() + ranks - 1) / ranks;
+  const auto bf16 = numbers_.options().dtype(at::kBFloat16);
+  copies_ = at::zeros({ranks, piece}, bf16);
+  received_ = at::empty({ranks, piece}, bf16);
+  mean_ = at::empty({piece}, bf16);
+}
+
+void Bf16Average::send_copies() {
+  copies_.view({-1}).narrow(0, 0, numbers_.numel()).copy_(numbers_);
+  at::Tensor from = bytes_of(copies_), to = bytes_of(received_);
+  std::vector<int64_t> equal;  // empty: pieces of equal length
+  work_ = state_.backend_for(numbers_).alltoall_base(to, from, equal, equal);
+}
+
+void Bf16Average::send_mean() {
+  work_->wait();
+  mean_.copy_(at::sum(received_, 0, /*keepdim=*/false, at::kFloat).div_(state_.size));
+  at::Tensor from = bytes_of(mean_), to = bytes_of(copies_);
+  work_ = state_.backend_for(numbers_)._allgather_base(to, from);
+}
+
+void Bf16Average::finish() {
+  work_->wait();
+  work_.reset();
+  numbers_.copy_(copies_.view({-1}).narrow(0, 0, numbers_.numel()));
+}
+
+}  // namespace shoal::dist
