@@ -24,6 +24,9 @@ SHARDS = "shards.txt"  # the list in the folder of a pack in shards; its last li
 # After a fault, these empty files may be missing or in another folder.
 LOCKS = (".lock", "lock")
 
+# Folders for unfinished checkpoints. The second one is used where renaming from the first one fails.
+UNFINISHED = (".checkpoints-tmp", ".tmp")
+
 # Names of the history of a run that stopped before its first checkpoint, once it is repeated.
 SUPERSEDED = ("superseded-history.jsonl", "superseded-2-history.jsonl")
 
@@ -64,7 +67,7 @@ class Training(Trial):
         # fmt: off
         return [
             "train", "--data", self.tools.images, "--output", self.output,
-            "--export-dir", self.output / "model", "--model", "efficientnet_b0", "--size", "32",
+            "--export-dir", self.output / "model", "--model", "mobilenet_v3_small", "--size", "32",
             "--nproc", str(self.world), "--global-batch-size", "12", "--epochs", "2",
             "--lr", "0.02", "--checkpoint-steps", "2", "--keep", str(KEEP), "--print-freq", "1",
             "--threads", "1", "--workers", "1", "--seed", "7",
@@ -137,7 +140,7 @@ class Training(Trial):
                 re.sub(r"tfevents\.\d+", "tfevents.TIME", path.relative_to(self.output).as_posix())
                 for path in self.output.rglob("*")
                 if path.relative_to(self.output).parts[0] != "cache"
-                if path.name not in (*LOCKS, *SUPERSEDED)
+                if path.name not in (*LOCKS, *UNFINISHED, *SUPERSEDED)
             ),
         }
 

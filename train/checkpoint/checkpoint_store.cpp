@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
@@ -160,7 +161,14 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
     std::error_code none;
     // Whether the failed entry still has a marker. If so, prune_to() counts it among the newest.
     const bool counts = fs::exists(in_directory(entry.name + ".json"), none);
-    if (is_full_disk(error)) prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
+    if (is_full_disk(error)) {
+      try {
+        // A new checkpoint must be on disk before older ones are removed.
+        if (counts) flush_folder(directory_);
+        prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
+      } catch (const std::system_error&) {  // the second attempt reports a disk that still fails
+      }
+    }
   }
   return write(entry, produce);
 }
@@ -223,12 +231,15 @@ void CheckpointStore::prune_to(int64_t keep) {
     if (fs::remove(in_directory(name + ".json"), error)) unmarked.push_back(path(list[i]));
   }
   if (unmarked.empty()) return;
+  std::exception_ptr failure;
   try {
     // A power loss must not leave a marker whose checkpoint is gone.
     flush_folder(directory_);
-  } catch (const std::system_error&) {  // still frees the space; the next save reports the error
+  } catch (const std::system_error&) {
+    failure = std::current_exception();  // frees the space before it reports the error
   }
   for (const fs::path& file : unmarked) fs::remove(file, error);
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace shoal::train

@@ -71,12 +71,14 @@ class CheckpointStore {
   // in order. `top1`: percent; unset if the state was not evaluated. Keeps an existing intact entry
   // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
   // system reports an error, tries a second time, so `produce` may be called twice. If the disk is
-  // full, prunes before the second attempt, but keeps at least the newest checkpoint. Throws
+  // full, prunes before the second attempt, but keeps at least the newest checkpoint that is known
+  // to be on disk. Throws
   // std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
 
-  // Removes checkpoints that need not be kept. save() does this, too.
+  // Removes checkpoints that need not be kept. save() does this, too. Throws std::system_error if
+  // the removal cannot be flushed to disk.
   void prune() { prune_to(keep_); }
 
   // Writes or replaces the file `name` in the directory. Throws std::runtime_error with path and

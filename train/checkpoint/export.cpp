@@ -1,7 +1,6 @@
 #include "train/checkpoint/export.h"
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <span>
 #include <stdexcept>

@@ -144,7 +144,8 @@ TEST_CASE("a marker is gone from the disk before its checkpoint changes") {
   CHECK(store.names().empty());
 }
 
-TEST_CASE("pruning makes space also if the folder cannot be flushed") {
+TEST_CASE("pruning makes space even if the folder cannot be flushed, and reports the failure") {
+  const int times = GENERATE(1, 1000);
   const test::TemporaryDirectory directory;
   const fs::path folder = directory.path() / "c";
   CheckpointStore store(folder, 1);
@@ -153,9 +154,36 @@ TEST_CASE("pruning makes space also if the folder cannot be flushed") {
   const auto is_pruning = [&](const std::string& path) {
     return path == folder.string() && !fs::exists(folder / (std::string(kFirst) + ".json"));
   };
-  const test::FailingCalls broken("fsync", is_pruning, EIO);
+  const test::FailingCalls broken("fsync", is_pruning, EIO, times);
+  const auto save = [&] { store.save(0, 2, std::nullopt, bytes_of("two")); };
+  if (times == 1) {
+    save();  // flushes again
+    CHECK(broken.seen() > broken.count());
+  } else {
+    CHECK_THROWS_WITH(save(), Catch::Contains(folder.string()));
+  }
+  CHECK(store.names() == Names{kSecond});
+  CHECK_FALSE(fs::exists(folder / (std::string(kFirst) + ".pt")));
+}
+
+TEST_CASE("on a full disk, a new checkpoint is flushed before older ones are removed") {
+  const test::TemporaryDirectory directory;
+  const fs::path folder = directory.path() / "c";
+  CheckpointStore store(folder, 1);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  std::vector<bool> first_is_left;  // at each flush of the folder after the new marker is in place
+  const auto has_second = [&](const std::string& path) {
+    if (path != folder.string() || !fs::exists(folder / (std::string(kSecond) + ".json")))
+      return false;
+    first_is_left.push_back(fs::exists(folder / (std::string(kFirst) + ".json")));
+    return true;
+  };
+  const test::FailingCalls once("fsync", has_second, ENOSPC, 1);
   store.save(0, 2, std::nullopt, bytes_of("two"));
-  CHECK(broken.count() == 1);
+  REQUIRE(first_is_left.size() >= 2);
+  CHECK(first_is_left[0]);
+  CHECK(first_is_left[1]);
   CHECK(store.names() == Names{kSecond});
 }
 
