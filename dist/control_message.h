@@ -20,7 +20,8 @@ namespace shoal::dist {
 struct ControlMessage {
   // Posted: 0, SIGINT or SIGTERM. Collected: SIGTERM if any rank posted it, else SIGINT if any did.
   int stop_signal = 0;
-  // Any rank may request a checkpoint. For periodic checkpoints only rank 0 does, by its clock.
+  // Any rank may request a checkpoint after SIGUSR1. For --checkpoint-minutes, only rank 0 does, by
+  // its clock. Checkpoints of --checkpoint-steps need no message.
   bool checkpoint_requested = false;
   // Summed over the ranks:
   int64_t unreadable_images = 0;  // unreadable images since the last message

@@ -103,7 +103,7 @@ class Watch {
       if (phase_ == Phase::running) phase_start_ = now();
     }
     send(signal);
-    if (stops) send(SIGCONT);  // a stopped worker would not notice the signal
+    if (stops) send(SIGCONT);  // a suspended worker would not react to the signal
   }
 
   // Returns the number of workers still running.

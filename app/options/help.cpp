@@ -50,7 +50,7 @@ std::vector<HelpEntry> exit_codes() {
       {std::to_string(kOk), "success"},
       {std::to_string(kFailure), "failure, such as I/O, memory or network; continue with --resume"},
       {std::to_string(kUsage), "user error, such as a wrong option, value or data folder"},
-      {std::to_string(kSetupMissing), "a program, library or device must be installed first"},
+      {std::to_string(kSetupMissing), "a program or library must be installed first"},
       {std::to_string(kPeerLost),
        "lost the connection to a process that failed first; continue with --resume"},
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),

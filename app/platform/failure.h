@@ -13,7 +13,7 @@ namespace shoal::app {
 inline constexpr int kOk = 0;
 inline constexpr int kFailure = 1;        // environment: I/O, memory, network; resumable
 inline constexpr int kUsage = 2;          // user error: unknown option, bad value, missing data
-inline constexpr int kSetupMissing = 3;   // a program, library or device is missing
+inline constexpr int kSetupMissing = 3;   // a program or library is missing
 inline constexpr int kPeerLost = 4;       // lost the connection to a process that failed; resumable
 inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving; resumable
 inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving; resumable
@@ -23,7 +23,7 @@ inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving; re
 // prints the message.
 inline constexpr const char* kReportVariable = "SHOAL_REPORT_FD";
 
-// Thrown if a program, library or device must be installed first. Exit code: kSetupMissing.
+// Thrown if a program or library must be installed first. Exit code: kSetupMissing.
 struct SetupMissing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

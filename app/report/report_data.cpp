@@ -92,6 +92,7 @@ std::string report_stamp(const std::vector<std::string>& runs) {
 }
 
 void write_report(const std::vector<std::string>& runs, const fs::path& file) {
+  // Not flushed: `shoal report` can write the page again.
   write_whole(file, report_page(report_data(runs, false), false), {.flush = false});
 }
 

@@ -13,6 +13,7 @@
 #include "app/report/report.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/net/host.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -22,12 +23,6 @@ constexpr int kThreads = 32;        // each open page occupies one thread
 constexpr int kMaxStreams = 24;     // event streams; the other threads answer short requests
 constexpr int kStreamSeconds = 60;  // life of one event stream; then the browser reconnects
 constexpr auto kPollInterval = std::chrono::milliseconds(250);
-
-bool is_loopback(const std::string& address) {
-  in_addr binary{};
-  if (::inet_pton(AF_INET, address.c_str(), &binary) == 1) return ntohl(binary.s_addr) >> 24 == 127;
-  return address == "::1";
-}
 
 std::string random_token() {
   uint64_t words[2];

@@ -62,8 +62,9 @@ namespace tables {
 std::vector<std::vector<Step>> auto_augment(const std::string& name);  // original … v0r, 3a
 std::vector<std::vector<Step>> rand_augment(bool increasing, double probability, double magnitude);
 std::vector<std::vector<Step>> augmix(double magnitude);
-// Returns the operations of RandAugment's setting t (`name`: weights, 3a or 3aw); empty for other
-// names. Sets `weights` to the weights of the operations; empty if the set has no weights.
+// Returns the operations of timm's RandAugment set `name` (setting -tSET: "weights", "3a" or
+// "3aw"); empty for other names. Sets `weights` to the relative probabilities with which the
+// operations are drawn (Policy::weights); empty: all equal.
 std::vector<std::vector<Step>> rand_set(const std::string& name, double probability,
                                         double magnitude, std::vector<double>& weights);
 }  // namespace tables

@@ -5,15 +5,12 @@
 
 #include "base/round.h"
 #include "data/image/resample_kernels.h"
+#include "data/jpeg/reserve.h"
 
 namespace shoal::data {
 namespace {
 
 constexpr int64_t kVector = 32;  // bytes after a row that kernels may read and write
-
-void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
-  if (memory.size() < static_cast<size_t>(bytes)) memory.resize(static_cast<size_t>(bytes));
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/jpeg/reserve.h"
 #include "data/stage_clock.h"
 
 namespace shoal::data::jpeg {
@@ -38,11 +39,6 @@ class FilePlaces {
 
 bool ran_over(const Stream& stream, const uint8_t* begin) {
   return consumed(stream, begin) > static_cast<uint64_t>(stream.end - begin) * 8;
-}
-
-template <class T>
-void reserve(std::vector<T>& memory, int64_t count) {
-  if (memory.size() < static_cast<size_t>(count)) memory.resize(static_cast<size_t>(count));
 }
 
 }  // namespace

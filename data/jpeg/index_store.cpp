@@ -97,7 +97,7 @@ IndexStore::~IndexStore() {
 }
 
 // Opens this process's files N.seek and N.places, where N is the first number whose files no other
-// process has locked.
+// process has locked. Not a FileLock, because that would write its holder into the file.
 void IndexStore::open_own() {
   constexpr int kMaxWriters = 4096;
   const int flags = O_WRONLY | O_CREAT | O_APPEND;

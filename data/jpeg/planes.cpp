@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "data/jpeg/reserve.h"
+
 namespace shoal::data::jpeg {
 namespace {
 
 constexpr int64_t kPadding = 64;  // bytes before and after rows that kernels may read and write
-
-void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
-  if (memory.size() < static_cast<size_t>(bytes)) memory.resize(static_cast<size_t>(bytes));
-}
 
 }  // namespace
 

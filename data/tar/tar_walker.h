@@ -42,9 +42,9 @@ class TarWalker {
  public:
   explicit TarWalker(ByteSource& source) : source_(source) {}
 
-  // Finds the next regular file or hard link; skips directories, devices and other members without
-  // content. Afterwards the source is at the beginning of the member's content. The caller may read
-  // any part of this content. Returns false at the end mark.
+  // Finds the next regular file or hard link. Skips members of other types, except those that throw
+  // (see the class comment). Afterwards the source is at the start of the file's content; a hard
+  // link has none. The caller may read all, some or none of it. Returns false at the end mark.
   bool next(TarEntry& entry);
 
   // Call after the end mark. Skips zeros, and returns true if another tar follows; next() then

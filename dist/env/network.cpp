@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/file/descriptor.h"
+#include "base/net/host.h"
 
 namespace shoal::dist {
 
@@ -160,10 +161,6 @@ bool accepts_connections(const std::string& host, uint16_t port,
 }
 
 namespace {
-
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
-}
 
 bool on_one_host(const Env& env) {
   return env.local_world_size >= env.world_size;

@@ -109,7 +109,7 @@ class Connector {
         }
       } catch (const std::exception& error) {
         reason_ = reason_of(error);
-        // The answer to TCPStore's first message was not a TCPStore's.
+        // Another program listens at this port: it did not answer as a TCPStore does.
         other_program_ = reason_.find("Ping failed") != std::string::npos;
       }
       remind();

@@ -153,8 +153,9 @@ inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& t
   });
 }
 
-// The two sums of a batch norm over the rows of a tile, in float. flush() adds them to the thread's
-// double sums.
+// A batch norm's two sums per channel, in float, over a few rows. Forward: of x and of x².
+// Backward: of u and of u·(x - mean), where u is the gradient after the activation. flush() adds
+// them to the thread's double sums.
 struct FloatSums {
   float *first, *second;  // padded(channels) values each
 

@@ -151,8 +151,9 @@ inline BackwardTiles backward_tiles(const Pointwise& op, float* memory) {
   return t;
 }
 
-// A tile as an operand of a matrix product that sums over the tile's rows. With SHOAL_DOT, a word
-// contains the elements of two rows, so `count` is half the number of rows, rounded up.
+// A tile as an operand of a matrix product that sums over the tile's rows. With SHOAL_DOT, each
+// 32-bit word contains two bfloat16 values of one channel, from rows 2k and 2k + 1, so `count` is
+// half the number of rows, rounded up.
 struct SummedRows {
   const float* words;
   int64_t count;  // rows of words

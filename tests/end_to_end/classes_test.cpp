@@ -28,10 +28,21 @@ struct Data {
   }
   std::vector<std::string> train(const std::string& output, const fs::path& data,
                                  const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words = {
-        "train",   "--data",          data.string(), "--output", (root() / output).string(),
-        "--model", "efficientnet_b0", "--size",      "32",       "--batch-size",
-        "10",      "--epochs",        "1",           "--lr",     "0.01"};
+    std::vector<std::string> words = {"train",
+                                      "--data",
+                                      data.string(),
+                                      "--output",
+                                      (root() / output).string(),
+                                      "--model",
+                                      "mobilenet_v3_small",
+                                      "--size",
+                                      "32",
+                                      "--batch-size",
+                                      "10",
+                                      "--epochs",
+                                      "1",
+                                      "--lr",
+                                      "0.01"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }

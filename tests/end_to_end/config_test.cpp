@@ -16,7 +16,7 @@ TEST_CASE("a run takes its settings from a file, saves them, and prints its epoc
   const std::filesystem::path root = folder.path();
   test::make_images(root / "data", 8, 4, 2, 40);
   std::ofstream(root / "run.yaml") << "data: " << (root / "data").string()
-                                   << "\nmodel: efficientnet_b0\nsize: 32\nbatch-size: 4\n"
+                                   << "\nmodel: mobilenet_v3_small\nsize: 32\nbatch-size: 4\n"
                                       "epochs: 9\nthreads: 1\noptimizer:\n  optimizer: adamw\n"
                                       "  clip: 1.5\nlogits: true\n";
   const std::string config = (root / "run.yaml").string(), output = (root / "runs/a").string();
@@ -57,7 +57,7 @@ TEST_CASE("a run takes its settings from a file, saves them, and prints its epoc
   const json rows = json::parse(listed.out);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].at("name") == "a");
-  CHECK(rows[0].at("model") == "efficientnet_b0");
+  CHECK(rows[0].at("model") == "mobilenet_v3_small");
   CHECK(rows[0].at("state") == "complete");
   CHECK(rows[0].at("epochs") == 2);
   CHECK(rows[0].at("best_acc1") == summary.at("best").at("acc1"));

@@ -98,7 +98,8 @@ TEST_CASE("training from packed sets gives the metrics of training from their so
     // clang-format off
     const auto run = test::run_shoal({
         "train", "--data", source, "--output", output, "--model",
-        "efficientnet_b0", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr", "0.02"});
+        "mobilenet_v3_small", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr",
+        "0.02"});
     // clang-format on
     INFO(run.err);
     REQUIRE(run.exit_code == 0);
@@ -205,7 +206,8 @@ TEST_CASE("prepare turns ImageNet's archives into folders, tars or packs that tr
     // clang-format off
     const auto run = test::run_shoal({
         "train", "--data", root / as, "--output", root / ("run-" + as), "--model",
-        "efficientnet_b0", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr", "0.02"});
+        "mobilenet_v3_small", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr",
+        "0.02"});
     // clang-format on
     INFO(run.err);
     REQUIRE(run.exit_code == 0);

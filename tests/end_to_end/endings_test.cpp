@@ -25,7 +25,7 @@ struct Place {
     // clang-format off
     std::vector<std::string> words = {
         "train", "--data", (root() / "data").string(), "--output", output().string(),
-        "--model", "efficientnet_b0", "--size", "32", "--batch-size", "2", "--lr", "0.01",
+        "--model", "mobilenet_v3_small", "--size", "32", "--batch-size", "2", "--lr", "0.001",
         "--epochs", "1000", "--print-freq", "1", "--threads", "1", "--workers", "1"};
     // clang-format on
     words.insert(words.end(), more.begin(), more.end());

@@ -36,7 +36,7 @@ struct Model {
       fs::rename(data + split + name, data + split + "red \x1b[31m\n * Acc@1 100.000");
     // clang-format off
     const auto outcome = test::run_shoal({
-        "train", "--data", data, "--output", run, "--model", "efficientnet_b0", "--size", "32",
+        "train", "--data", data, "--output", run, "--model", "mobilenet_v3_small", "--size", "32",
         "--batch-size", "8", "--epochs", "1", "--lr", "0.02", "--ema", "0.5", "--print-freq", "1"});
     // clang-format on
     INFO(outcome.err);
@@ -164,7 +164,7 @@ TEST_CASE("eval compares checkpoints, restricts classes, and accepts several rig
   const auto table = test::lines_of(eval({m.run, m.run + "/best"}).out);
   REQUIRE(table.size() == 3);
   CHECK_THAT(table[0], Contains("Acc@1") && Contains("ECE"));
-  CHECK_THAT(table[2], Contains("efficientnet_b0"));
+  CHECK_THAT(table[2], Contains("mobilenet_v3_small"));
 }
 
 TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over them") {

@@ -19,7 +19,8 @@ std::vector<std::string> small_run(const fs::path& root,
   // clang-format off
   std::vector<std::string> words = {
       "train", "--data", (root / "data").string(), "--output", (root / "run").string(),
-      "--model", "efficientnet_b0", "--size", "32", "--batch-size", "10", "--epochs", "1", "--lr", "0.01"};
+      "--model", "mobilenet_v3_small", "--size", "32", "--batch-size", "10", "--epochs", "1",
+      "--lr", "0.01"};
   // clang-format on
   words.insert(words.end(), more.begin(), more.end());
   return words;

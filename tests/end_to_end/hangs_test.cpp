@@ -28,7 +28,8 @@ std::vector<std::string> command(const fs::path& root, const std::string& name, 
   std::vector<std::string> words = {
       "train", "--data", (root / "data").string(), "--output", (root / name).string(),
       "--threads", "1", "--workers", "1",
-      "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--epochs", epochs,
+      "--model", "mobilenet_v3_small", "--size", "32", "--global-batch-size", "12", "--epochs",
+      epochs,
       "--lr", "0.02", "--ema", "0.9", "--print-freq", "2", "--stop-timeout", "4",
       "--stall-warning", "1"};
   // clang-format on

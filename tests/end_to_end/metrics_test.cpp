@@ -19,7 +19,7 @@ std::vector<std::string> words_in(const fs::path& root, const std::vector<std::s
   // clang-format off
   std::vector<std::string> words = {
       "train", "--data", (root / "data").string(), "--output", (root / "run").string(),
-      "--model", "efficientnet_b0", "--size", "32", "--batch-size", "4", "--epochs", "1",
+      "--model", "mobilenet_v3_small", "--size", "32", "--batch-size", "4", "--epochs", "1",
       "--print-freq", "1", "--threads", "1", "--workers", "1"};
   // clang-format on
   words.insert(words.end(), more.begin(), more.end());

@@ -65,7 +65,8 @@ void check_training(const std::vector<std::string>& more, int exit_code,
   // clang-format off
   const std::vector<std::string> words = {
       "train", "--data", (directory.path() / "data").string(), "--output", output.string(),
-      "--export-dir", exported.string(), "--model", "efficientnet_b0", "--size", "32", "--epochs",
+      "--export-dir", exported.string(), "--model", "mobilenet_v3_small", "--size", "32",
+      "--epochs",
       "1", "--batch-size", "5", "--log-level", "debug", "--weights-cache",
       kValues[0]};
   // clang-format on

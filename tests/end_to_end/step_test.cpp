@@ -51,7 +51,7 @@ struct Images {
 
 TEST_CASE("bench step measures a step, and predicts its memory") {
   for (const char* amp : {"off", "bf16"}) {
-    const Json fused = measured({"--batch-size", "24", "--size", "224", "--amp", amp});
+    const Json fused = measured({"--batch-size", "24", "--size", "160", "--amp", amp});
     CHECK(fused.at("step_seconds").size() == 2);
     CHECK(number(fused, "images_per_sec") > 0);
     CHECK(fused.at("kernels").get<std::string>().find("fused") != std::string::npos);
@@ -61,7 +61,7 @@ TEST_CASE("bench step measures a step, and predicts its memory") {
     CHECK(number(fused, "computed_bytes") / used == Approx(1).epsilon(0.15));
   }
   const Json reference =
-      measured({"--batch-size", "24", "--size", "224", "--kernels", "reference"});
+      measured({"--batch-size", "24", "--size", "160", "--kernels", "reference"});
   const double used = number(reference, "peak_bytes") - number(reference, "own_bytes");
   CHECK(number(reference, "computed_bytes") / used == Approx(1).epsilon(0.2));
 }

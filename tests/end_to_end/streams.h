@@ -83,7 +83,7 @@ class Streams {
 
   Outcome train(const std::vector<std::string>& more,
                 const std::function<bool(pid_t)>& watch = {}) const {
-    std::vector<std::string> words = {"train",     "--model", "efficientnet_b0",
+    std::vector<std::string> words = {"train",     "--model", "mobilenet_v3_small",
                                       "--size",    "32",      "--batch-size",
                                       "4",         "--lr",    "0.02",
                                       "--threads", "1",       "--workers",

@@ -113,7 +113,8 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   // clang-format off
   const auto run = test::run_shoal({
       "train", "--data", (directory.path() / "data").string(), "--output", output, "--nproc", "2",
-      "--model", "efficientnet_b0", "--size", "32", "--batch-size", "8", "--epochs", "2", "--lr", "0.01",
+      "--model", "efficientnet_b0", "--size", "32", "--batch-size", "8", "--epochs", "2", "--lr",
+      "0.01",
       "--print-freq", "2"});
   // clang-format on
   INFO(run.err);
@@ -168,7 +169,8 @@ TEST_CASE("the data hash is the same at any world size and thread count") {
     // clang-format off
     const auto run = test::run_shoal({
         "train", "--data", data, "--output", output, "--nproc", nproc, "--workers", workers,
-        "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--mixup", "0.2",
+        "--model", "mobilenet_v3_small", "--size", "32", "--global-batch-size", "12", "--mixup",
+        "0.2",
         "--epochs", "1", "--lr", "0.01", "--log-level", "debug"});
     // clang-format on
     INFO(run.err);
@@ -267,7 +269,7 @@ TEST_CASE("options without effect are warned about, one line for each") {
                                       "--output",
                                       (directory.path() / "run").string(),
                                       "--model",
-                                      "efficientnet_b0",
+                                      "mobilenet_v3_small",
                                       "--size",
                                       "32",
                                       "--batch-size",

@@ -20,12 +20,6 @@ extern char** environ;
 namespace shoal::test {
 namespace fs = std::filesystem;
 
-int count_of(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 std::vector<std::string> joined(std::vector<std::string> words,
                                 const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -153,6 +147,13 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
   invocation.words.insert(invocation.words.end(), words.begin(), words.end());
   const auto watch_one = [&](const std::vector<pid_t>& ids) { return watch && watch(ids[0]); };
   return run_together({invocation}, watch_one, limit_seconds).front();
+}
+
+void check_refused(const std::vector<std::string>& words, const std::string& part) {
+  const Outcome run = run_shoal(words);
+  INFO(run.err);
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, Catch::Contains(part));
 }
 
 void make_images(const fs::path& root, int train, int val, int classes, int side) {

@@ -57,7 +57,8 @@ std::string stderr_of(pid_t process);
 std::vector<std::string> joined(std::vector<std::string> words,
                                 const std::vector<std::string>& more);
 
-int count_of(const std::string& text, const std::string& part);
+// Checks that shoal refuses these words with exit code 2 and a message that contains `part`.
+void check_refused(const std::vector<std::string>& words, const std::string& part);
 std::vector<std::string> lines_of(const std::string& text);
 
 // Writes synthetic JPEGs of `side` x `side` pixels into class folders under `root`/train and

@@ -16,14 +16,9 @@
 namespace shoal::train {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error = errno) {
-  throw std::system_error(error, std::generic_category(),
-                          std::string("cannot ") + what + " " + path.string());
-}
-
 Descriptor open_to_append(const std::filesystem::path& path) {
   Descriptor file = open_file(path.c_str(), O_RDWR | O_APPEND | O_CREAT);
-  if (!file.is_open()) fail(path, "write");
+  if (!file.is_open()) throw_file_error("write", path);
   return file;
 }
 
@@ -50,7 +45,7 @@ void AppendedFile::open_lines() {
   const std::vector<char> bytes = read_whole_file(path_);
   const auto torn = std::find(bytes.rbegin(), bytes.rend(), '\n') - bytes.rbegin();
   const off_t whole = static_cast<off_t>(bytes.size()) - torn;
-  if (torn > 0 && ::ftruncate(file.number(), whole) != 0) fail(path_, "shorten");
+  if (torn > 0 && ::ftruncate(file.number(), whole) != 0) throw_file_error("shorten", path_);
   file_ = std::move(file);
 }
 
@@ -69,7 +64,7 @@ std::string AppendedFile::bytes() const {
     const ssize_t got =
         ::pread(file_.number(), buffer, sizeof buffer, static_cast<off_t>(bytes.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path_, "read");
+    if (got < 0) throw_file_error("read", path_);
     if (got == 0) return bytes + unwritten_;
     bytes.append(buffer, static_cast<size_t>(got));
   }
@@ -84,7 +79,7 @@ void AppendedFile::append(std::string_view bytes) {
       if (const int error = write_all(file_.number(), unwritten_.data(), unwritten_.size())) {
         const off_t written = ::lseek(file_.number(), 0, SEEK_END) - before;
         unwritten_.erase(0, static_cast<size_t>(written));
-        fail(path_, "write", error);
+        throw_file_error("write", path_, error);
       }
     } else {
       write_whole(path_, this->bytes());  // bytes() reads the removed file, which is still open

@@ -15,6 +15,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+[[noreturn]] void fail_missing(const std::string& option, const std::string& path) {
+  throw UserError(option + ": '" + path + "' does not exist");
+}
+
 Split find_split(const train::Job& job, const std::string& name, const std::string& named) {
   if (!named.empty()) return {name, "--" + name, data::resolve(named)};
   if (job.data.empty()) return {name, "--data", {}};
@@ -57,11 +61,10 @@ void take_held_out(train::Job& job, const DataPlaces& places, double share, bool
 }
 
 void check_data_exists(const train::Job& job, const DataPlaces& places) {
-  if (!job.data.empty() && !places.folder.exists)
-    throw UserError("--data: '" + job.data + "' does not exist");
+  if (!job.data.empty() && !places.folder.exists) fail_missing("--data", job.data);
   for (const Split* split : {&places.train, &places.val})
     if (split->option != "--data" && !split->location.exists)
-      throw UserError(split->option + ": '" + split->location.text + "' does not exist");
+      fail_missing(split->option, split->location.text);
 }
 
 namespace {
@@ -93,7 +96,7 @@ void check_split_exists(const train::Job& job, const DataPlaces& places, const S
                     (other ? "add --" + split.name + " DIR|FILE" + also
                            : "add --data DIR (containing train/ and val/), or --train and --val"));
   }
-  if (!fs::exists(job.data)) throw UserError("--data: '" + job.data + "' does not exist");
+  if (!fs::exists(job.data)) fail_missing("--data", job.data);
   if (fs::is_regular_file(job.data))
     throw UserError("--data: " + job.data +
                     " is a file, but it must be a folder that contains train/ and val/; to name "

@@ -30,7 +30,7 @@ Classes class_names(const train::Job& job, bool numbered) {
 // The classes that labels are indices into. Empty: the classes of the images themselves.
 struct KnownClasses {
   Classes names;
-  std::string whose;  // for messages: "the training images", "the checkpoint"
+  std::string source;  // for messages: "the training images", "the checkpoint"
 };
 
 bool any_known(const Classes& names, const Classes& known) {
@@ -50,12 +50,12 @@ std::shared_ptr<const data::Dataset> with_known_classes(
   if (request.job.eval_only && !any_known(own, known.names)) {
     const auto numbers = data::numeric_labels(own, static_cast<int64_t>(known.names.size()));
     if (!numbers.empty()) {
-      log::info("the classes of the images are numbers; they mean the labels of " + known.whose);
+      log::info("the classes of the images are numbers; they mean the labels of " + known.source);
       return data::relabeled(dataset, known.names, numbers);
     }
   }
   try {
-    dataset = data::with_classes(dataset, known.names, known.whose);
+    dataset = data::with_classes(dataset, known.names, known.source);
   } catch (const std::invalid_argument& error) {
     const bool numbers = (own.empty() ? "" : own[0]) == "0" || known.names[0] == "0";
     throw UserError(request.split.option + ": classes of the validation images are " +
@@ -67,7 +67,7 @@ std::shared_ptr<const data::Dataset> with_known_classes(
     log::info(
         strf("the validation images have %zu of the %zu classes of %s; the model may predict any "
              "of them",
-             own.size(), known.names.size(), known.whose.c_str()));
+             own.size(), known.names.size(), known.source.c_str()));
   return dataset;
 }
 

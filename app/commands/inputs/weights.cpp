@@ -170,11 +170,11 @@ void log_origin(const Weights& weights) {
   for (const std::string& warning : weights.warnings) log::warning(weights.file + ": " + warning);
 }
 
-void check_class_count(const Weights& weights, size_t names, const std::string& whose) {
+void check_class_count(const Weights& weights, size_t names, const std::string& source) {
   const auto outputs = static_cast<size_t>(weights.job.model.classes);
   if (names == outputs) return;
   throw UserError(weights.file + ": its classifier has " + counted(outputs, "output") + ", but " +
-                  whose + " " + counted(names, "class") + "; the numbers must be equal");
+                  source + " " + counted(names, "class") + "; the numbers must be equal");
 }
 
 void take_class_names(const Arguments& arguments, Weights& weights) {

@@ -51,8 +51,8 @@ train::CheckpointData model_data(const Weights& weights);
 void log_origin(const Weights& weights);
 
 // Throws UserError unless `names`, a number of classes, equals the model's number of outputs.
-// `whose`: subject and verb for the message, such as "the data has".
-void check_class_count(const Weights& weights, size_t names, const std::string& whose);
+// `source`: subject and verb for the message, such as "the data has".
+void check_class_count(const Weights& weights, size_t names, const std::string& source);
 
 // Replaces the class names of `weights` with those of --classes. Without --classes, weights of a
 // known name (app/weights/known_weights.h) with 1000 outputs get ImageNet's names, and others keep

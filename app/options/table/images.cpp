@@ -69,12 +69,12 @@ void add_splits(std::vector<Option>& table) {
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
            "ImageNet's devkit, or a text file with a class name and its number on each line",
            JOB(val_synsets))
-           .unset_is("--val-labels contains names"),
+           .unset_is("none; needed only if --val-labels is a text file of numbers"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
-           "How to read TFRecords; any of: image=KEY, label=KEY, class=KEY (class name), name=KEY "
-           "(file name), label-offset=N (number of the first class); for tensors instead of "
-           "encoded "
-           "images: raw=TYPE,shape=HxWxC and optionally scale=X; see docs/data.md",
+           "How to read TFRecords: comma-separated list of image=KEY, label=KEY, class=KEY (class "
+           "name), name=KEY (file name), label-offset=N (number of the first class); for tensors "
+           "instead of encoded images also raw=TYPE,shape=HxWxC,scale=X (factor to 0..255); see "
+           "docs/data.md",
            JOB(tfrecord_keys))
            .unset_is("the feature names of ImageNet's TFRecords")
            .spells_lists(",="),

@@ -12,8 +12,8 @@ Option resume_row() {
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
-      "Continue from the newest intact checkpoint, or from PATH; options that are not given, "
-      "except --data, --train and --val, take the checkpoint's values";
+      "Continue from the newest intact checkpoint, or from PATH; restores all options that change "
+      "results, unless they are given; give the others again, also --data, --train and --val";
   option.unset = "start a new run";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
@@ -95,8 +95,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
 // Row of --histograms. Rejects values that steps_of_period() cannot parse.
 Option histograms_row() {
   Option option = row("histograms", kTrain, "N|Ne",
-                      "Write histograms of all weights and gradients for TensorBoard every N steps "
-                      "or, with Ne, every N epochs",
+                      "Write histograms of all weights and gradients for TensorBoard every N "
+                      "steps, for example 500, or every N epochs with the suffix e, for example 2e",
                       JOB(histograms));
   option.set = [](Arguments& arguments, const std::string& text) {
     std::string value = text;
@@ -136,13 +136,14 @@ void add_printing(std::vector<Option>& table, const char* group) {
            "", "Print the result as JSON", FIELD(json)),
        text_choice(
            "sort", kRuns | kCommon,
-           "Column to sort by; name, model and state in alphabetical order, the others best or "
-           "newest first",
+           "Column to sort by: name, model and state in alphabetical order, time newest first, the "
+           "others highest first",
            {"name", "model", "top1", "epochs", "speed", "state", "time"}, FIELD(sort)),
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
            FIELD(tensors)),
        row("definitions", kMetrics, "",
-           "Print MetricDefinitions (JSON) for a SageMaker training job", FIELD(definitions)),
+           "Print MetricDefinitions (JSON) for a SageMaker training job; required",
+           FIELD(definitions)),
        row("launcher", kDoctor, "", "Show how this process would determine its rank",
            FIELD(launcher))});
 }
@@ -172,8 +173,9 @@ void add_output(std::vector<Option>& table) {
            FIELD(report_page)),
        serve_row(),
        row("address", kReport | kCommon, "IP",
-           "Address for --serve; unless it is a loopback address, requests need the token in the "
-           "URL",
+           "IP address on which --serve listens; if it is not a loopback address, requests need "
+           "the "
+           "token in the printed URL",
            FIELD(report.address)),
        row("dry-run", kTrain | kCommon, "",
            "Check options, data, memory and disk with one step on every process, then exit; writes "

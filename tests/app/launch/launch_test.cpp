@@ -37,12 +37,6 @@ Launch shell(const std::string& script, int workers) {
   return plan;
 }
 
-size_t lines_with(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != text.npos; ++at) ++count;
-  return count;
-}
-
 }  // namespace
 
 TEST_CASE("workers get their own variables, and the launcher exits with 0 if all succeed") {
@@ -67,7 +61,7 @@ TEST_CASE("when a rank fails, one line names it and the others end") {
       capture([] { return launch(shell("[ $RANK = 1 ] && exit 3; " + kForever, 3)); });
   CHECK(run.code == 3);
   CHECK_THAT(run.err, Contains("shoal: error: rank 1 on algo-1") && Contains("exit code 3"));
-  CHECK(lines_with(run.err, "\n") == 1);
+  CHECK(test::count_of(run.err, "\n") == 1);
 }
 
 TEST_CASE("a worker that ignores SIGTERM is killed after the grace period") {
@@ -135,8 +129,8 @@ TEST_CASE("SIGTERM and SIGINT reach every worker, and their stop codes are retur
   const Captured run = capture([&] { return launch(shell(script, 2)); },
                                [signal = signal](pid_t pid) { ::kill(pid, signal); });
   CHECK(run.code == code);
-  CHECK(lines_with(run.out, "stopped 0") == 1);
-  CHECK(lines_with(run.out, "stopped 1") == 1);
+  CHECK(test::count_of(run.out, "stopped 0") == 1);
+  CHECK(test::count_of(run.out, "stopped 1") == 1);
   CHECK(run.err.empty());
 }
 

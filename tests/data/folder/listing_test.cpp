@@ -86,7 +86,7 @@ TEST_CASE("links to files and folders are followed, broken ones are left out, lo
 
 TEST_CASE("missing folders and missing images are reported with their paths") {
   TempFolder t;
-  CHECK_THROWS_WITH(names(t / "none"), "the folder " + t / "none" + " does not exist");
+  CHECK_THROWS_WITH(names(t / "none"), Catch::Contains(t / "none") && Catch::Contains("exist"));
   t.write("image.jpg", "x");
   CHECK_THROWS_WITH(names(t.path()), Catch::Contains("has no class folders; expected " + t.path() +
                                                      "/<class>/<images>"));
@@ -108,7 +108,7 @@ TEST_CASE("files are read unchanged, and a missing one is a damaged image") {
   data->read(1, read);
   CHECK(read.empty());
   fs::remove(t / "a/2.jpg");
-  CHECK_THROWS_WITH(data->read(1, read), "cannot open it: No such file or directory");
+  CHECK_THROWS_WITH(data->read(1, read), Catch::Contains("cannot open"));
   std::ofstream(t / "a/1.jpg").close();
   fs::resize_file(t / "a/1.jpg", uintmax_t{1} << 34);  // a sparse file of 16 GiB
   CHECK_THROWS_AS(data->read(0, read), DamagedImage);

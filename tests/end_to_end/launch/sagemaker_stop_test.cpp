@@ -18,7 +18,8 @@ namespace {
 
 Words long_run(const std::string& processes) {
   // clang-format off
-  return {"train", "--model", "efficientnet_b0", "--size", "32", "--batch-size", "4", "--epochs", "500",
+  return {"train", "--model", "mobilenet_v3_small", "--size", "32", "--batch-size", "4",
+  "--epochs", "500",
           "--lr", "0.01", "--nproc", processes, "--threads", "1", "--workers", "1",
           "--print-freq", "1000", "--checkpoint-steps", "2", "--keep", "1"};
   // clang-format on

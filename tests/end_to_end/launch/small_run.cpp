@@ -32,7 +32,7 @@ std::vector<std::string> SmallRun::words(const std::string& name,
   std::vector<std::string> list = {
       shoal_program(), "train", "--data", (directory_.path() / "data").string(),
       "--output", output(name).string(), "--threads", "1", "--workers", "1",
-      "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--epochs", "2",
+      "--model", "mobilenet_v3_small", "--size", "32", "--global-batch-size", "12", "--epochs", "2",
       "--lr", "0.02", "--keep", "9", "--rendezvous-timeout", "60"};
   // clang-format on
   list.insert(list.end(), more.begin(), more.end());

@@ -43,8 +43,11 @@ class Training(unittest.TestCase):
             folder = Path(name)
             for part in ("train/a", "train/b", "val/a", "val/b"):
                 (folder / part).mkdir(parents=True)
-                for image in IMAGES:
-                    shutil.copy(ROOT / f"tests/golden/images/{image}.jpg", folder / part)
+                # 20 steps per epoch, so that the job is still running when it is stopped
+                for copy in range(10 if part.startswith("train") else 1):
+                    for image in IMAGES:
+                        source = ROOT / f"tests/golden/images/{image}.jpg"
+                        shutil.copy(source, folder / part / f"{image}-{copy}.jpg")
             settings = SETTINGS | {"channels": {p: str(folder / p) for p in ("train", "val")}}
             (folder / "job.json").write_text(json.dumps(settings))
 
@@ -62,7 +65,7 @@ class Training(unittest.TestCase):
 
             out, whole = run("whole")
             self.assertRegex(out, r"Acc@1 \d")
-            out, interrupted = run("interrupted", "--stop-at", r"Epoch: \[0\]\[1/2\]")
+            out, interrupted = run("interrupted", "--stop-at", r"Epoch: \[0\]\[ 1/20\]")
             self.assertIn("stopped by SIGTERM", out)
             self.assertRegex(out, r"start .*/checkpoints/epoch-0000-step-\d+\.pt")
             self.assertTrue(interrupted == whole, "the weights differ")

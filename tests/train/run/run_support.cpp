@@ -22,7 +22,7 @@ std::shared_ptr<const data::Dataset> synthetic_images(int64_t count) {
 ResolvedJob job_in(const fs::path& folder, const std::function<void(Job&)>& change, int64_t rank,
                    int64_t world_size) {
   Job job;
-  job.model.name = "efficientnet_b0";
+  job.model.name = "mobilenet_v3_small";
   job.size = 32;
   job.epochs = 2;
   job.global_batch_size = 4;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "models/model.h"
+#include "tests/models/formula.h"
 #include "tests/train/weights/golden_names.h"
 #include "train/weights/weights_file.h"
 
@@ -60,12 +61,6 @@ std::string refusal(const CheckpointData& data, const std::string& model, bool p
   return "";
 }
 
-uint64_t fnv(const std::string& text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3;
-  return hash;
-}
-
 }  // namespace
 
 TEST_CASE("names and shapes of EfficientNets and MobileNetV3 are those of other programs") {
@@ -87,7 +82,7 @@ TEST_CASE("names and shapes of EfficientNets and MobileNetV3 are those of other 
       std::string text;
       for (const std::string& line : lines) text += line;
       std::ostringstream hex;
-      hex << std::hex << std::setw(16) << std::setfill('0') << fnv(text);
+      hex << std::hex << std::setw(16) << std::setfill('0') << models::testing::fnv(text);
       CHECK(hex.str() == hash);
     }
   }

@@ -116,5 +116,5 @@ TEST_CASE("a full disk throws an exception at any point of the file") {
 TEST_CASE("a file of another kind is refused by name") {
   const std::string text = "{\"event\": \"train\"}";
   CHECK_THROWS_WITH(read_checkpoint({text.begin(), text.end()}, "history.jsonl"),
-                    "history.jsonl is not a checkpoint of shoal: it is not a zip archive");
+                    Catch::Contains("history.jsonl") && Catch::Contains("zip"));
 }

@@ -91,9 +91,8 @@ TEST_CASE("a folder of splits is refused as a folder of classes") {
   job.train_dir = photos;
   job.val_split = 0.1;
   CHECK_THROWS_AS(open(job), UserError);
-  CHECK_THROWS_WITH(open(job), "the class folders of --train " + photos +
-                                   " are called train and val; use --data " + photos +
-                                   ", or --train " + photos + "/train");
+  CHECK_THROWS_WITH(open(job), Contains("train and val") && Contains("--data " + photos) &&
+                                   Contains("--train " + photos + "/train"));
   job.val_split = 0;
   job.train_dir = (folder.path() / "cats").string();
   job.val_dir = photos + "/";
@@ -237,5 +236,5 @@ TEST_CASE("class names are read one per line, and duplicates are an error") {
   CHECK_THROWS_WITH(app::read_class_names(path, "a number"), Contains("'cat' twice"));
   CHECK_THROWS_AS(app::read_class_names(path + " that is not there", "imagenet"), UserError);
   CHECK_THROWS_WITH(app::read_class_names("4", "imagenet"),
-                    "--classes 4: it must be imagenet or a file with one class name per line");
+                    Contains("--classes 4") && Contains("imagenet") && Contains("file"));
 }
