@@ -4,6 +4,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace shoal::dist {
 
 namespace {
 
-// Returns the tensor's bytes. Gloo and NCCL transfer bytes on every device.
+// Returns a view of the tensor as bytes: a dtype that Gloo and NCCL transfer on every device.
 at::Tensor bytes_of(const at::Tensor& tensor) {
   return tensor.view({-1}).view(at::kByte);
 }
@@ -25,12 +26,13 @@ Bf16Average::Bf16Average(const GroupState& state, at::Tensor numbers)
   const int64_t ranks = state.size, piece = (numbers_.numel() + ranks - 1) / ranks;
   const auto bf16 = numbers_.options().dtype(at::kBFloat16);
   copies_ = at::zeros({ranks, piece}, bf16);
+  unpadded_copies_ = copies_.view({-1}).narrow(0, 0, numbers_.numel());
   received_ = at::empty({ranks, piece}, bf16);
   mean_ = at::empty({piece}, bf16);
 }
 
 void Bf16Average::send_copies() {
-  copies_.view({-1}).narrow(0, 0, numbers_.numel()).copy_(numbers_);
+  unpadded_copies_.copy_(numbers_);
   at::Tensor from = bytes_of(copies_), to = bytes_of(received_);
   std::vector<int64_t> equal;  // empty: pieces of equal length
   work_ = state_.backend_for(numbers_).alltoall_base(to, from, equal, equal);
@@ -46,7 +48,7 @@ void Bf16Average::send_mean() {
 void Bf16Average::finish() {
   work_->wait();
   work_.reset();
-  numbers_.copy_(copies_.view({-1}).narrow(0, 0, numbers_.numel()));
+  numbers_.copy_(unpadded_copies_);
 }
 
 }  // namespace shoal::dist

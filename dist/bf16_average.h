@@ -1,20 +1,20 @@
 #pragma once
-// Averages numbers over the ranks of a group, and sends them as bfloat16: half the bytes of an
-// all-reduce in float32. For gradient_reducer.cpp.
+// Averages a tensor over the ranks of a group. Sends bfloat16, which halves the traffic of a
+// float32 all-reduce. Used by gradient_reducer.cpp.
 //
-// Each rank owns one piece of the numbers. Every rank sends each owner its bfloat16 copy of the
-// owner's piece. The owner adds the copies in float32, divides by the number of ranks, and sends
-// the mean as bfloat16 to all ranks. So all ranks get the same bits, and each number is rounded to
-// bfloat16 twice, however many ranks there are.
+// The tensor is divided into one piece per rank. Each rank receives the bfloat16 copies of its
+// piece from all ranks (all-to-all), adds them in float32, and divides by the world size. It then
+// sends the mean as bfloat16 to all ranks (all-gather). So all ranks get the same bits, and each
+// number is rounded to bfloat16 twice at any world size.
 //
-// The calls send_copies(), send_mean() and finish() follow one another, so that several averages
-// can be under way while the caller computes. All ranks must make the same calls in the same order.
+// An average takes three calls in this order: send_copies(), send_mean(), finish(). Between them,
+// the caller can compute or start other averages. All ranks must make the same calls in the same
+// order.
 // Over Gloo, send_mean() and finish() wait for the other ranks; over NCCL, the current stream
 // waits. All three throw the transport's exceptions. After one, do not use the object again.
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 namespace shoal::dist {
@@ -26,7 +26,7 @@ class Bf16Average {
   // `numbers`: 1-D, contiguous, of any floating-point dtype. `state` must outlive this object.
   Bf16Average(const GroupState& state, at::Tensor numbers);
 
-  // Starts to send copies to the owners. `numbers` must have its final values.
+  // Starts to send the copies to all ranks. `numbers` must have its final values.
   void send_copies();
   // Waits for the copies of this rank's piece, and starts to send their mean.
   void send_mean();
@@ -36,10 +36,12 @@ class Bf16Average {
  private:
   const GroupState& state_;
   at::Tensor numbers_;
-  // Padded to ranks_ pieces of equal length.
-  at::Tensor copies_;    // ranks × piece, bfloat16: this rank's numbers
-  at::Tensor received_;  // ranks × piece, bfloat16: this rank's piece, from each rank
-  at::Tensor mean_;      // piece, bfloat16
+  // ranks × piece, bfloat16: first this rank's numbers, padded so that all pieces have the same
+  // length; after send_mean(), receives the mean of every piece.
+  at::Tensor copies_;
+  at::Tensor unpadded_copies_;  // view of copies_, as long as numbers_
+  at::Tensor received_;         // ranks × piece, bfloat16: this rank's piece, from each rank
+  at::Tensor mean_;             // piece, bfloat16
   c10::intrusive_ptr<c10d::Work> work_;
 };
 

@@ -23,9 +23,9 @@ namespace shoal::dist {
 
 namespace {
 
-// A rank sends the mean of a range in bfloat16 when the copies of this many later ranges are on
-// their way. It then rarely waits for the other ranks' copies. All ranks must send in the same
-// order, so a rank must not send a mean as soon as the copies arrive.
+// With bfloat16, a rank sends the mean of a range after it has started to send its copies of this
+// many later ranges. By then, the other ranks' copies have usually arrived. It does not send a mean
+// as soon as the copies arrive, because all ranks must send in the same order.
 constexpr size_t kRangesAhead = 2;
 
 // Throws std::invalid_argument unless the gradients are stored one after another in one buffer.
@@ -173,7 +173,7 @@ struct GradientReducer::Impl {
     return now() - start;
   }
 
-  // Ends the averaging of a range whose all-reduce or send_copies() has started. Call it for the
+  // Ends the averaging of a range whose all-reduce or send_mean() has started. Call it for the
   // ranges in order.
   void end(size_t index) {
     Range& range = ranges[index];

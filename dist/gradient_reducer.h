@@ -63,7 +63,7 @@ class GradientReducer {
   // notices gradients that autograd accumulates; a backward that writes .grad without autograd must
   // call this function. Does nothing if the parameter was already reported in this step. With
   // ReducerOptions::bf16, may wait for the other ranks. Throws std::runtime_error if averaging
-  // cannot start or, in that wait, like finish().
+  // cannot start, or if a peer fails or the group's timeout passes during that wait.
   void complete(size_t index);
 
   // Call right after the last backward of a step. Returns the seconds that this rank waited for the

@@ -24,8 +24,7 @@ struct ModelOptions {
   // Dropout rate before the classifier, 0..1. Unset: the model's default (B0 0.2, ResNet 0).
   std::optional<double> dropout;
   // Stochastic depth, 0..1: block i of n, counted from 0, is dropped with the probability
-  // drop_path * i / n.
-  // Unset: the model's default (EfficientNet 0.2).
+  // drop_path * i / n. Unset: the model's default (EfficientNet 0.2).
   std::optional<double> drop_path;
   uint64_t seed = 0;  // seed of the initial weights
   Kernels kernels = Kernels::automatic;

@@ -90,8 +90,8 @@ void check_export_folder(const train::Job& job) {
 }
 
 // Throws UserError on all ranks if rank 0 cannot write to the run's folders, if --export-dir is
-// inside another run, or if a folder of the run is inside the images, where it would look like a
-// class. Warns if the validation images are the training images. Collective.
+// inside another run's folder, or if a folder of the run is inside the images, where it would look
+// like a class. Warns if the validation images are the training images. Collective.
 void check_places(const train::Job& job, const DataPlaces& places, const dist::Group& group) {
   namespace fs = std::filesystem;
   dist::on_rank_0(group, [&] {

@@ -150,7 +150,7 @@ fs::path existing_parent(const fs::path& path) {
 }
 
 bool can_create_in(const fs::path& folder) {
-  // All processes use the same name, so the next call removes a killed process's folder.
+  // The name is always the same, so the next call removes a probe that a killed process left.
   const fs::path probe = folder / ".shoal-probe";
   return (::mkdir(probe.c_str(), 0700) == 0 || errno == EEXIST) &&
          (::rmdir(probe.c_str()) == 0 || errno == ENOENT);

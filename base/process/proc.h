@@ -6,8 +6,8 @@
 
 namespace shoal {
 
-// Returns the text after the colon and one blank of the first line that starts with `key`, for
-// example in /proc/cpuinfo. Returns an empty string if there is no such line.
+// Finds the first line "KEY…: VALUE" with a value, for example in /proc/cpuinfo, and returns VALUE.
+// Skips one character after the colon. Returns an empty string if there is no such line.
 std::string proc_value(const std::filesystem::path& file, const std::string& key);
 
 // Returns the folder of the running program. Throws std::filesystem::filesystem_error if /proc is

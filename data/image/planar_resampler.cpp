@@ -5,7 +5,7 @@
 
 #include "base/round.h"
 #include "data/image/resample_kernels.h"
-#include "data/jpeg/reserve.h"
+#include "data/jpeg/grow.h"
 
 namespace shoal::data {
 namespace {
@@ -91,7 +91,7 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
   const auto width = static_cast<int64_t>(x.starts.size());
   const auto height = static_cast<int64_t>(y.starts.size());
   const int64_t row = round_up(width, kVector);
-  reserve(row_, 3 * width + 64);
+  grow(row_, 3 * width + 64);
   for (int64_t i = 0; i < height; ++i) {
     const uint8_t* const luma = planes_[0].data() + i * row;
     // Converts into row_, not into `out`, because the conversion writes beyond the end of the row.
@@ -112,7 +112,7 @@ void PlanarResampler::resize(jpeg::Planes& planes, int component, const Directio
   const auto width = static_cast<int64_t>(x.starts.size());
   const auto height = static_cast<int64_t>(y.starts.size());
   const int64_t wide = round_up(x.count, kVector), high = round_up(height, kVector);
-  reserve(middle_, wide * high + kVector);
+  grow(middle_, wide * high + kVector);
   RowSums rows{};
   rows.in = view.at(x.first, y.first);
   rows.in_stride = view.stride;
@@ -126,10 +126,10 @@ void PlanarResampler::resize(jpeg::Planes& planes, int component, const Directio
   rows.out_stride = wide;
   kernels_.sum_rows(rows);
 
-  reserve(turned_, (wide + 1) * high + kVector);
+  grow(turned_, (wide + 1) * high + kVector);
   kernels_.transpose(middle_.data(), wide, turned_.data(), high, high, wide);
   const int64_t across = round_up(width, kVector);
-  reserve(columns_, across * high + kVector);
+  grow(columns_, across * high + kVector);
   RowSums columns{};
   columns.in = turned_.data();
   columns.in_stride = high;
@@ -142,7 +142,7 @@ void PlanarResampler::resize(jpeg::Planes& planes, int component, const Directio
   columns.out = columns_.data();
   columns.out_stride = high;
   kernels_.sum_rows(columns);
-  reserve(out, across * high + kVector);
+  grow(out, across * high + kVector);
   kernels_.transpose(columns_.data(), high, out.data(), across, across, high);
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "data/image/resample_kernels.h"
+#include "data/jpeg/grow.h"
 
 namespace shoal::data {
 namespace {
@@ -29,10 +30,6 @@ struct Window {
   int64_t begin, end;
   double center;
 };
-
-void grow(std::vector<uint8_t>& buffer, int64_t bytes) {
-  if (buffer.size() < static_cast<size_t>(bytes)) buffer.resize(static_cast<size_t>(bytes));
-}
 
 // Rounds to 22 fractional bits, halves away from zero.
 int32_t rounded(double exact) {

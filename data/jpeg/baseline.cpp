@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/jpeg/reserve.h"
+#include "data/jpeg/grow.h"
 #include "data/stage_clock.h"
 
 namespace shoal::data::jpeg {
@@ -152,7 +152,7 @@ bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index)
 
 // Removes the stuffing from the bytes [point.byte, to) and starts the lane's stream at `point`.
 bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
-  reserve(lane.clean, static_cast<int64_t>(to - point.byte) + kReadAhead);
+  grow(lane.clean, static_cast<int64_t>(to - point.byte) + kReadAhead);
   uint8_t* const begin = lane.clean.data();
   uint8_t* const end = kernels_.unstuff(bytes_.data() + point.byte, bytes_.data() + to, begin);
   if (end == begin) return false;
@@ -171,7 +171,7 @@ bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
 bool BaselineDecoder::begin_part(Lane& lane, int64_t mcus) {
   lane.column_end = std::min(lane.column + mcus, mcus_.column_end);
   const int64_t places = 64 * (lane.column_end - lane.column) * header_.blocks_per_mcu();
-  reserve(lane.coefficients, places + 64);
+  grow(lane.coefficients, places + 64);
   std::fill_n(lane.coefficients.data(), places, int16_t{0});
   Stream& stream = lane.stream;
   stream.block = lane.coefficients.data();
@@ -255,7 +255,7 @@ RowBlock BaselineDecoder::next(int64_t padding) {
   const int64_t rows = std::min(kRowsPerBlock, box_.height - delivered_);
   if (rows == 0) return {};
   const int64_t stride = (3 * box_.width + std::max<int64_t>(padding, 64) + 63) / 64 * 64;
-  reserve(block_, stride * kRowsPerBlock + 64);
+  grow(block_, stride * kRowsPerBlock + 64);
   for (int64_t i = 0; i < rows; ++i)
     planes_.rgb_row(box_.left, box_.top + delivered_ + i, box_.width, block_.data() + i * stride);
   delivered_ += rows;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/jpeg/reserve.h"
+#include "data/jpeg/grow.h"
 
 namespace shoal::data::jpeg {
 namespace {
@@ -36,7 +36,7 @@ void Planes::begin(const Header& header, const McuBox& mcus) {
     plane.left = mcus.column * 8 * component.horizontal;
     plane.top = mcus.row * 8 * component.vertical;
     // Allocates one extra row, because filters read rows in pairs.
-    reserve(plane.samples, plane.stride * (height + 1) + 2 * kPadding);
+    grow(plane.samples, plane.stride * (height + 1) + 2 * kPadding);
     std::copy_n(header.quantization[component.quantization], 64, plane.quantization);
   }
 }
@@ -93,7 +93,7 @@ const uint8_t* Planes::chroma_row(Plane& plane, int64_t x, int64_t y, int64_t co
     const int64_t last = (header_->size.height + 1) / 2 - 1;
     far = plane.at(first, std::clamp<int64_t>(y % 2 == 0 ? row - 1 : row + 1, 0, last));
   }
-  reserve(wide, 2 * samples + kPadding);
+  grow(wide, 2 * samples + kPadding);
   kernels_.upsample(plane.at(first, row), far, wide.data(), samples);
   return wide.data() + (x - 2 * first);
 }

@@ -87,8 +87,8 @@ bool contains_any(const std::string& folder, const std::vector<fs::path>& paths)
   return std::ranges::any_of(paths, [&](const auto& path) { return is_inside(path, folder); });
 }
 
-// `above`: canonical paths of the folders that led to `folder`. Links to a folder that contains one
-// of them are not followed, because they would list it again.
+// `above`: canonical paths of the folders that led to `folder`. Links to one of them, or to a
+// folder that contains one of them, are not followed: they would list the same files again.
 void add_files_below(const std::string& folder, std::vector<fs::path>& above,
                      std::vector<std::string>& files, LeftOut& left_out) {
   above.push_back(fs::canonical(folder));

@@ -49,7 +49,7 @@ std::vector<std::string> name_list(const std::string& variable, const std::strin
 }
 
 uint16_t port_from(const std::string& text) {
-  // FNV-1a instead of a hash of base/: all versions of shoal must choose the same port.
+  // FNV-1a. Never change it: all versions of shoal must choose the same port.
   uint32_t hash = 2166136261u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   return static_cast<uint16_t>(kFirstPort + hash % kPortCount);

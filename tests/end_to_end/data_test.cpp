@@ -278,23 +278,18 @@ TEST_CASE("prepare names a missing argument or archive") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   make_downloads(root);
-  const auto refused = [&](const std::vector<std::string>& words, const std::string& part) {
-    const auto outcome = test::run_shoal(words);
-    CHECK(outcome.exit_code == 2);
-    CHECK_THAT(outcome.err, Contains(part));
-  };
   const std::string from = root / "downloads", to = root / "to";
-  refused({"prepare", "imagenet", from}, "prepare imagenet DOWNLOADS DEST");
-  refused({"prepare", "cifar", from, to}, "prepare imagenet DOWNLOADS DEST");
-  refused({"prepare", "imagenet", from, to, "--quality", "80"}, "--as packs");
-  refused({"prepare", "imagenet", from, "/proc/to"}, "cannot write to /proc");
-  refused({"pack", root / "flat", "/proc/set.pack"}, "cannot write to /proc");
-  refused({"prepare", "imagenet", root / "flat", to}, "ILSVRC2012_img_train.tar");
+  test::check_refused({"prepare", "imagenet", from}, "prepare imagenet DOWNLOADS DEST");
+  test::check_refused({"prepare", "cifar", from, to}, "prepare imagenet DOWNLOADS DEST");
+  test::check_refused({"prepare", "imagenet", from, to, "--quality", "80"}, "--as packs");
+  test::check_refused({"prepare", "imagenet", from, "/proc/to"}, "cannot write to /proc");
+  test::check_refused({"pack", root / "flat", "/proc/set.pack"}, "cannot write to /proc");
+  test::check_refused({"prepare", "imagenet", root / "flat", to}, "ILSVRC2012_img_train.tar");
   fs::rename(root / "downloads" / "ILSVRC2012_devkit_t12.tar.gz", root / "kit.tar.gz");
-  refused({"prepare", "imagenet", from, to}, "--val-labels");
+  test::check_refused({"prepare", "imagenet", from, to}, "--val-labels");
   tar({"-czf", root / "other.tar.gz", "-C", root / "flat", "."});
-  refused({"prepare", "imagenet", from, to, "--val-labels", root / "other.tar.gz"},
-          "not ImageNet's development kit");
+  test::check_refused({"prepare", "imagenet", from, to, "--val-labels", root / "other.tar.gz"},
+                      "not ImageNet's development kit");
   CHECK_FALSE(fs::exists(to));
 }
 

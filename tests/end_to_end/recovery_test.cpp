@@ -9,10 +9,12 @@
 
 #include "data/dataset.h"
 #include "data/order.h"
+#include "tests/support/history.h"
 #include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
+using test::history;
 namespace fs = std::filesystem;
 
 namespace {
@@ -50,15 +52,6 @@ std::vector<std::string> run_words(const fs::path& root, const std::string& data
   // clang-format on
   words.insert(words.end(), more.begin(), more.end());
   return words;
-}
-
-std::vector<nlohmann::json> history(const fs::path& run, const std::string& event) {
-  std::vector<nlohmann::json> entries;
-  for (const auto& line : test::lines_of(test::read_text(run / "history.jsonl"))) {
-    auto json = nlohmann::json::parse(line);
-    if (json["event"] == event) entries.push_back(json);
-  }
-  return entries;
 }
 
 // Returns the mean loss of the steps after `step`.

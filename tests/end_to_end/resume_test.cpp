@@ -12,6 +12,7 @@
 #include <random>
 
 #include "tests/support/event_file.h"
+#include "tests/support/history.h"
 #include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
@@ -193,13 +194,11 @@ TEST_CASE("--gradient-compression bf16 changes the result reproducibly, also aft
   run("plain", false, freeze);
   const auto losses = [&](const std::string& name) {
     std::map<int64_t, double> values;  // step → loss
-    for (const auto& line : test::lines_of(test::read_text(root / name / "history.jsonl")))
-      if (const auto row = nlohmann::json::parse(line); row["event"] == "train")
-        values[row["step"]] = row["loss"];
+    for (const auto& row : test::history(root / name, "train")) values[row["step"]] = row["loss"];
     return values;
   };
   const auto expected = losses("whole");
-  CHECK(expected.at(1) == losses("plain").at(1));  // of the initial weights
+  CHECK(expected.at(1) == losses("plain").at(1));  // computed with the initial weights
   CHECK(expected.at(kLastStep) != losses("plain").at(kLastStep));
 
   run("resumed", false, test::joined(compressed, {"--max-steps", "5"}));

@@ -11,6 +11,7 @@
 
 using namespace shoal;
 using Catch::Contains;
+using test::check_refused;
 using test::joined;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
@@ -85,25 +86,25 @@ TEST_CASE("a run on balanced, weighted, selected images is resumed within an epo
   }
   // Each step uses the same images: the losses differ only by rounding and batch norm's batches.
   CHECK(d.summary("whole-1").at("settings") == d.summary("whole-3").at("settings"));
-  test::check_refused(d.train("whole-1", {"--resume", "--epochs", "3", "--fraction", "0.5"}),
-                      "made with fraction 0.7, this run has 0.5");
-  test::check_refused(d.train("whole-1", {"--resume", "--epochs", "3", "--per-class", "5"}),
-                      "made with fraction 0.7, this run has 1");
+  check_refused(d.train("whole-1", {"--resume", "--epochs", "3", "--fraction", "0.5"}),
+                "made with fraction 0.7, this run has 0.5");
+  check_refused(d.train("whole-1", {"--resume", "--epochs", "3", "--per-class", "5"}),
+                "made with fraction 0.7, this run has 1");
 }
 
 TEST_CASE("options for small data are refused with the name of what is wrong") {
   const Data d;
-  test::check_refused(d.train("out", {"--fraction", "0.5", "--per-class", "3"}), "--fraction");
-  test::check_refused(d.train("out", {"--fraction", "0"}), "--fraction");
-  test::check_refused(d.train("out", {"--balance", "--order", "chunked"}), "--order chunked");
-  test::check_refused(d.train("out", {"--time-budget", "soon"}), "--time-budget is 'soon'");
-  test::check_refused(d.train("out", {"--train", "pipe:" + (d.root() / "pipe").string(),
-                                      "--fraction", "0.5", "--max-steps", "1"}),
-                      "--fraction 0.5");
-  test::check_refused(d.train("out", {"--class-weights", d.root() / "missing"}), "missing");
+  check_refused(d.train("out", {"--fraction", "0.5", "--per-class", "3"}), "--fraction");
+  check_refused(d.train("out", {"--fraction", "0"}), "--fraction");
+  check_refused(d.train("out", {"--balance", "--order", "chunked"}), "--order chunked");
+  check_refused(d.train("out", {"--time-budget", "soon"}), "--time-budget is 'soon'");
+  check_refused(d.train("out", {"--train", "pipe:" + (d.root() / "pipe").string(), "--fraction",
+                                "0.5", "--max-steps", "1"}),
+                "--fraction 0.5");
+  check_refused(d.train("out", {"--class-weights", d.root() / "missing"}), "missing");
   const std::string file = d.root() / "weights";
   std::ofstream(file) << d.classes()[0] << " 1\n" << d.classes()[1] << " 2\nwolf 3\n";
-  test::check_refused(d.train("out", {"--class-weights", file}), "'wolf'");
+  check_refused(d.train("out", {"--class-weights", file}), "'wolf'");
 }
 
 TEST_CASE("other weights of the classes are reported when a run is resumed") {

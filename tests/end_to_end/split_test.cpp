@@ -8,6 +8,7 @@
 
 using namespace shoal;
 using Catch::Contains;
+using test::check_refused;
 using test::joined;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
@@ -91,10 +92,10 @@ TEST_CASE(
   INFO(in_place.err);
   CHECK(in_place.exit_code == 0);
   CHECK_THAT(in_place.err, Contains("validation"));
-  test::check_refused(d.train("one", {"--resume", "--epochs", "3", "--val-split", "0.5"}),
-                      "made with val_split 0.25, this run has 0.5");
-  test::check_refused(d.train("one", {"--resume", "--epochs", "3", "--val", d.root() / "val"}),
-                      "made with val_split 0.25, this run has 0");
+  check_refused(d.train("one", {"--resume", "--epochs", "3", "--val-split", "0.5"}),
+                "made with val_split 0.25, this run has 0.5");
+  check_refused(d.train("one", {"--resume", "--epochs", "3", "--val", d.root() / "val"}),
+                "made with val_split 0.25, this run has 0");
 }
 
 TEST_CASE("data without train/ is refused with the options that would train on it") {
@@ -102,8 +103,7 @@ TEST_CASE("data without train/ is refused with the options that would train on i
   const Words rest = {"--output", d.output("out"), "--model", "mobilenet_v3_small", "--size",
                       "32",       "--batch-size",  "8",       "--max-steps",        "1"};
   const auto suggests = [&](const std::string& data, const std::string& train) {
-    test::check_refused(joined({"train", "--data", data}, rest),
-                        "--train " + train + " --val-split 0.1");
+    check_refused(joined({"train", "--data", data}, rest), "--train " + train + " --val-split 0.1");
     CHECK(test::run_shoal(joined({"train", "--train", train, "--val-split", "0.1"}, rest))
               .exit_code == 0);
     fs::remove_all(d.output("out"));
@@ -119,20 +119,20 @@ TEST_CASE("data without train/ is refused with the options that would train on i
 TEST_CASE("--val-split is refused if validation images exist or none can be held out") {
   const Data d;
   const Words split = {"--val-split", "0.25"};
-  test::check_refused(d.train("out", joined(split, {"--val", d.root() / "val"})), "--val-split");
-  test::check_refused(d.train("out", {}), "--val-split 0.1");
-  test::check_refused(
-      d.train("out", {"--train", "pipe:" + d.output("pipe"), "--val-split", "0.25"}), "pipe");
-  test::check_refused(d.train("out", {"--val-split", "1e-9"}), "--val-split");
+  check_refused(d.train("out", joined(split, {"--val", d.root() / "val"})), "--val-split");
+  check_refused(d.train("out", {}), "--val-split 0.1");
+  check_refused(d.train("out", {"--train", "pipe:" + d.output("pipe"), "--val-split", "0.25"}),
+                "pipe");
+  check_refused(d.train("out", {"--val-split", "1e-9"}), "--val-split");
   fs::rename(d.root() / "val", d.root() / "data/val");
-  test::check_refused(d.train("out", split), d.data() + "/val");
+  check_refused(d.train("out", split), d.data() + "/val");
   const auto named =
       test::run_shoal({"train", "--train", d.data() + "/train", "--val-split", "0.25", "--output",
                        d.output("named"), "--model", "mobilenet_v3_small", "--size", "32",
                        "--batch-size", "8", "--max-steps", "2"});
   INFO(named.err);
   CHECK(named.exit_code == 0);
-  test::check_refused({"eval", "--checkpoint", d.output("named"), "--train", d.data() + "/train",
-                       "--val", d.data() + "/val"},
-                      "--train");
+  check_refused({"eval", "--checkpoint", d.output("named"), "--train", d.data() + "/train", "--val",
+                 d.data() + "/val"},
+                "--train");
 }

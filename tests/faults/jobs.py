@@ -27,7 +27,8 @@ LOCKS = (".lock", "lock")
 # Folders for unfinished checkpoints. The second one is used where renaming from the first one fails.
 UNFINISHED = (".checkpoints-tmp", ".tmp")
 
-# Names of the history of a run that stopped before its first checkpoint, once it is repeated.
+# A run that stops before its first checkpoint leaves a history. The repeated run renames it to one
+# of these.
 SUPERSEDED = ("superseded-history.jsonl", "superseded-2-history.jsonl")
 
 

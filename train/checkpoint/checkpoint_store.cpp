@@ -158,19 +158,21 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
   try {
     return write(entry, produce);
   } catch (const std::system_error& error) {
-    std::error_code none;
-    // Whether the failed entry still has a marker. If so, prune_to() counts it among the newest.
-    const bool counts = fs::exists(in_directory(entry.name + ".json"), none);
-    if (is_full_disk(error)) {
-      try {
-        // A new checkpoint must be on disk before older ones are removed.
-        if (counts) flush_folder(directory_);
-        prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
-      } catch (const std::system_error&) {  // the second attempt reports a disk that still fails
-      }
-    }
+    if (is_full_disk(error)) make_space(entry);
   }
   return write(entry, produce);
+}
+
+void CheckpointStore::make_space(const CheckpointEntry& unsaved) {
+  std::error_code none;
+  // Whether the entry still has a marker. If so, prune_to() counts it among the newest.
+  const bool counts = fs::exists(in_directory(unsaved.name + ".json"), none);
+  try {
+    // A new checkpoint must be on disk before older ones are removed.
+    if (counts) flush_folder(directory_);
+    prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
+  } catch (const std::system_error&) {  // the next write reports a disk that still fails
+  }
 }
 
 CheckpointEntry CheckpointStore::write(CheckpointEntry entry,

@@ -72,8 +72,7 @@ class CheckpointStore {
   // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
   // system reports an error, tries a second time, so `produce` may be called twice. If the disk is
   // full, prunes before the second attempt, but keeps at least the newest checkpoint that is known
-  // to be on disk. Throws
-  // std::runtime_error with path and reason.
+  // to be on disk. Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
 
@@ -124,6 +123,8 @@ class CheckpointStore {
   CheckpointEntry write(CheckpointEntry entry, const std::function<void(const Sink&)>& produce);
   void write_manifest();
   void prune_to(int64_t keep);
+  // Prunes on a full disk, before save() tries to write `unsaved` again.
+  void make_space(const CheckpointEntry& unsaved);
 
   std::filesystem::path directory_, temporary_;
   int64_t keep_;

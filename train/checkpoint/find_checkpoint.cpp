@@ -22,7 +22,7 @@ fs::path similar_path(fs::path place, const std::function<bool(const fs::path&)>
     for (const auto& entry : entries_of(fs::absolute(place).parent_path()))
       if (accept(entry.path())) names.push_back(entry.path().filename().string());
   } catch (const std::system_error&) {
-    return {};  // without advice, the caller's message is still complete
+    return {};  // the caller's message is then printed without a suggestion
   }
   const std::string near = nearest(place.filename().string(), names);
   return near.empty() ? fs::path() : place.parent_path() / near;

@@ -31,7 +31,7 @@ class ConfigFile final : public ReportSink {
     due_ = false;
     try {
       write_whole(path_, job_.provenance.config);
-    } catch (const std::exception& error) {  // no reason to end a run that trains
+    } catch (const std::exception& error) {  // must not end the training
       log::warning(error.what());
     }
   }

@@ -56,14 +56,14 @@ std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
 // Renames the history of a run whose checkpoints --resume did not find, for example because their
 // folder is not mounted.
 void set_aside(const std::filesystem::path& path) {
-  std::error_code none;
-  const bool has_rows = std::filesystem::file_size(path, none) > 0 && !none;
-  if (!has_rows) return;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (error || bytes == 0) return;
   const auto named = [&](const std::string& prefix) {
     return path.parent_path() / (prefix + path.filename().string());
   };
   std::filesystem::path aside = named("superseded-");
-  for (int i = 2; std::filesystem::exists(aside, none); ++i)
+  for (int i = 2; std::filesystem::exists(aside, error); ++i)
     aside = named("superseded-" + std::to_string(i) + "-");
   move_into_place(path, aside);
   log::warning(path.string() + " has rows, but --resume found no checkpoint; renamed to " +

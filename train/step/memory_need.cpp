@@ -80,10 +80,10 @@ MemoryNeed need_of(const ResolvedJob& job, const models::Network& network, int64
   // micro-batches, the gradients of one before they are added.
   const int64_t others = 1 + (job.eval_only ? 0 : 1) + (job.accumulate > 1 ? 1 : 0);
   const int64_t copies = job.amp == Precision::off ? 0 : parameters / 2;
-  // The gradients that are sent and received with --gradient-compression bf16.
-  const bool compressed = job.gradient_compression == Precision::bf16 && job.world_size > 1;
-  const int64_t sent =
-      compressed && !job.eval_only ? parameters + parameters / (2 * job.world_size) : 0;
+  // Buffers of Bf16Average (--gradient-compression bf16).
+  const bool sends =
+      job.gradient_compression == Precision::bf16 && job.world_size > 1 && !job.eval_only;
+  const int64_t sent = sends ? parameters + parameters / (2 * job.world_size) : 0;
   const int64_t side = job.eval_only ? job.val_size : largest_side(job);
   const int64_t image = side * side * job.transform.channels;
   const int64_t batches = data::LoaderOptions().batches_ahead + 1;

@@ -38,8 +38,8 @@ std::string portion_text(const train::Job& job);
 // for a larger share than the run held out.
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader);
 
-// Returns the names of the classes for a message ("train and val") if they are those of splits;
-// otherwise "".
+// If all classes are named like splits (train, val, test), returns their names for a message, for
+// example "train and val". Otherwise returns "".
 std::string split_folders(const std::vector<std::string>& classes);
 
 // The following functions throw UserError that names the option.

@@ -72,9 +72,11 @@ void add_splits(std::vector<Option>& table) {
            .unset_is("none; needed only if --val-labels is a text file of numbers"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
            "How to read TFRecords: comma-separated list of image=KEY, label=KEY, class=KEY (class "
-           "name), name=KEY (file name), label-offset=N (number of the first class); for tensors "
-           "instead of encoded images also raw=TYPE,shape=HxWxC,scale=X (factor to 0..255); see "
-           "docs/data.md",
+           "name), name=KEY (file name), label-offset=N (number of the first class); for raw "
+           "tensors "
+           "add raw=TYPE, shape=HxWxC or CxHxW, and optionally scale=X (multiplies the values to "
+           "get "
+           "0..255; default 1); see docs/data.md",
            JOB(tfrecord_keys))
            .unset_is("the feature names of ImageNet's TFRecords")
            .spells_lists(",="),

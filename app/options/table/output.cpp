@@ -12,8 +12,8 @@ Option resume_row() {
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
-      "Continue from the newest intact checkpoint, or from PATH; restores all options that change "
-      "results, unless they are given; give the others again, also --data, --train and --val";
+      "Continue from the newest intact checkpoint, or from PATH; restores all settings that affect "
+      "results, except those given now; give --data, --train, --val, --nproc and others again";
   option.unset = "start a new run";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
@@ -174,8 +174,7 @@ void add_output(std::vector<Option>& table) {
        serve_row(),
        row("address", kReport | kCommon, "IP",
            "IP address on which --serve listens; if it is not a loopback address, requests need "
-           "the "
-           "token in the printed URL",
+           "the token in the printed URL",
            FIELD(report.address)),
        row("dry-run", kTrain | kCommon, "",
            "Check options, data, memory and disk with one step on every process, then exit; writes "

@@ -88,8 +88,8 @@ void add_resizing(std::vector<Option>& table) {
            .of_evaluation(),
        choice<data::Interpolation>("interpolation", kRun | kAverage | kBench,
                                    "Antialiased filter for resizing images; random: bilinear or "
-                                   "bicubic, drawn for each training image (evaluation: "
-                                   "the filter of the weights or model)",
+                                   "bicubic, drawn for each training image (evaluation: the "
+                                   "filter of the weights or model)",
                                    {{"bilinear", data::Interpolation::bilinear},
                                     {"bicubic", data::Interpolation::bicubic},
                                     {"random", data::Interpolation::random}},

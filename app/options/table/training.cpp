@@ -59,8 +59,7 @@ Option compression_row() {
   using train::Precision;
   return choice<Precision>("gradient-compression", kTrain,
                            "How processes exchange gradients: in float32 (off), or as bfloat16 "
-                           "(bf16), which halves "
-                           "the traffic; sums are computed in float32",
+                           "(bf16), which halves the traffic; sums are computed in float32",
                            {{"off", Precision::off}, {"bf16", Precision::bf16}},
                            JOB(gradient_compression))
       .off_is("off")

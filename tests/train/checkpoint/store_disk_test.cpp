@@ -33,6 +33,23 @@ bool loses_marker_first(const fs::path& folder, const std::string& name, const s
   return seen;
 }
 
+// A store that keeps one checkpoint, and has saved kFirst.
+struct OneCheckpoint {
+  test::TemporaryDirectory directory;
+  fs::path folder = directory.path() / "c";
+  CheckpointStore store = CheckpointStore(folder, 1);
+
+  OneCheckpoint() {
+    store.open_for_writing();
+    store.save(0, 1, std::nullopt, bytes_of("one"));
+  }
+  void save_second() { store.save(0, 2, std::nullopt, bytes_of("two")); }
+  bool has(const std::string& file) const { return fs::exists(folder / file); }
+};
+
+const std::string kFirstMarker = std::string(kFirst) + ".json";
+const std::string kSecondMarker = std::string(kSecond) + ".json";
+
 }  // namespace
 
 TEST_CASE("where files cannot be renamed from beside the folder, they are written inside",
@@ -129,62 +146,47 @@ TEST_CASE("a failed write, rename or flush is tried again; the checkpoints stay"
 }
 
 TEST_CASE("a marker is gone from the disk before its checkpoint changes") {
-  const test::TemporaryDirectory directory;
-  const fs::path folder = directory.path() / "c";
-  CheckpointStore store(folder, 1);
-  store.open_for_writing();
-  store.save(0, 1, std::nullopt, bytes_of("one"));
-  CHECK(loses_marker_first(folder, kFirst, "one",
-                           [&] { store.save(0, 2, std::nullopt, bytes_of("two")); }));
-  CHECK(store.names() == Names{kSecond});
-  CHECK(loses_marker_first(folder, kSecond, "two",
-                           [&] { store.save(0, 2, 50.0, bytes_of("evaluated")); }));
-  CHECK(loses_marker_first(folder, kSecond, "evaluated",
-                           [&] { store.set_aside_after(0, 1, [](const std::string&) {}); }));
-  CHECK(store.names().empty());
+  OneCheckpoint one;
+  CHECK(loses_marker_first(one.folder, kFirst, "one", [&] { one.save_second(); }));
+  CHECK(one.store.names() == Names{kSecond});
+  CHECK(loses_marker_first(one.folder, kSecond, "two",
+                           [&] { one.store.save(0, 2, 50.0, bytes_of("evaluated")); }));
+  CHECK(loses_marker_first(one.folder, kSecond, "evaluated",
+                           [&] { one.store.set_aside_after(0, 1, [](const std::string&) {}); }));
+  CHECK(one.store.names().empty());
 }
 
 TEST_CASE("pruning makes space even if the folder cannot be flushed, and reports the failure") {
   const int times = GENERATE(1, 1000);
-  const test::TemporaryDirectory directory;
-  const fs::path folder = directory.path() / "c";
-  CheckpointStore store(folder, 1);
-  store.open_for_writing();
-  store.save(0, 1, std::nullopt, bytes_of("one"));
+  OneCheckpoint one;
   const auto is_pruning = [&](const std::string& path) {
-    return path == folder.string() && !fs::exists(folder / (std::string(kFirst) + ".json"));
+    return path == one.folder.string() && !one.has(kFirstMarker);
   };
   const test::FailingCalls broken("fsync", is_pruning, EIO, times);
-  const auto save = [&] { store.save(0, 2, std::nullopt, bytes_of("two")); };
   if (times == 1) {
-    save();  // flushes again
-    CHECK(broken.seen() > broken.count());
+    one.save_second();
+    CHECK(broken.seen() > broken.count());  // flushed the folder again
   } else {
-    CHECK_THROWS_WITH(save(), Catch::Contains(folder.string()));
+    CHECK_THROWS_WITH(one.save_second(), Catch::Contains(one.folder.string()));
   }
-  CHECK(store.names() == Names{kSecond});
-  CHECK_FALSE(fs::exists(folder / (std::string(kFirst) + ".pt")));
+  CHECK(one.store.names() == Names{kSecond});
+  CHECK_FALSE(one.has(std::string(kFirst) + ".pt"));
 }
 
 TEST_CASE("on a full disk, a new checkpoint is flushed before older ones are removed") {
-  const test::TemporaryDirectory directory;
-  const fs::path folder = directory.path() / "c";
-  CheckpointStore store(folder, 1);
-  store.open_for_writing();
-  store.save(0, 1, std::nullopt, bytes_of("one"));
+  OneCheckpoint one;
   std::vector<bool> first_is_left;  // at each flush of the folder after the new marker is in place
-  const auto has_second = [&](const std::string& path) {
-    if (path != folder.string() || !fs::exists(folder / (std::string(kSecond) + ".json")))
-      return false;
-    first_is_left.push_back(fs::exists(folder / (std::string(kFirst) + ".json")));
+  const auto is_second = [&](const std::string& path) {
+    if (path != one.folder.string() || !one.has(kSecondMarker)) return false;
+    first_is_left.push_back(one.has(kFirstMarker));
     return true;
   };
-  const test::FailingCalls once("fsync", has_second, ENOSPC, 1);
-  store.save(0, 2, std::nullopt, bytes_of("two"));
+  const test::FailingCalls once("fsync", is_second, ENOSPC, 1);
+  one.save_second();
   REQUIRE(first_is_left.size() >= 2);
   CHECK(first_is_left[0]);
   CHECK(first_is_left[1]);
-  CHECK(store.names() == Names{kSecond});
+  CHECK(one.store.names() == Names{kSecond});
 }
 
 TEST_CASE("a failed write leaves no checkpoint") {
