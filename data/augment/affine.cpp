@@ -6,6 +6,8 @@
 #include <numbers>
 #include <vector>
 
+#include "base/grow.h"
+
 namespace shoal::data::augment {
 namespace {
 
@@ -158,7 +160,7 @@ void transform(const Operation& operation, const Kernels& kernels, const PlanarK
   const bool shifts =
       m[0] == 1 && m[3] == 0 && m[4] == 1 && (m[5] == 0 || (m[1] == 0 && m[2] == 0));
   const auto need = static_cast<size_t>(3 * size.width + 32);
-  if (line.size() < need) line.resize(need);
+  grow(line, need);
   AffineRow row{};
   row.in = source.origin();
   row.stride = source.stride();

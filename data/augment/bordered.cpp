@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/grow.h"
+
 namespace shoal::data::augment {
 
 void Bordered::copy(const uint8_t* pixels, const Size& size, int64_t border) {
@@ -13,7 +15,7 @@ void Bordered::copy(const uint8_t* pixels, const Size& size, int64_t across, int
   down_ = down;
   stride_ = 3 * (size.width + 2 * across);
   const auto bytes = static_cast<size_t>(stride_ * (size.height + 2 * down) + 32);
-  if (memory_.size() < bytes) memory_.resize(bytes);
+  grow(memory_, bytes);
   const int64_t row = 3 * size.width;
   for (int64_t y = 0; y < size.height; ++y) {
     uint8_t* const out = origin() + y * stride_;

@@ -10,6 +10,7 @@
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "base/grow.h"
 #include "data/errors.h"
 #include "data/image/raw_pixels.h"
 #include "data/limits.h"
@@ -184,7 +185,7 @@ Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding
     const Size size{image.cols, image.rows};
     if (image.empty()) throw DamagedImage("its decoder failed");
     const auto need = static_cast<size_t>(size.width * size.height * 3 + padding);
-    if (pixels.size() < need) pixels.resize(need);
+    grow(pixels, need);
     cv::Mat rgb(image.rows, image.cols, CV_8UC3, pixels.data());
     cv::cvtColor(image, rgb, conversion(image.channels()));
     return size;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/grow.h"
 #include "data/errors.h"
 #include "data/image/raw_pixels.h"
 #include "data/limits.h"
@@ -34,7 +35,7 @@ void ImageReader::start(const Box& box, int64_t padding, jpeg::SeekIndex* index)
 void ImageReader::start_raw(const Box& box, int64_t padding) {
   const int64_t stride = 3 * size_.width, row = 3 * box.width;
   const auto need = static_cast<size_t>(row * box.height + padding);
-  if (pixels_.size() < need) pixels_.resize(need);
+  grow(pixels_, need);
   const uint8_t* const from = bytes_.data() + kRawHead + box.top * stride + 3 * box.left;
   for (int64_t y = 0; y < box.height; ++y)
     std::memcpy(pixels_.data() + y * row, from + y * stride, static_cast<size_t>(row));

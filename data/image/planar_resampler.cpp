@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/grow.h"
 #include "base/round.h"
 #include "data/image/resample_kernels.h"
-#include "data/jpeg/grow.h"
 
 namespace shoal::data {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/grow.h"
 #include "data/image/resample_kernels.h"
-#include "data/jpeg/grow.h"
 
 namespace shoal::data {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/jpeg/grow.h"
+#include "base/grow.h"
 
 namespace shoal::data::jpeg {
 namespace {

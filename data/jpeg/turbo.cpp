@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/grow.h"
 #include "data/errors.h"
 #include "data/limits.h"
 
@@ -167,7 +168,7 @@ void TurboDecoder::start(const Box& box, int64_t padding) {
   s.stride = (s.decoded_width * components + padding + 31) / 32 * 32;
   s.rows_left = box.height;
   const auto need = static_cast<size_t>(s.stride * kRowsPerBlock);
-  if (s.block.size() < need) s.block.resize(need);
+  grow(s.block, need);
 }
 
 int TurboDecoder::State::read_block(int rows) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "data/image/crop.h"
 #include "data/random.h"
 #include "data/stage_clock.h"
@@ -123,7 +124,7 @@ void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
 void Transform::push_gray(const RowBlock& rows, int64_t width) {
   const int64_t stride = 3 * width;
   const auto bytes = static_cast<size_t>(rows.count * stride + resizer_.padding());
-  if (gray_rows_.size() < bytes) gray_rows_.resize(bytes);
+  grow(gray_rows_, bytes);
   for (int64_t row = 0; row < rows.count; ++row)
     kernels_.gray(rows.data + row * rows.stride, width, gray_rows_.data() + row * stride);
   resizer_.push({gray_rows_.data(), stride, rows.count});
