@@ -10,6 +10,10 @@
 namespace shoal {
 namespace {
 
+size_t length_gap(std::string_view a, std::string_view b) {
+  return std::max(a.size(), b.size()) - std::min(a.size(), b.size());
+}
+
 // Returns how many insertions, deletions, replacements and swaps of neighboring letters are needed
 // to turn `a` into `b` (optimal string alignment distance).
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -38,10 +42,11 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-// Whether a text at the edit distance `edits` can be `word` with typing errors. Words of one or two
-// letters must match exactly.
-bool is_slip(std::string_view word, size_t edits) {
-  return edits <= (word.size() < 3 ? 0 : word.size() < 8 ? 1 : 2);
+// Whether `written` can be `word` with typing errors. Words of one or two letters must match
+// exactly.
+bool is_slip(std::string_view written, std::string_view word) {
+  const size_t most = written.size() < 3 ? 0 : written.size() < 8 ? 1 : 2;
+  return length_gap(written, word) <= most && edit_distance(written, word) <= most;
 }
 
 // Whether `name` can be a misspelling of `known`. Compares word by word if both have the same
@@ -49,9 +54,9 @@ bool is_slip(std::string_view word, size_t edits) {
 // misspelling of max.
 bool may_be_misspelled(std::string_view name, std::string_view known) {
   const auto written = words_of(name), meant = words_of(known);
-  if (written.size() != meant.size()) return is_slip(name, edit_distance(name, known));
+  if (written.size() != meant.size()) return is_slip(name, known);
   for (size_t i = 0; i < written.size(); ++i) {
-    if (!is_slip(written[i], edit_distance(written[i], meant[i]))) return false;
+    if (!is_slip(written[i], meant[i])) return false;
   }
   return true;
 }
@@ -76,10 +81,6 @@ bool is_part(const std::string& name, const std::string& known) {
     if (!is_filler(word)) rest += (rest.empty() ? "" : "-") + word;
   }
   return rest == known;
-}
-
-size_t length_gap(const std::string& a, const std::string& b) {
-  return std::max(a.size(), b.size()) - std::min(a.size(), b.size());
 }
 
 // Returns how many letters of `name` are not in `known`, in any order.

@@ -52,23 +52,24 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
                     size_t indent, size_t width, size_t gap) {
-  const auto length = [](const std::string& text) {
-    return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
-  };
-  size_t column = std::max(indent, length(heading) + 1);
-  std::string text = heading + std::string(column - length(heading), ' ');
+  size_t column = std::max(indent, character_count(heading) + 1);
+  std::string text = heading + std::string(column - character_count(heading), ' ');
   bool first = true;  // whether the next entry is the first of its line
   for (const std::string& entry : entries) {
-    if (!first && column + gap + length(entry) > width) {
+    if (!first && column + gap + character_count(entry) > width) {
       text += "\n" + std::string(indent, ' ');
       column = indent;
       first = true;
     }
     text += std::string(first ? 0 : gap, ' ') + entry;
-    column += (first ? 0 : gap) + length(entry);
+    column += (first ? 0 : gap) + character_count(entry);
     first = false;
   }
   return text;
+}
+
+size_t character_count(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, starts_character));
 }
 
 namespace {

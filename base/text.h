@@ -57,6 +57,8 @@ bool is_utf8(std::string_view text);
 inline bool starts_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
+// Returns the number of UTF-8 characters in `text`.
+size_t character_count(std::string_view text);
 // Returns `text` as one line that is safe to print. Control characters, line separators, marks that
 // change the direction of text, and bytes that are not UTF-8 are replaced with escapes such as \n,
 // \t, \x1b or \u202e.

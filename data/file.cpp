@@ -32,16 +32,9 @@ Descriptor open_to_read(const std::string& path, int flags = 0) {
 
 int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,
                   int64_t bytes) {
-  int64_t done = 0;
-  while (done < bytes) {
-    const ssize_t n = ::pread(descriptor, static_cast<char*>(to) + done,
-                              static_cast<size_t>(bytes - done), static_cast<off_t>(offset) + done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw FileFailure("read", path, errno);
-    if (n == 0) break;
-    done += n;
-  }
-  return done;
+  const int64_t count = shoal::read_at(descriptor, to, static_cast<size_t>(bytes), offset);
+  if (count < 0) throw FileFailure("read", path, errno);
+  return count;
 }
 
 FileFailure::FileFailure(const char* what, const std::string& path, int error)

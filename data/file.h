@@ -89,8 +89,7 @@ class File : public Readable {
 // part (EIO), FileFailure for other errors, and std::runtime_error if the file has become shorter.
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
 
-// Calls pread() until `bytes` bytes are read or the file ends. Returns the number of bytes read.
-// Throws FileFailure, which names `path`.
+// Like shoal::read_at() (base/file/descriptor.h), but throws FileFailure, which names `path`.
 int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,
                   int64_t bytes);
 

@@ -26,9 +26,10 @@ std::string to_line(const Check& check);
 int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups);
 
 // Returns functions that check this host, for print_checks(): processor, memory, /dev/shm, limits
-// (limit_checks()), network, folders, GPUs and their driver, EFA, the worker program. `job` and
-// `environment` must outlive the functions.
-std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
+// (limit_checks()), network, folders, GPUs and their driver, EFA, the worker program. `processes`:
+// the number that training would start on this host. `job` and `environment` must outlive the
+// functions.
+std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job, int processes,
                                                              const dist::Variables& environment);
 
 // Checks memory and /dev/shm. Training runs call this after the ranks have connected.

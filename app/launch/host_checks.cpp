@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <latch>
 #include <system_error>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "app/launch/fabric.h"
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"
+#include "base/counted.h"
 #include "base/file/whole_file.h"
 #include "base/grouped.h"
 #include "base/process/proc.h"
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using Verdict = Check::Verdict;
 using Checks = std::vector<Check>;
 
-Checks processor() {
+Checks processor(int processes) {
   Check model{Verdict::ok, "processor", proc_value("/proc/cpuinfo", "model name"), ""};
   if (model.value.empty()) model.value = "unknown model";
   Check features{Verdict::ok, "instruction sets", "", ""};
@@ -51,7 +51,11 @@ Checks processor() {
       Verdict::ok, "processors",
       std::to_string(usable) + " usable of " + std::to_string(std::thread::hardware_concurrency()),
       ""};
-  if (usable == 1) {
+  if (processes > usable) {
+    count.verdict = Verdict::warn;
+    count.advice = counted(processes, "process") + " would share " + counted(usable, "processor") +
+                   "; use at most --nproc " + std::to_string(usable);
+  } else if (usable == 1) {
     count.verdict = Verdict::warn;
     count.advice = "data loading and computation share one processor; allow at least two";
   }
@@ -172,9 +176,7 @@ Checks directories(const train::Job& job) {
 
 Checks gpus(const dist::Variables& environment) {
   const int count = gpu_count(environment);
-  std::ifstream file("/proc/driver/nvidia/version");
-  std::string driver;
-  std::getline(file, driver);
+  const std::string driver = first_line("/proc/driver/nvidia/version");
   if (count == 0) return {{Verdict::ok, "GPUs", "none; training runs on the CPU", ""}};
   Check gpu{Verdict::ok, "GPUs", std::to_string(count), ""};
   Check version{Verdict::ok, "GPU driver", driver, ""};
@@ -211,11 +213,11 @@ Checks limit_checks(int threads) {
           limit("file size", RLIMIT_FSIZE, 1e6, " MB", 16, 2048, "ulimit -f unlimited"), processes};
 }
 
-std::vector<std::function<Checks()>> host_checks(const train::Job& job,
+std::vector<std::function<Checks()>> host_checks(const train::Job& job, int processes,
                                                  const dist::Variables& environment) {
-  return {processor,
+  return {[=] { return processor(processes); },
           memory,
-          [] { return limit_checks(kThreadsPerWorker + usable_processors()); },
+          [=] { return limit_checks(processes * kThreadsPerWorker + usable_processors()); },
           network,
           [&job, &environment] { return directories(job); },
           [&environment] { return gpus(environment); },

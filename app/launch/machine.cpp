@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -15,28 +14,19 @@
 #include <thread>
 
 #include "app/platform/failure.h"
+#include "base/file/descriptor.h"
 #include "base/file/folder.h"
 #include "base/process/proc.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the first word of a file, or an empty string.
-std::string first_word(const fs::path& path) {
-  std::ifstream file(path);
-  std::string word;
-  file >> word;
-  return word;
-}
-
-double number_or(const std::string& text, double otherwise) {
-  try {
-    return std::stod(text);
-  } catch (const std::exception&) {
-    return otherwise;  // the file contains "max" or does not exist
-  }
+// Returns the number in the first line of a file, or `otherwise` if it has none.
+double number_in(const fs::path& path, double otherwise) {
+  return parse_number<double>(first_line(path)).value_or(otherwise);
 }
 
 }  // namespace
@@ -63,14 +53,11 @@ int visible_gpus(int present, const dist::Variables& environment) {
 }
 
 double processor_quota(const fs::path& cgroup) {
-  std::ifstream file(cgroup / "cpu.max");
-  std::string quota, period;
-  if (file >> quota >> period) {
-    const double us = number_or(quota, 0), period_us = number_or(period, 0);
-    return us > 0 && period_us > 0 ? us / period_us : 0;
+  double us = 0, period_us = 0;
+  if (!(std::istringstream(first_line(cgroup / "cpu.max")) >> us >> period_us)) {
+    us = number_in(cgroup / "cpu.cfs_quota_us", -1);
+    period_us = number_in(cgroup / "cpu.cfs_period_us", 0);
   }
-  const double us = number_or(first_word(cgroup / "cpu.cfs_quota_us"), -1);
-  const double period_us = number_or(first_word(cgroup / "cpu.cfs_period_us"), 0);
   return us > 0 && period_us > 0 ? us / period_us : 0;
 }
 
@@ -97,7 +84,7 @@ uint64_t memory_bytes() {
   uint64_t bytes = ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;
   for (const char* file :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    const double limit = number_or(first_word(file), 0);
+    const double limit = number_in(file, 0);
     if (limit > 0 && limit < static_cast<double>(bytes)) bytes = static_cast<uint64_t>(limit);
   }
   return bytes;
@@ -105,22 +92,19 @@ uint64_t memory_bytes() {
 
 std::optional<uint64_t> cgroup_available(const fs::path& cgroup) {
   const bool second = fs::exists(cgroup / "memory.max");
-  const double limit =
-      number_or(first_word(cgroup / (second ? "memory.max" : "memory.limit_in_bytes")), 0);
+  const double limit = number_in(cgroup / (second ? "memory.max" : "memory.limit_in_bytes"), 0);
   if (limit <= 0) return std::nullopt;  // no limit
-  const double used =
-      number_or(first_word(cgroup / (second ? "memory.current" : "memory.usage_in_bytes")), 0);
-  double cached = 0;
+  const double used = number_in(cgroup / (second ? "memory.current" : "memory.usage_in_bytes"), 0);
+  double cached = 0, value = 0;
   std::ifstream statistics(cgroup / "memory.stat");
-  std::string key, value;
-  while (statistics >> key >> value)
-    if (key == (second ? "inactive_file" : "total_inactive_file")) cached = number_or(value, 0);
+  for (std::string key; statistics >> key >> value;)
+    if (key == (second ? "inactive_file" : "total_inactive_file")) cached = value;
   return static_cast<uint64_t>(std::max(0.0, limit - used + cached));
 }
 
 uint64_t available_memory_bytes() {
   uint64_t bytes = memory_bytes();
-  const double kilobytes = number_or(proc_value("/proc/meminfo", "MemAvailable"), -1);
+  const double kilobytes = proc_number("/proc/meminfo", "MemAvailable");
   if (kilobytes >= 0) bytes = std::min(bytes, static_cast<uint64_t>(1024 * kilobytes));
   for (const char* group : {"/sys/fs/cgroup", "/sys/fs/cgroup/memory"})
     if (const auto left = cgroup_available(group)) bytes = std::min(bytes, *left);
@@ -168,10 +152,8 @@ std::vector<std::string> missing_libraries(const fs::path& program) {
   ::close(ends[1]);
   std::string text;
   char part[4096];
-  for (ssize_t count; child > 0 && (count = ::read(ends[0], part, sizeof part)) != 0;) {
-    if (count > 0) text.append(part, static_cast<size_t>(count));
-    if (count < 0 && errno != EINTR) break;
-  }
+  for (int64_t count; child > 0 && (count = read_some(ends[0], part, sizeof part)) > 0;)
+    text.append(part, static_cast<size_t>(count));
   ::close(ends[0]);
   if (child > 0) ::waitpid(child, nullptr, 0);
   std::istringstream lines(text);

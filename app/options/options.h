@@ -97,7 +97,7 @@ struct Arguments {
   EvalOptions eval;
   std::string average_output;            // average: file to write
   bool tensors = false;                  // inspect: list all tensors
-  bool definitions = false;              // metrics: print MetricDefinitions
+  bool definitions = false;              // metrics: no effect
   bool launcher = false;                 // doctor: show how ranks would be determined
   train::ExportFileOptions export_file;  // export: what to write
   std::string export_to;                 // export: the file; empty: NETWORK.onnx, …

@@ -157,10 +157,9 @@ Reporting reporting(const dist::Variables& environment) {
   const auto value = [&](const char* name) { return dist::value_of(environment, name); };
   Reporting result;
   result.failure_file = (platform_base(environment) / "output/failure").string();
-  if (!value("RANK").empty() && std::atoi(value("WORLD_SIZE").c_str()) > 1)
+  if (!value("RANK").empty() && parse_number<int>(value("WORLD_SIZE")).value_or(1) > 1)
     result.who = "rank " + value("RANK") + ": ";
-  if (!value(kReportVariable).empty())
-    result.token_file = std::atoi(value(kReportVariable).c_str());
+  result.token_file = parse_number<int>(value(kReportVariable)).value_or(-1);
   result.error_file = value("TORCHELASTIC_ERROR_FILE");
   return result;
 }

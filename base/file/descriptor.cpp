@@ -34,6 +34,26 @@ void open_standard_files() noexcept {
     if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != number) return;
 }
 
+int64_t read_some(int descriptor, void* to, size_t size) noexcept {
+  ssize_t count = -1;
+  do count = ::read(descriptor, to, size);
+  while (count < 0 && errno == EINTR);
+  return count;
+}
+
+int64_t read_at(int descriptor, void* to, size_t size, uint64_t offset) noexcept {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t count = ::pread(descriptor, static_cast<char*>(to) + done, size - done,
+                                  static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return -1;
+    if (count == 0) break;
+    done += static_cast<size_t>(count);
+  }
+  return static_cast<int64_t>(done);
+}
+
 int write_all(int descriptor, const void* bytes, size_t size) noexcept {
   const char* at = static_cast<const char*>(bytes);
   while (size > 0) {

@@ -1,8 +1,9 @@
 #pragma once
-// Owns file descriptors and writes complete buffers to them.
+// Owns file descriptors; reads and writes complete buffers.
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -42,6 +43,14 @@ int flush_file(int descriptor) noexcept;
 // Opens /dev/null for each of stdin, stdout and stderr that is closed. Otherwise a file that the
 // program opens could get number 1 or 2 and receive its messages. Call first in main.
 void open_standard_files() noexcept;
+
+// Reads once with read(2), and again if a signal interrupts it. Returns the number of bytes, 0 at
+// the end, or -1 with errno set.
+int64_t read_some(int descriptor, void* to, size_t size) noexcept;
+
+// Reads with pread(2) until `size` bytes are read or the file ends, also after short reads and
+// signals. Returns the number of bytes, or -1 with errno set.
+int64_t read_at(int descriptor, void* to, size_t size, uint64_t offset) noexcept;
 
 // Writes all bytes at the descriptor's current position. Continues after short writes and signals,
 // and waits while a non-blocking descriptor is not ready. Returns 0, or the errno of the write that

@@ -180,15 +180,9 @@ std::vector<char> read_whole_file(const fs::path& path) {
   struct stat info {};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0) throw_file_error("read", path);
   std::vector<char> bytes(static_cast<size_t>(info.st_size));
-  size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t done = ::read(file.number(), bytes.data() + have, bytes.size() - have);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw_file_error("read", path);
-    if (done == 0) break;
-    have += static_cast<size_t>(done);
-  }
-  bytes.resize(have);
+  const int64_t count = read_at(file.number(), bytes.data(), bytes.size(), 0);
+  if (count < 0) throw_file_error("read", path);
+  bytes.resize(static_cast<size_t>(count));
   return bytes;
 }
 

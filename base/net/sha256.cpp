@@ -47,8 +47,7 @@ std::string sha256_of(const std::filesystem::path& file) {
   Digest digest;
   std::vector<char> buffer(1 << 18);
   for (;;) {
-    const ssize_t count = ::read(opened.number(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
+    const int64_t count = read_some(opened.number(), buffer.data(), buffer.size());
     if (count < 0) throw_file_error("read", file);
     if (count == 0) break;
     digest.add({buffer.data(), static_cast<size_t>(count)});

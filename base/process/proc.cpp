@@ -1,6 +1,7 @@
 #include "base/process/proc.h"
 
 #include <fstream>
+#include <sstream>
 
 namespace shoal {
 namespace fs = std::filesystem;
@@ -13,6 +14,18 @@ std::string proc_value(const fs::path& file, const std::string& key) {
       return line.substr(colon + 2);
   }
   return "";
+}
+
+double proc_number(const fs::path& file, const std::string& key) {
+  double number = 0;
+  return std::istringstream(proc_value(file, key)) >> number ? number : -1;
+}
+
+std::string first_line(const fs::path& file) {
+  std::ifstream lines(file);
+  std::string line;
+  std::getline(lines, line);
+  return line;
 }
 
 fs::path program_folder() {

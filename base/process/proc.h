@@ -1,5 +1,5 @@
 #pragma once
-// Reads /proc.
+// Reads /proc and similar files of the system.
 
 #include <filesystem>
 #include <string>
@@ -9,6 +9,12 @@ namespace shoal {
 // Finds the first line "KEY…: VALUE" with a value, for example in /proc/cpuinfo, and returns VALUE.
 // Skips one character after the colon. Returns an empty string if there is no such line.
 std::string proc_value(const std::filesystem::path& file, const std::string& key);
+
+// Returns the number at the start of proc_value(file, key); -1 if there is none.
+double proc_number(const std::filesystem::path& file, const std::string& key);
+
+// Returns the first line of a file; empty if it cannot be read.
+std::string first_line(const std::filesystem::path& file);
 
 // Returns the folder of the running program. Throws std::filesystem::filesystem_error if /proc is
 // not mounted.

@@ -59,13 +59,8 @@ uint32_t check_of(const Record& record, const void* packed) {
   return static_cast<uint32_t>(hash >> 32);
 }
 
-bool read_at(int descriptor, uint64_t offset, void* to, size_t bytes) {
-  try {
-    const auto count = static_cast<int64_t>(bytes);
-    return read_from(descriptor, "", offset, to, count) == count;
-  } catch (const FileFailure&) {
-    return false;
-  }
+bool read_fully(int descriptor, uint64_t offset, void* to, size_t bytes) {
+  return read_at(descriptor, to, bytes, offset) == static_cast<int64_t>(bytes);
 }
 
 bool append(int descriptor, const std::string& text) {
@@ -81,9 +76,12 @@ IndexStore::IndexStore(std::string folder, int64_t samples,
     : folder_(std::move(folder)),
       warning_(std::move(warning)),
       slots_(static_cast<size_t>(samples)) {
-  std::error_code error;  // open_own() reports it
+  std::error_code error;
   fs::create_directories(folder_, error);
-  open_own();
+  if (error)
+    give_up("cannot create ", error.value());
+  else
+    open_own();
   refresh();
 }
 
@@ -124,8 +122,8 @@ void IndexStore::open_own() {
   give_up("cannot write to ");
 }
 
-void IndexStore::give_up(const std::string& what) {
-  const std::string reason = std::generic_category().message(errno);
+void IndexStore::give_up(const std::string& what, int error) {
+  const std::string reason = std::generic_category().message(error);
   records_.close();
   places_.close();
   waiting_records_.clear();
@@ -166,7 +164,7 @@ void IndexStore::read_new_places(uint32_t number) {
     const auto size = static_cast<uint64_t>(info.st_size);
     const uint64_t count =
         std::min<uint64_t>((size - std::min(size, file.places_read)) / kEntry, places.size());
-    if (count == 0 || !read_at(added.number(), file.places_read, places.data(), count * kEntry))
+    if (count == 0 || !read_fully(added.number(), file.places_read, places.data(), count * kEntry))
       break;
     for (uint64_t i = 0; i < count; ++i) {
       const Place& place = places[i];
@@ -214,7 +212,7 @@ IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> byt
   memory.resize(slot.length);
   Record record;
   if (slot.length < sizeof record ||
-      !read_at(descriptor, slot.offset, memory.data(), memory.size()))
+      !read_fully(descriptor, slot.offset, memory.data(), memory.size()))
     return Answer::unknown;
   std::memcpy(&record, memory.data(), sizeof record);
   const std::span<const uint8_t> packed = std::span(memory).subspan(sizeof record);

@@ -24,18 +24,18 @@ def parse(origin, text):
     if not isinstance(found, list):
         raise UserError(
             f"metrics: {origin} must contain a list of objects with Name and Regex, "
-            "as printed by `shoal metrics --definitions`"
+            "as printed by `shoal metrics`"
         )
     return found
 
 
 def from_program(program):
     try:
-        done = subprocess.run([program, "metrics", "--definitions"], capture_output=True, text=True)
+        done = subprocess.run([program, "metrics"], capture_output=True, text=True)
     except OSError as error:
         raise UserError(f"metrics: cannot run {program}: {error.strerror}") from None
     if done.returncode != 0:
-        raise UserError(f"metrics: {program} metrics --definitions failed: {done.stderr.strip()}")
+        raise UserError(f"metrics: {program} metrics failed: {done.stderr.strip()}")
     return parse(program, done.stdout)
 
 

@@ -177,12 +177,9 @@ TEST_CASE("a run that is started with stdin, stdout and stderr closed keeps its 
 
 TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no error") {
   const Run run;
-  const std::vector<std::vector<std::string>> commands = {{"--help"},
-                                                          {"--version"},
-                                                          {"train", "--help", "all"},
-                                                          {"train", "--recipe", "list"},
-                                                          {"metrics", "--definitions"},
-                                                          {"models"}};
+  const std::vector<std::vector<std::string>> commands = {
+      {"--help"},  {"--version"}, {"train", "--help", "all"}, {"train", "--recipe", "list"},
+      {"metrics"}, {"models"}};
   for (const auto& words : commands) {
     INFO(words[0]);
     const auto full = in_shell("", words, " >/dev/full");

@@ -12,13 +12,13 @@
 //                           NUMBER    fail with this errno
 //                           NUMBER+   fail with this errno, now and in all later calls of this
 //                                     process that need space on the disk
-//                           short     write half of the bytes
+//                           short     read or write half of the bytes
 //                           hang      never return, like a network disk that is gone
 //                           kill      kill this process instead of making the call
 //                           killall   kill the first process of the job, then this one
 //
-// Kinds: open, list (an entry of a folder), write, fsync, rename, unlink, close, flock, mkdir,
-// truncate.
+// Kinds: open, list (an entry of a folder), read, write, fsync, rename, unlink, close, flock,
+// mkdir, truncate.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,11 +34,12 @@ struct Call {
   std::string kind;
   std::string path = {};  // relative to the directory
   int descriptor = -1;    // -1: none, or the call returns it
-  int64_t place = 0;      // flags of open; offset of a write, -1: the current position; length of
-                          // truncate; 1 for syncfs
-  std::string from = {};  // old path of rename
+  int64_t place =
+      0;  // flags of open; offset of a read or write, -1: the current position; length of
+          // truncate; 1 for syncfs
+  std::string from = {};        // old path of rename
   const void* bytes = nullptr;  // the bytes to write
-  size_t size = 0;
+  size_t size = 0;              // of a read or write
 };
 
 class Faults {

@@ -10,6 +10,7 @@ from trial import Fault
 ERRORS = {
     "open": ("EIO", "EACCES", "EMFILE", "EINTR"),  # and CREATE_ERRORS
     "list": ("EIO",),
+    "read": ("EIO", "EINTR", "short"),
     "write": ("ENOSPC", "ENOSPC+", "EIO", "EDQUOT", "EINTR", "short"),
     "fsync": ("EIO", "ENOSPC", "EINVAL"),
     "rename": ("EIO", "ENOSPC", "EDQUOT", "EROFS"),
@@ -20,15 +21,15 @@ ERRORS = {
     "truncate": ("EIO", "EROFS"),
 }
 CREATE_ERRORS = ("ENOSPC", "EDQUOT", "EROFS")  # more errors of an open() that may create a file
-MANY = ("write", "list")  # calls that a run makes many times on one file or folder
+MANY = ("read", "write", "list")  # calls that a run makes many times on one file or folder
 CHOSEN = 4  # about this many of them fail per file or folder, plus the first two and the last
 
 
 def sites(calls, every_call=False):
     """Returns the calls to break.
 
-    If there are many writes to one file, or many entries listed in one folder, returns only some of
-    them. With `every_call`, returns all calls.
+    If there are many reads or writes of one file, or many entries listed in one folder, returns only
+    some of them. With `every_call`, returns all calls.
     """
     if every_call:
         return list(calls)
@@ -71,6 +72,8 @@ def part_of(faults, count):
 def must_go_on(fault):
     """Returns whether the run must continue in spite of this fault."""
     return (fault.kind, fault.action) in (
+        ("read", "short"),
+        ("read", str(errno.EINTR)),
         ("write", "short"),
         ("write", str(errno.EINTR)),
         ("flock", str(errno.ENOLCK)),

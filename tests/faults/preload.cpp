@@ -125,6 +125,16 @@ int closedir(DIR* folder) {
   return with_descriptor({"close", "", ::dirfd(folder)}, [&](size_t) { return real(folder); });
 }
 
+ssize_t read(int descriptor, void* to, size_t size) {
+  static const auto real = NEXT(read);
+  return with_descriptor({"read", "", descriptor, -1, "", nullptr, size},
+                         [&](size_t most) { return real(descriptor, to, most); });
+}
+ssize_t pread(int descriptor, void* to, size_t size, off_t offset) {
+  static const auto real = NEXT(pread);
+  return with_descriptor({"read", "", descriptor, offset, "", nullptr, size},
+                         [&](size_t most) { return real(descriptor, to, most, offset); });
+}
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static const auto real = NEXT(write);
   return with_descriptor({"write", "", descriptor, -1, "", bytes, size},
@@ -200,6 +210,7 @@ int open64(const char* path, int flags, ...) SAME_AS(open);
 int openat64(int folder, const char* path, int flags, ...) SAME_AS(openat);
 FILE* fopen64(const char* path, const char* mode) SAME_AS(fopen);
 dirent64* readdir64(DIR* folder) SAME_AS(readdir);
+ssize_t pread64(int descriptor, void* to, size_t size, off64_t offset) SAME_AS(pread);
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) SAME_AS(pwrite);
 int ftruncate64(int descriptor, off64_t length) noexcept SAME_AS(ftruncate);
 

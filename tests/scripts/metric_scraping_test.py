@@ -148,7 +148,7 @@ class Scraping(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.definitions = json.loads(
-            subprocess.check_output([os.environ["SHOAL_PROGRAM"], "metrics", "--definitions"])
+            subprocess.check_output([os.environ["SHOAL_PROGRAM"], "metrics"])
         )
 
     def check(self, logs):

@@ -61,9 +61,7 @@ std::string AppendedFile::bytes() const {
   std::string bytes;
   char buffer[65536];
   for (;;) {
-    const ssize_t got =
-        ::pread(file_.number(), buffer, sizeof buffer, static_cast<off_t>(bytes.size()));
-    if (got < 0 && errno == EINTR) continue;
+    const int64_t got = read_at(file_.number(), buffer, sizeof buffer, bytes.size());
     if (got < 0) throw_file_error("read", path_);
     if (got == 0) return bytes + unwritten_;
     bytes.append(buffer, static_cast<size_t>(got));

@@ -5,12 +5,7 @@
 
 namespace shoal::app {
 
-int metrics_command(const Call& call) {
-  if (!call.arguments.definitions) {
-    throw UserError(
-        "usage: `shoal metrics --definitions` prints MetricDefinitions for a SageMaker training "
-        "job");
-  }
+int metrics_command(const Call&) {
   log::line(metric_definitions_json());
   return kOk;
 }

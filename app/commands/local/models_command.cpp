@@ -1,6 +1,7 @@
 // shoal models: lists the networks, or the layers of one.
 
 #include "app/commands/local/local_commands.h"
+#include "app/commands/printable_row.h"
 #include "base/error.h"
 #include "base/grouped.h"
 #include "base/json.h"
@@ -25,16 +26,22 @@ const char* filter_of(const models::ModelInfo& info) {
 }
 
 void list_networks(const Arguments& arguments) {
-  log::line(strf("%-18s %13s %15s %10s %12s %10s  %s", "name", "parameters", "multiply-adds",
-                 "train size", "eval resize", "eval crop", "filter"));
+  const auto px = [](int64_t size) { return std::to_string(size) + " px"; };
+  std::vector<std::vector<std::string>> rows;
   for (const std::string& name : models::names()) {
     const models::ModelInfo info = models::describe(named(name, arguments));
-    log::line(strf("%-18s %13s %13.2f G %7lld px %9lld px %7lld px  %s", info.name.c_str(),
-                   grouped(info.parameters).c_str(), info.multiply_adds / 1e9,
-                   static_cast<long long>(info.train_size),
-                   static_cast<long long>(info.eval_resize), static_cast<long long>(info.eval_size),
-                   filter_of(info)));
+    rows.push_back({info.name, grouped(info.parameters), strf("%.2f G", info.multiply_adds / 1e9),
+                    px(info.train_size), px(info.eval_resize), px(info.eval_size),
+                    filter_of(info)});
   }
+  print_table({{"name"},
+               {"parameters", true},
+               {"multiply-adds", true},
+               {"train size", true},
+               {"eval resize", true},
+               {"eval crop", true},
+               {"filter"}},
+              rows);
 }
 
 Json networks(const Arguments& arguments) {
@@ -86,16 +93,21 @@ std::string shape_text(const models::Shape& shape) {
 
 void list_layers(const models::Network& network) {
   const std::vector<Layer> layers = layers_of(network);
-  log::line(strf("%-30s %-19s %14s %12s %14s  %s", "layer", "operation", "output", "parameters",
-                 "multiply-adds", "stage"));
+  std::vector<std::vector<std::string>> rows;
   for (size_t i = 0; i < network.nodes.size(); ++i) {
     const models::Node& node = network.nodes[i];
     const std::string& stage = network.info.stages[static_cast<size_t>(layers[i].stage)];
-    log::line(strf("%-30s %-19s %14s %12s %12.2f M  %s",
-                   node.name.empty() ? "-" : node.name.c_str(), describe(node.operation).c_str(),
-                   shape_text(node.out).c_str(), grouped(layers[i].parameters).c_str(),
-                   node.multiply_adds / 1e6, stage.c_str()));
+    rows.push_back({node.name.empty() ? "-" : node.name, describe(node.operation),
+                    shape_text(node.out), grouped(layers[i].parameters),
+                    strf("%.2f M", node.multiply_adds / 1e6), stage});
   }
+  print_table({{"layer"},
+               {"operation"},
+               {"output", true},
+               {"parameters", true},
+               {"multiply-adds", true},
+               {"stage"}},
+              rows);
   log::line(strf("%s: %s parameters, %.2f G multiply-adds for one image of %lld px",
                  network.info.name.c_str(), grouped(network.info.parameters).c_str(),
                  network.info.multiply_adds / 1e9, static_cast<long long>(network.info.eval_size)));

@@ -52,28 +52,25 @@ Json json_of(const RunRow& row) {
           {"notes", row.notes}};
 }
 
-void print_table(const std::vector<RunRow>& rows) {
-  size_t width = 4;
-  for (const RunRow& row : rows) width = std::max(width, printable(row.name).size());
-  const auto print = [&](const RunRow& row, const std::string& top1, const std::string& epochs,
-                         const std::string& speed) {
-    const std::string model = row.model.empty() ? "-" : printable(row.model);
-    log::line(
-        printable_row(strf("%-*s  %-18s %10s %9s %9s  %-10s %s", static_cast<int>(width),
-                           printable(row.name).c_str(), model.c_str(), top1.c_str(), epochs.c_str(),
-                           speed.c_str(), row.state.c_str(), row.time.substr(0, 16).c_str())));
-  };
-  RunRow heading;
-  heading.name = "name", heading.model = "model", heading.state = "state";
-  heading.time = "time (UTC)";
-  print(heading, "best top-1", "epochs", "images/s");
+void list_runs(const std::vector<RunRow>& rows) {
+  std::vector<std::vector<std::string>> cells;
   for (const RunRow& row : rows) {
     std::string epochs = row.epochs ? strf("%g", *row.epochs) : "-";
     // A run of 1.5 epochs evaluates twice, and each evaluation counts as an epoch.
     if (row.epochs_requested) epochs += strf("/%g", std::ceil(*row.epochs_requested));
-    print(row, row.top1 ? strf("%.3f", *row.top1) : "-", epochs,
-          row.images_per_second ? strf("%.1f", *row.images_per_second) : "-");
+    cells.push_back({printable(row.name), row.model.empty() ? "-" : printable(row.model),
+                     row.top1 ? strf("%.3f", *row.top1) : "-", epochs,
+                     row.images_per_second ? strf("%.1f", *row.images_per_second) : "-", row.state,
+                     row.time.substr(0, 16)});
   }
+  print_table({{"name"},
+               {"model"},
+               {"best top-1", true},
+               {"epochs", true},
+               {"images/s", true},
+               {"state"},
+               {"time (UTC)"}},
+              cells);
 }
 
 }  // namespace
@@ -98,7 +95,7 @@ int runs_command(const Call& call) {
     for (const RunRow& row : rows) list.push_back(json_of(row));
     log::line(list.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    print_table(rows);
+    list_runs(rows);
   }
   return kOk;
 }

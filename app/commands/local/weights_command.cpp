@@ -92,18 +92,26 @@ void print_details(const Row& row, const std::string& cache) {
         "cached    no" + (cache.empty() ? "" : "; its place is " + cache + "/" + row.file.cached)));
 }
 
-void print_table(const std::vector<Row>& rows) {
-  log::line(strf("%-34s %-16s %6s %6s %7s %9s  %-13s %-6s  %s", "name", "model", "top-1", "top-5",
-                 "image", "file", "license", "cached", "source"));
+void list_weights(const std::vector<Row>& rows) {
+  std::vector<std::vector<std::string>> cells;
   for (const Row& row : rows) {
     const KnownWeights& weights = *row.weights;
     const std::string& url = row.file.url;
-    log::line(strf("%-34s %-16s %6.2f %6.2f %4lld px %9s  %-13s %-6s  %s", weights.name.c_str(),
-                   weights.model.c_str(), weights.top1, weights.top5,
-                   static_cast<long long>(weights.size), megabytes(weights).c_str(),
-                   weights.license.c_str(), row.path.empty() ? "no" : "yes",
-                   url.substr(url.find("://") + 3).c_str()));
+    cells.push_back({weights.name, weights.model, strf("%.2f", weights.top1),
+                     strf("%.2f", weights.top5), std::to_string(weights.size) + " px",
+                     megabytes(weights), weights.license, row.path.empty() ? "no" : "yes",
+                     url.substr(url.find("://") + 3)});
   }
+  print_table({{"name"},
+               {"model"},
+               {"top-1", true},
+               {"top-5", true},
+               {"image", true},
+               {"file", true},
+               {"license"},
+               {"cached"},
+               {"source"}},
+              cells);
 }
 
 }  // namespace
@@ -118,7 +126,7 @@ int weights_command(const Call& call) {
   } else if (rows.size() == 1) {
     print_details(rows.front(), arguments.weights_cache);
   } else {
-    print_table(rows);
+    list_weights(rows);
   }
   return kOk;
 }

@@ -109,11 +109,11 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
   double lr = 0;
   for (const Setting& setting : ours)
     if (setting.name == "lr" && !written_as(setting, "lr-base"))
-      lr = std::strtod(setting.value.c_str(), nullptr);
+      lr = parse_number<double>(setting.value).value_or(0);
   if (!(lr > 0)) drop("warmup-lr", "--lr is not given; use --warmup-start");
   for (Setting& setting : ours)
     if (written_as(setting, "warmup-lr"))
-      setting.value = number(std::strtod(setting.value.c_str(), nullptr) / lr);
+      setting.value = number(parse_number<double>(setting.value).value_or(0) / lr);
 }
 
 // Handles the gradient clipping that timm's --opt lamb includes: a given --clip-grad or --clip

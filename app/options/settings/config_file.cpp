@@ -40,6 +40,8 @@ std::vector<ConfigEntry> parse_entries(const std::string& path, const Files& fil
   return yaml ? parse_yaml(path, *text, takes_mapping) : parse_toml(path, *text, takes_mapping);
 }
 
+constexpr size_t kShownUnknown = 10;  // number of unknown settings that the error names
+
 // Sorts the entries of one file into settings, options of other commands, and errors.
 class Matcher {
  public:
@@ -55,7 +57,7 @@ class Matcher {
     if (!known && is_option_of_any(name)) {
       of_others_.push_back(entry.name);
     } else if (!known) {
-      unknown_.push_back(entry.name + " (" + advice(entry) + ")");
+      unknown_.push_back(entry);
     } else {
       if (entry.value.empty())
         throw UserError(place(entry) + ": " + entry.name + " is empty; give a value or remove it");
@@ -68,7 +70,7 @@ class Matcher {
     const std::string command = "`shoal " + command_name(command_);
     if (!unknown_.empty())
       throw UserError(path_ + ": unknown " + (unknown_.size() > 1 ? "settings " : "setting ") +
-                      joined(unknown_) + "; see " + command + " --help all`");
+                      unknown_names() + "; see " + command + " --help all`");
     if (!of_others_.empty())
       result_.notes.push_back(path_ + ": ignored, because " + command +
                               "` does not have these options: " + joined(of_others_));
@@ -78,6 +80,15 @@ class Matcher {
  private:
   std::string place(const ConfigEntry& entry) const {
     return entry.line > 0 ? path_ + ":" + std::to_string(entry.line) : path_;
+  }
+
+  // Names the first few; a file of another program may have thousands.
+  std::string unknown_names() const {
+    std::vector<std::string> names;
+    for (const ConfigEntry& entry : unknown_)
+      names.push_back(entry.name +
+                      (names.size() < kShownUnknown ? " (" + advice(entry) + ")" : ""));
+    return joined(names, ", ", kShownUnknown);
   }
 
   std::string advice(const ConfigEntry& entry) const {
@@ -112,7 +123,8 @@ class Matcher {
   Command command_;
   const std::string& path_;
   ConfigFile result_;
-  std::vector<std::string> of_others_, unknown_;
+  std::vector<ConfigEntry> unknown_;
+  std::vector<std::string> of_others_;
   std::map<std::string, int> lines_;  // option → its line
 };
 

@@ -167,7 +167,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   arguments.words = words;
   if (const auto count = environment.find(kWordsVariable); count != environment.end())
     arguments.words.resize(
-        std::min<size_t>(words.size(), std::strtoul(count->second.c_str(), nullptr, 10)));
+        std::min<size_t>(words.size(), parse_number<size_t>(count->second).value_or(words.size())));
   if (arguments.weights_cache.empty() && find_option(command, "weights-cache"))
     arguments.weights_cache = weights_cache_folder(environment);
   imply_settings(arguments);

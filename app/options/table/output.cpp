@@ -142,8 +142,7 @@ void add_printing(std::vector<Option>& table, const char* group) {
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
            FIELD(tensors)),
        row("definitions", kMetrics, "",
-           "Print MetricDefinitions (JSON) for a SageMaker training job; required",
-           FIELD(definitions)),
+           "No effect: `shoal metrics` always prints MetricDefinitions (JSON)", FIELD(definitions)),
        row("launcher", kDoctor, "", "Show how this process would determine its rank",
            FIELD(launcher))});
 }

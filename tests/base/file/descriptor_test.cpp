@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "tests/support/capture.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_directory.h"
 
 using namespace shoal;
 
@@ -30,6 +32,22 @@ TEST_CASE("open standard descriptors stay as they are") {
   CHECK(run.code == 0);
   CHECK(run.out == "out");
   CHECK(run.err == "err");
+}
+
+TEST_CASE("reads at an offset end with the file") {
+  const test::TemporaryDirectory folder;
+  test::write_text(folder.path() / "file", "0123456789");
+  const Descriptor file = open_file((folder.path() / "file").c_str(), O_RDONLY);
+  char bytes[8] = {};
+  CHECK(read_at(file.number(), bytes, 3, 6) == 3);
+  CHECK(std::string(bytes) == "678");
+  CHECK(read_at(file.number(), bytes, sizeof bytes, 8) == 2);
+  CHECK(read_at(file.number(), bytes, sizeof bytes, 10) == 0);
+  CHECK(read_some(file.number(), bytes, sizeof bytes) == 8);
+  CHECK(read_some(file.number(), bytes, sizeof bytes) == 2);
+  CHECK(read_some(file.number(), bytes, sizeof bytes) == 0);
+  CHECK(read_at(-1, bytes, 1, 0) == -1);
+  CHECK(read_some(-1, bytes, 1) == -1);
 }
 
 TEST_CASE("a full pipe that does not block is waited for") {

@@ -143,12 +143,14 @@ TEST_CASE(
     "a folder that cannot be written gives one warning, and images are read without indexes") {
   const TempFolder folder;
   std::ofstream(folder / "file") << "x";
-  int warnings = 0;
-  IndexStore store(folder / "file/seek", 1, [&](const std::string&) { ++warnings; });
+  std::vector<std::string> warnings;
+  IndexStore store(folder / "file/seek", 1,
+                   [&](const std::string& text) { warnings.push_back(text); });
   const Bytes file = noisy_jpeg(1);
   store.add(0, file, index_of(file));
   store.refresh();
   SeekIndex found;
   CHECK(store.find(0, file, found) == Answer::unknown);
-  CHECK(warnings == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("cannot create") && Catch::Contains("ot a directory"));
 }

@@ -111,7 +111,7 @@ class Examples(unittest.TestCase):
         self.assertIn("epochz (did you mean epochs?)", err)
 
     def test_requests_contain_the_programs_metric_definitions(self):
-        printed = json.loads(subprocess.check_output([PROGRAM, "metrics", "--definitions"]))
+        printed = json.loads(subprocess.check_output([PROGRAM, "metrics"]))
         self.assertEqual(
             request_of("book_chapter")["AlgorithmSpecification"]["MetricDefinitions"], printed
         )

@@ -36,7 +36,7 @@ class Launching(unittest.TestCase):
         (self.folder / "metrics.json").write_text(json.dumps(definitions))
         program = self.folder / "program"
         program.write_text(
-            "#!/bin/sh\n[ \"$*\" = 'metrics --definitions' ] || exit 9\n"
+            "#!/bin/sh\n[ \"$*\" = metrics ] || exit 9\n"
             f"cat {self.folder}/metrics.json\n"
         )
         program.chmod(program.stat().st_mode | stat.S_IXUSR)

@@ -16,20 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the first line of a file; empty if there is no such file.
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// Returns the number after `key` in a file of lines "key: number"; -1 if there is none.
-double number_after(const fs::path& path, const std::string& key) {
-  const std::string value = proc_value(path, key);
-  return value.empty() ? -1 : std::stod(value);
-}
-
 void add(double& sum, double value) {
   if (value >= 0) sum = std::max(sum, 0.0) + value;
 }
@@ -45,15 +31,15 @@ void add_process(const fs::path& folder, HostCounters& to) {
   static const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   add(to.cpu_seconds, (std::stod(words[11]) + std::stod(words[12])) / ticks);  // utime, stime
   add(to.memory, std::stod(words[21]) * static_cast<double>(::sysconf(_SC_PAGESIZE)));  // rss
-  add(to.disk_read, number_after(folder / "io", "read_bytes"));
-  add(to.disk_write, number_after(folder / "io", "write_bytes"));
+  add(to.disk_read, proc_number(folder / "io", "read_bytes"));
+  add(to.disk_write, proc_number(folder / "io", "write_bytes"));
 }
 
 // Returns the process IDs of this process and of its siblings (other children of its parent) that
 // run the same program.
 std::vector<int> processes_of_run(const fs::path& proc, int self) {
   const auto folder = [&](int id) { return proc / std::to_string(id); };
-  const auto parent = static_cast<int>(number_after(folder(self) / "status", "PPid"));
+  const auto parent = static_cast<int>(proc_number(folder(self) / "status", "PPid"));
   const fs::path tasks = folder(parent) / "task" / std::to_string(parent);
   std::istringstream children(first_line(tasks / "children"));
   std::vector<int> ids = {self};
@@ -135,8 +121,8 @@ HostCounters read_counters(const fs::path& proc, int self) {
   HostCounters counters;
   read_host_cpus(proc, counters);
   read_network(proc, counters);
-  counters.memory_total = 1024 * number_after(proc / "meminfo", "MemTotal");
-  counters.memory_available = 1024 * number_after(proc / "meminfo", "MemAvailable");
+  counters.memory_total = 1024 * proc_number(proc / "meminfo", "MemTotal");
+  counters.memory_available = 1024 * proc_number(proc / "meminfo", "MemAvailable");
   for (int id : processes_of_run(proc, self)) add_process(proc / std::to_string(id), counters);
   return counters;
 }

@@ -105,6 +105,12 @@ TEST_CASE("errors of a settings file name file, line and name, and what to do") 
   CHECK(with_file("run.yaml", "# nothing\n").notes.empty());
 }
 
+TEST_CASE("of many unknown settings, the error names the first ten") {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "unknown-" + std::to_string(i) + " = 1\n";
+  CHECK_THROWS_WITH(with_toml(text), Contains("unknown-9 (line 10) and 99990 more; see"));
+}
+
 TEST_CASE("the command line and hyperparameters replace the file, which replaces the recipe") {
   const std::string text = "recipe = \"demo\"\nlr = 0.1\nepochs = 5\nmomentum = 0.5\nclip = 3\n";
   const auto arguments = app::gather(
