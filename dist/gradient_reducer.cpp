@@ -16,6 +16,7 @@
 
 #include "base/now.h"
 #include "dist/bf16_average.h"
+#include "dist/gradient_ranges.h"
 #include "dist/group_state.h"
 #include "dist/health/verify.h"
 
@@ -23,9 +24,9 @@ namespace shoal::dist {
 
 namespace {
 
-// With bfloat16, a rank sends the mean of a range after it has started to send its copies of this
-// many later ranges. By then, the other ranks' copies have usually arrived. It does not send a mean
-// as soon as the copies arrive, because all ranks must send in the same order.
+// With bfloat16, a rank sends the mean of a range after its copies of this many later ranges. By
+// then, the other ranks' copies of the range have usually arrived. It does not send as soon as they
+// arrive, because all ranks must send in the same order.
 constexpr size_t kRangesAhead = 2;
 
 // Throws std::invalid_argument unless the gradients are stored one after another in one buffer.
@@ -74,7 +75,7 @@ struct GradientReducer::Impl {
   struct Range {
     at::Tensor gradients;  // 1-D view of the buffer
     size_t parameters = 0;
-    size_t incomplete = 0;                          // in this step
+    size_t incomplete = 0;                          // incomplete gradients in this step
     c10::intrusive_ptr<c10d::Work> work = {};       // of the all-reduce
     std::unique_ptr<Bf16Average> in_bfloat16 = {};  // null: all-reduce in the gradients' dtype
   };
@@ -100,17 +101,21 @@ struct GradientReducer::Impl {
 
   // Divides the parameters into ranges, from the last one to the first.
   void divide(int64_t range_bytes) {
+    std::vector<GradientPlace> places;
+    for (const at::Tensor& parameter : parameters) {
+      const at::Tensor& gradient = parameter.grad();
+      const int64_t begin = gradient.storage_offset(), end = begin + gradient.numel();
+      places.push_back({begin * gradient.element_size(), end * gradient.element_size()});
+    }
     range_of.resize(parameters.size());
-    for (size_t end = parameters.size(); end > 0;) {
+    size_t end = parameters.size();
+    for (const size_t begin : range_starts(places, range_bytes)) {
       const at::Tensor& last = parameters[end - 1].grad();
-      const int64_t stop = last.storage_offset() + last.numel();
-      size_t begin = end;
-      int64_t start = stop;
-      while (begin > 0 && (stop - start) * last.element_size() < range_bytes)
-        start = parameters[--begin].grad().storage_offset();
+      const int64_t start = parameters[begin].grad().storage_offset();
+      const int64_t count = last.storage_offset() + last.numel() - start;
       std::fill(range_of.begin() + static_cast<std::ptrdiff_t>(begin),
                 range_of.begin() + static_cast<std::ptrdiff_t>(end), ranges.size());
-      ranges.push_back({last.as_strided({stop - start}, {1}, start), end - begin});
+      ranges.push_back({last.as_strided({count}, {1}, start), end - begin});
       end = begin;
     }
   }

@@ -1,5 +1,10 @@
 #include "models/network.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+
 namespace shoal::models {
 namespace {
 
@@ -38,6 +43,24 @@ struct Describe {
 };
 
 }  // namespace
+
+int64_t Parameter::elements() const {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::vector<size_t> nodes_of_parameters(const Network& network) {
+  std::vector<size_t> nodes;
+  for (const Parameter& parameter : network.parameters) {
+    const auto owns = [&](const Node& node) {
+      return !node.name.empty() && parameter.name.starts_with(node.name + ".");
+    };
+    const auto node = std::ranges::find_if(network.nodes, owns);
+    if (node == network.nodes.end())
+      throw std::logic_error("no node has the parameter " + parameter.name);
+    nodes.push_back(static_cast<size_t>(node - network.nodes.begin()));
+  }
+  return nodes;
+}
 
 std::string describe(const Operation& operation) {
   return std::visit(Describe(), operation);

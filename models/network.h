@@ -40,6 +40,8 @@ struct Parameter {
   Init init;
   Traits traits;
   bool has_copy = false;  // whether its layer can compute with a bf16 copy
+
+  int64_t elements() const;
 };
 
 // The buffers of one batch norm layer.
@@ -70,8 +72,8 @@ struct Convolution {  // without bias
 };
 
 // y = activation(batch_norm(x) [+ residual]), or activation(batch_norm(x)) + residual if
-// `adds_last`. The residual is the node's second input. `drop`: probability, in training, that only
-// the residual of an image is kept (stochastic depth). mask_layer: see masks.h.
+// `adds_last`. The residual is the node's second input. `drop`: probability that training
+// keeps only the residual of an image (stochastic depth). mask_layer: see masks.h.
 struct Norm {
   int weight;      // the next parameter is the bias
   int statistics;  // index into Network::statistics
@@ -130,6 +132,9 @@ struct Network {
   std::vector<Statistics> statistics;  // in the order of torchvision's buffers()
   ModelInfo info;
 };
+
+// Returns the index of the node that each parameter belongs to.
+std::vector<size_t> nodes_of_parameters(const Network& network);
 
 // Returns a short description of an operation for listings, such as "convolution 3x3/2".
 std::string describe(const Operation& operation);

@@ -139,11 +139,7 @@ Network NetworkBuilder::finish(ModelInfo info) {
   info.channels = images_.channels;
   info.classes = weight.shape.front();
   info.classifier = weight.name;
-  for (const Parameter& parameter : network_.parameters) {
-    int64_t elements = 1;
-    for (int64_t size : parameter.shape) elements *= size;
-    info.parameters += elements;
-  }
+  for (const Parameter& parameter : network_.parameters) info.parameters += parameter.elements();
   for (const Node& node : network_.nodes) info.multiply_adds += node.multiply_adds;
   info.stages = std::move(stages_);
   network_.info = std::move(info);

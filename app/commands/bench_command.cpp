@@ -13,7 +13,7 @@ struct Measurement {
   const char* name;
   size_t paths;  // number of positional words, including the name
   int (*run)(const Arguments&);
-  // Options that only this measurement has.
+  // Options that not all measurements have.
   std::vector<std::string> own;
 };
 
@@ -23,17 +23,24 @@ const std::vector<Measurement>& measurements() {
        2,
        bench_loader,
        {"mode", "seconds", "wanted", "cache", "cache-dir", "seek-index", "decoder", "order",
-        "crop-scale-min", "interpolation"}},
+        "crop-scale-min", "interpolation", "eval", "val-size"}},
       {"step",
        1,
        bench_step,
+       {"eval", "val-size", "model", "amp", "device", "kernels", "optimizer", "ema", "classes",
+        "steps", "warmup", "trace"}},
+      {"scaling",
+       1,
+       bench_scaling,
        {"model", "amp", "device", "kernels", "optimizer", "ema", "classes", "steps", "warmup",
-        "trace"}}};
+        "nproc", "nnodes", "gradient-compression", "link-gbps", "local-gbps", "link-us",
+        "step-ms"}}};
   return all;
 }
 
 [[noreturn]] void fail_usage(const std::string& about) {
-  throw UserError("usage: `shoal bench loader DATA` or `shoal bench step`" + about);
+  throw UserError("usage: `shoal bench loader DATA`, `shoal bench step` or `shoal bench scaling`" +
+                  about);
 }
 
 // Throws UserError if an option of another measurement is given.
@@ -41,7 +48,7 @@ void check_options(const Arguments& arguments, const Measurement& chosen) {
   for (const Measurement& other : measurements()) {
     if (&other == &chosen) continue;
     for (const std::string& option : other.own)
-      if (arguments.origins.contains(option))
+      if (arguments.origins.contains(option) && !std::ranges::count(chosen.own, option))
         throw UserError("--" + option + " is an option of `shoal bench " + other.name +
                         "`, not of `shoal bench " + chosen.name + "`; remove it");
   }

@@ -48,6 +48,13 @@ struct BenchOptions {
   std::string trace;               // file for a trace; empty: none
 };
 
+// Options of `bench scaling`.
+struct ScalingOptions {
+  std::optional<double> link_gbps, local_gbps;  // speed between hosts and within one, in Gbit/s
+  double link_us = 50;                          // latency between processes, in microseconds
+  std::optional<double> step_ms;                // duration of a step; not given: measured
+};
+
 // Options of `eval`.
 struct EvalOptions {
   std::string output;          // folder for evaluation.json; empty: none
@@ -97,13 +104,14 @@ struct Arguments {
   EvalOptions eval;
   std::string average_output;            // average: file to write
   bool tensors = false;                  // inspect: list all tensors
-  bool definitions = false;              // metrics: no effect
+  bool definitions = false;              // metrics: ignored, they are always printed
   bool launcher = false;                 // doctor: show how ranks would be determined
   train::ExportFileOptions export_file;  // export: what to write
   std::string export_to;                 // export: the file; empty: NETWORK.onnx, …
   bool use_ema = true;                   // average, export: use the averaged weights, if any
   data::PackOptions pack;
   BenchOptions bench;
+  ScalingOptions scaling;
   ReportOptions report;
   PrepareAs prepare_as = PrepareAs::folders;
   bool report_page = true;            // train: write OUTPUT/report.html at the end
@@ -165,7 +173,7 @@ struct Option {
   std::optional<Range> range;
   std::string unset;          // the default in --help, if the field's initial value is unset
   std::string bare = "true";  // optional_value: the value that --x alone means
-  std::string off;            // value of --no-x and `false`; empty: only flags accept these
+  std::string off;            // value that --no-x and `false` set; empty: flags, or not allowed
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // not set: the option does not change results
   bool training_only = false;    // has no effect with --eval-only

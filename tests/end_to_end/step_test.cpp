@@ -1,4 +1,4 @@
-// Tests `bench step`, --batch-size auto, and the memory check before training.
+// Tests `bench step`, `bench scaling`, --batch-size auto, and the memory check before training.
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -97,6 +97,47 @@ TEST_CASE("bench step refuses options and files that it cannot use") {
   CHECK_THAT(test::run_shoal({"bench", "step", "here"}).err, Contains("usage"));
   CHECK_THAT(test::run_shoal({"bench", "loader", "here", "--trace", "t.json"}).err,
              Contains("--trace") && Contains("bench step"));
+}
+
+TEST_CASE("bench scaling predicts steps of several hosts, from a measured or a given step") {
+  const Words words = {"bench",   "scaling",     "--model",  "resnet18", "--batch-size",
+                       "4",       "--size",      "32",       "--steps",  "2",
+                       "--nproc", "2",           "--nnodes", "4",        "--threads",
+                       "1",       "--link-gbps", "0.001",    "--json"};
+  const auto run = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    const auto done = test::run_shoal(all);
+    INFO(done.err);
+    REQUIRE(done.exit_code == 0);
+    return Json::parse(done.out);
+  };
+  const Json measured = run({});
+  CHECK(measured.at("measured") == true);
+  CHECK(measured.at("gradient_bytes") == 4 * 11'689'512);
+  CHECK(measured.at("gradient_ranges") > 5);
+  const Json& rows = measured.at("predictions");
+  std::vector<int> processes;
+  for (const Json& row : rows) processes.push_back(row.at("processes"));
+  CHECK(processes == std::vector<int>{1, 2, 4, 8});
+  CHECK(rows[0].at("step_seconds") == measured.at("step_seconds"));
+  // 8 processes in a ring send 2 * 7/8 of the bytes over the link, at 95 % of 1 Mbit/s.
+  CHECK(rows[3].at("exchange_seconds").get<double>() ==
+        Approx(1.75 * 4 * 11'699'112 / (0.95 * 125'000)).epsilon(0.001));
+  CHECK(rows[3].at("exposed_seconds") > 600);
+
+  const Json given = run({"--step-ms", "500", "--gradient-compression", "bf16"});
+  CHECK(given.at("measured") == false);
+  CHECK(given.at("predictions")[0].at("step_seconds") == 0.5);
+  CHECK(given.at("predictions")[3].at("exchange_seconds") < rows[3].at("exchange_seconds"));
+
+  const auto table = test::run_shoal({"bench", "scaling", "--step-ms", "15", "--nproc", "8"});
+  CHECK_THAT(table.out, Contains("given") && Contains("speedup") && Contains("--link-gbps"));
+  CHECK_THAT(test::run_shoal({"bench", "scaling", "--eval"}).err, Contains("--eval is an option"));
+  CHECK_THAT(test::run_shoal({"bench", "scaling", "--nproc", "many"}).err,
+             Contains("--nproc") && Contains("many"));
+  CHECK_THAT(test::run_shoal({"bench", "step", "--link-gbps", "5"}).err,
+             Contains("--link-gbps") && Contains("bench scaling"));
 }
 
 TEST_CASE("--batch-size auto uses all images that fit, and a resumed run keeps the batch size") {

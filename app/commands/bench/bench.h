@@ -8,5 +8,6 @@ namespace shoal::app {
 // Each measures, prints the result and returns an exit code. Throws UserError for bad options.
 int bench_loader(const Arguments& arguments);
 int bench_step(const Arguments& arguments);
+int bench_scaling(const Arguments& arguments);
 
 }  // namespace shoal::app

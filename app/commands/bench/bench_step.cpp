@@ -1,12 +1,9 @@
 // shoal bench step: measures training steps on synthetic images, and compares them with the speed
 // of the machine.
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 
 #include "app/commands/bench/bench.h"
-#include "app/commands/memory.h"
-#include "app/launch/machine.h"
+#include "app/commands/bench/measured_step.h"
 #include "base/counted.h"
 #include "base/file/writable.h"
 #include "base/grouped.h"
@@ -24,8 +21,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kClasses = 1000;  // as in ImageNet
-
 struct Measured {
   train::ResolvedJob job;
   bool evaluate = false;
@@ -40,30 +35,6 @@ struct Measured {
   double operations_per_second() const { return work.operations / step_seconds(); }
   double bytes_per_second() const { return work.bytes / step_seconds(); }
 };
-
-// Resolves `job` for one process, as if there were more images than it can use. Throws UserError if
-// the run does not fit into memory.
-train::ResolvedJob resolved(train::Job job) {
-  constexpr int64_t kManyImages = int64_t{1} << 40;
-  const train::Gpus gpus = train::claim_gpu(job, 0);
-  train::Surroundings here;
-  here.train_images = here.val_images = kManyImages;
-  here.classes = job.classes.value_or(kClasses);
-  here.processors = usable_processors();
-  here.on_gpu = gpus.count > 0;
-  here.gpu = gpus.mine;
-  models::ModelOptions model = job.model;
-  model.classes = here.classes;
-  model.channels = job.channels.value_or(model.channels);
-  here.model = models::describe(model);
-  dist::Communicator alone = dist::connect(dist::single_process());
-  const int64_t memory = memory_share(gpus, alone);
-  if (job.fit_batch_size) choose_batch_size(job, here, memory, /*leader=*/true);
-  const train::ResolvedJob resolved = train::resolve(job, here);
-  check_memory(resolved, memory, /*leader=*/false);
-  at::set_num_threads(resolved.threads);
-  return resolved;
-}
 
 std::vector<std::pair<const char*, double>> phases_of(const train::StepSeconds& seconds) {
   return {{"input", seconds.input},
@@ -147,16 +118,9 @@ int bench_step(const Arguments& arguments) {
   if (!arguments.bench.trace.empty()) require_writable_file("--trace", arguments.bench.trace);
   train::Job job = arguments.job;
   job.eval_only = measured.evaluate;
-  measured.job = resolved(job);
-  train::StepProfileOptions options;
-  options.steps = arguments.bench.steps;
-  options.warmup = arguments.bench.warmup;
-  options.evaluate = measured.evaluate;
-  options.trace = arguments.bench.trace;
-  options.stopped = [] { return train::stop_signal() != 0; };
-  options.progress = log::status;
-  measured.profile = train::profile_step(measured.job, options);
-  log::status("");
+  measured.job = resolved_alone(job);
+  const std::string& trace = arguments.bench.trace;
+  measured.profile = measured_steps(measured.job, arguments.bench, trace);
   if (measured.profile.stopped) return 128 + train::stop_signal();
   measured.work = train::step_work(measured.job, measured.evaluate);
   measured.machine = train::machine_speed(measured.job);
@@ -164,7 +128,7 @@ int bench_step(const Arguments& arguments) {
     log::line(json_of(measured).dump());
   else
     print(measured);
-  if (!options.trace.empty()) log::info("trace: " + options.trace + "; open it in ui.perfetto.dev");
+  if (!trace.empty()) log::info("trace: " + trace + "; open it in ui.perfetto.dev");
   return 0;
 }
 

@@ -72,17 +72,14 @@ struct Layer {
 
 std::vector<Layer> layers_of(const models::Network& network) {
   std::vector<Layer> layers(network.nodes.size());
-  for (size_t i = 0; i < network.nodes.size(); ++i) {
-    if (i > 0) layers[i].stage = layers[i - 1].stage;
-    const std::string& name = network.nodes[i].name;
-    for (const models::Parameter& parameter : network.parameters) {
-      if (name.empty() || parameter.name.rfind(name + ".", 0) != 0) continue;
-      int64_t elements = 1;
-      for (int64_t size : parameter.shape) elements *= size;
-      layers[i].parameters += elements;
-      layers[i].stage = parameter.traits.stage;
-    }
+  const std::vector<size_t> nodes = models::nodes_of_parameters(network);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Layer& layer = layers[nodes[i]];
+    layer.parameters += network.parameters[i].elements();
+    layer.stage = network.parameters[i].traits.stage;
   }
+  for (size_t i = 1; i < layers.size(); ++i)
+    if (layers[i].parameters == 0) layers[i].stage = layers[i - 1].stage;
   return layers;
 }
 

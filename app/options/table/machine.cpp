@@ -9,7 +9,7 @@ constexpr double kMaxSeconds = 1e6;
 
 // Row of --nproc, whose value is a whole number (2.0 becomes 2) or a word.
 Option nproc_row() {
-  Option option = row("nproc", kRanks | kDoctor | kCommon, "N|auto",
+  Option option = row("nproc", kRanks | kDoctor | kBench | kCommon, "N|auto",
                       "Processes on this host; auto: one per GPU, or 1 without GPUs", FIELD(nproc))
                       .unset_is("1, or as set by the launcher or SageMaker")
                       .also_called({"gpus", "nproc-per-node"});
@@ -30,10 +30,12 @@ void add_hosts(std::vector<Option>& table, const char* group) {
       {row("instance-group", kRanks | kDoctor, "NAME",
            "SageMaker instance groups (comma-separated) whose hosts run the job",
            FIELD(instance_group))
-           .unset_is("the SageMaker toolkit's selection, else all hosts; required if the job has "
-                     "several groups and none is selected")
+           .unset_is("the SageMaker toolkit's selection; else all hosts if the job has one group, "
+                     "otherwise required")
            .spells_lists(","),
-       row("nnodes", kRanks, "N", "Number of hosts, for starting shoal by hand on each host",
+       row("nnodes", kRanks | kBench, "N",
+           "Number of hosts if you start shoal by hand on each host (`bench scaling`: hosts to "
+           "predict for, default 8)",
            FIELD(nodes.count)),
        row("node-rank", kRanks, "N", "Rank of this host, from 0 to the number of hosts - 1",
            FIELD(nodes.rank)),
@@ -49,7 +51,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
        row("threads", kRanks | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores; bench loader: "
-                     "1, 2, 4, … up to all cores, or more if the disk is the limit")
+                     "measures 1, 2, 4, … up to all cores, or more if the disk is the limit")
            .within(1, 1024)});
 }
 
@@ -82,7 +84,8 @@ void add_machine(std::vector<Option>& table) {
                    {"auto", "nccl", "gloo"}, JOB(backend)),
        kernels_row(), nproc_row(),
        row("rendezvous-timeout", kRanks, "SECONDS",
-           "Time limit for all processes to connect; after it, an error names the missing host",
+           "Time limit for all processes to connect; when it expires, an error names the missing "
+           "host",
            JOB(rendezvous_timeout))
            .within(1, kMaxSeconds),
        text_choice(
@@ -109,8 +112,8 @@ void add_machine(std::vector<Option>& table) {
            .within(0, kMaxSeconds)
            .off_is("0"),
        row("stop-timeout", kTrain, "SECONDS",
-           "Time limit for a stop by SIGTERM or SIGINT; after half of it, rank 0 saves a "
-           "checkpoint without waiting for images or other processes",
+           "Time limit for a stop by SIGTERM or SIGINT; if the run still waits for images or "
+           "processes after half of this time, rank 0 saves a checkpoint without them",
            JOB(stop_timeout))
            .within(1, kMaxSeconds)});
   add_hosts(table, group);

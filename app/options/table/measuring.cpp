@@ -7,7 +7,7 @@ namespace shoal::app {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure training: loading random crops, or training steps (default unless --eval is "
+           "Measure training: loading random crops, or training steps (implied unless --eval is "
            "given)",
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "",
@@ -33,7 +33,26 @@ void add_measuring(std::vector<Option>& table) {
        row("wanted", kBench | kCommon, "RATE",
            "`bench loader`: find how many threads are needed to load RATE images/s; 0: off",
            FIELD(bench.wanted))
-           .at_least(0)});
+           .at_least(0),
+       row("link-gbps", kBench | kCommon, "GBPS",
+           "`bench scaling`: speed of a host's network in each direction, in Gbit/s",
+           FIELD(scaling.link_gbps))
+           .unset_is("10")
+           .above(0, 1e6),
+       row("local-gbps", kBench | kCommon, "GBPS",
+           "`bench scaling`: speed between the processes of a host in each direction, in Gbit/s",
+           FIELD(scaling.local_gbps))
+           .unset_is("16; between GPUs: 2400")
+           .above(0, 1e6),
+       row("link-us", kBench, "US",
+           "`bench scaling`: latency between two processes, in microseconds",
+           FIELD(scaling.link_us))
+           .within(0, 1e6),
+       row("step-ms", kBench | kCommon, "MS",
+           "`bench scaling`: milliseconds per step of one process, if measured elsewhere",
+           FIELD(scaling.step_ms))
+           .unset_is("measured on this machine")
+           .above(0, 1e6)});
 }
 
 }  // namespace shoal::app

@@ -34,7 +34,7 @@ Option model_row(unsigned commands, std::string help, Field field) {
 Option batch_size_row() {
   Option option =
       row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
-          "Images per process and forward pass; auto: fill the memory (train, bench step)",
+          "Images per process and forward pass; auto (train, bench step): fill the memory",
           JOB(batch_size))
           .unset_is(std::to_string(train::kDefaultBatchSize) + ", or from --global-batch-size")
           .within(1, 1 << 20);
@@ -57,9 +57,9 @@ Option batch_size_row() {
 
 Option compression_row() {
   using train::Precision;
-  return choice<Precision>("gradient-compression", kTrain,
-                           "How processes exchange gradients: in float32 (off), or as bfloat16 "
-                           "(bf16), which halves the traffic; sums are computed in float32",
+  return choice<Precision>("gradient-compression", kTrain | kBench,
+                           "Data type for exchanging gradients: off (float32) or bf16 (bfloat16, "
+                           "half the traffic; sums are computed in float32)",
                            {{"off", Precision::off}, {"bf16", Precision::bf16}},
                            JOB(gradient_compression))
       .off_is("off")
@@ -81,14 +81,14 @@ void add_model(std::vector<Option>& table) {
            FIELD(layers))
            .unset_is("list the networks"),
        row("weights", kRun | kCommon, "WHAT",
-           "Weights to start from or to use: a run, file, URL or name (`shoal weights` lists "
-           "names); see docs/training.md",
+           "Weights to load: a run, file, URL or name (`shoal weights` lists names); see "
+           "docs/training.md",
            JOB(weights))
-           .unset_is("random (train)"),
+           .unset_is("none; train: random"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
-           .unset_is("below the first that is set: SHOAL_CACHE, SageMaker's warm pool, "
-                     "XDG_CACHE_HOME; else ~/.cache/shoal/weights"),
+           .unset_is("SHOAL_CACHE/weights, else shoal/weights in SageMaker's warm pool or "
+                     "XDG_CACHE_HOME, else ~/.cache/shoal/weights"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file has several sets of weights: model, model_ema, "
            "state_dict_ema, …",
@@ -100,8 +100,7 @@ void add_model(std::vector<Option>& table) {
            JOB(load_partial))
            .of_training(),
        row("drop-path", kTrain, "P",
-           "Stochastic depth: drop probability, rising linearly with depth: P * i / n in block i "
-           "of n, counted from 0",
+           "Stochastic depth: block i of n (counted from 0) is skipped with probability P * i / n",
            JOB(model.drop_path))
            .unset_is("the model's own")
            .from_below(0, 1)
@@ -128,8 +127,8 @@ void add_length(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("max-steps", kTrain, "N",
-           "Stop after N steps; the learning rate schedule still spans --epochs (N "
-           "steps for input pipes of unknown length)",
+           "Stop after N steps; the learning rate schedule still spans --epochs (for pipes without "
+           "--train-samples or --steps-per-epoch: N steps)",
            JOB(max_steps))
            .unset_is("no limit")
            .at_least(1)
@@ -153,8 +152,8 @@ void add_length(std::vector<Option>& table) {
            .changes_results(),
        duration_row(
            "time-budget", kTrain,
-           "Training time, including evaluations: seconds (1800), or with units (30m, 1h30m); the "
-           "learning rate schedule spans this time; 0: no limit",
+           "End the run after this time, including evaluations: seconds (1800), or with units "
+           "(30m, 1h30m); the learning rate schedule spans this time, not --epochs; 0: no limit",
            JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")
@@ -176,7 +175,8 @@ void add_length(std::vector<Option>& table) {
            .within(1, 1 << 16)
            .changes_results(MayDiffer::never, kStartAnew),
        row("batch-per-host", kTrain, "",
-           "Interpret --batch-size and --workers as totals per host, divided among its processes",
+           "Treat --batch-size and --workers as totals per host, split among its processes "
+           "(default: one per GPU)",
            JOB(batch_per_host))});
 }
 

@@ -1,0 +1,54 @@
+#include "app/commands/bench/measured_step.h"
+
+#include <ATen/Parallel.h>
+
+#include "app/commands/memory.h"
+#include "app/launch/machine.h"
+#include "base/log.h"
+#include "models/catalogue.h"
+#include "train/control/stop.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr int64_t kClasses = 1000;  // as in ImageNet
+
+}  // namespace
+
+train::ResolvedJob resolved_alone(train::Job job) {
+  constexpr int64_t kManyImages = int64_t{1} << 40;
+  const train::Gpus gpus = train::claim_gpu(job, 0);
+  train::Surroundings here;
+  here.train_images = here.val_images = kManyImages;
+  here.classes = job.classes.value_or(kClasses);
+  here.processors = usable_processors();
+  here.on_gpu = gpus.count > 0;
+  here.gpu = gpus.mine;
+  models::ModelOptions model = job.model;
+  model.classes = here.classes;
+  model.channels = job.channels.value_or(model.channels);
+  here.model = models::describe(model);
+  dist::Communicator alone = dist::connect(dist::single_process());
+  const int64_t memory = memory_share(gpus, alone);
+  if (job.fit_batch_size) choose_batch_size(job, here, memory, /*leader=*/true);
+  const train::ResolvedJob resolved = train::resolve(job, here);
+  check_memory(resolved, memory, /*leader=*/false);
+  at::set_num_threads(resolved.threads);
+  return resolved;
+}
+
+train::StepProfile measured_steps(const train::ResolvedJob& job, const BenchOptions& bench,
+                                  const std::string& trace) {
+  train::StepProfileOptions options;
+  options.steps = bench.steps;
+  options.warmup = bench.warmup;
+  options.evaluate = job.eval_only;
+  options.trace = trace;
+  options.stopped = [] { return train::stop_signal() != 0; };
+  options.progress = log::status;
+  train::StepProfile profile = train::profile_step(job, options);
+  log::status("");
+  return profile;
+}
+
+}  // namespace shoal::app

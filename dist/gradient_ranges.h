@@ -1,0 +1,20 @@
+#pragma once
+// Divides the buffer of all gradients into ranges that are averaged one after another.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace shoal::dist {
+
+// The place of one gradient in the buffer, in bytes.
+struct GradientPlace {
+  int64_t begin = 0, end = 0;
+};
+
+// Returns the index of the first gradient of each range, from the last range to the first: backward
+// completes the gradients in this order. Each range has at least `least` bytes, except the last one
+// returned. `gradients` must be in the order of the buffer.
+std::vector<size_t> range_starts(const std::vector<GradientPlace>& gradients, int64_t least);
+
+}  // namespace shoal::dist

@@ -1,0 +1,51 @@
+#pragma once
+// Predicts how long a training step takes on several hosts, from the step of a single process.
+
+#include <cstdint>
+#include <vector>
+
+namespace shoal::dist {
+
+// All values are for one direction of a connection; both directions are used at the same time.
+struct Link {
+  double bytes_per_second = 0;
+  double latency_seconds = 0;  // from the start of a small message to its arrival
+};
+
+// Each host has the same number of processes. The processes of a host share its link to the others.
+struct Cluster {
+  int64_t hosts = 1, processes_per_host = 1;
+  Link between_hosts, within_host;
+  // Time of a process's computing cores that sending or receiving one byte takes. 0 if the exchange
+  // does not slow down computation.
+  double cpu_seconds_per_byte = 0;
+  bool bf16 = false;   // gradients are exchanged as bfloat16 (bf16_average.h)
+  bool trees = false;  // an all-reduce waits for log2(processes) messages, as with NCCL, instead of
+                       // processes - 1, as with Gloo
+
+  int64_t processes() const { return hosts * processes_per_host; }
+};
+
+// A training step of a process that trains alone. Times are in seconds.
+struct StepTimeline {
+  struct Range {             // gradients that are averaged together, as float32
+    double ready_after = 0;  // since the start of backward
+    int64_t bytes = 0;
+  };
+  double before_backward = 0, backward = 0, after_backward = 0;
+  std::vector<Range> ranges;         // in the order in which they are averaged
+  int64_t bytes_after_backward = 0;  // statistics, which all processes average after the gradients
+
+  double seconds() const { return before_backward + backward + after_backward; }
+};
+
+struct ScaledStep {
+  double seconds = 0;   // of the step
+  double exchange = 0;  // time in which the network transfers gradients and statistics
+};
+
+// Every process trains on as many images per step as the process of the timeline, and all are
+// equally fast.
+ScaledStep predict_step(const StepTimeline& alone, const Cluster& cluster);
+
+}  // namespace shoal::dist

@@ -1,0 +1,85 @@
+#include "dist/scaling.h"
+
+#include <catch2/catch.hpp>
+
+#include "dist/gradient_ranges.h"
+
+using namespace shoal::dist;
+
+namespace {
+
+// 1 s forward, 2 s backward, 0.5 s update; 3 MB of gradients in two ranges.
+StepTimeline example() {
+  StepTimeline step;
+  step.before_backward = 1, step.backward = 2, step.after_backward = 0.5;
+  step.ranges = {{0.5, 2'000'000}, {2, 1'000'000}};
+  return step;
+}
+
+Cluster cluster_of(int64_t count, double bytes_per_second, int64_t processes = 1) {
+  Cluster cluster;
+  cluster.hosts = count, cluster.processes_per_host = processes;
+  cluster.between_hosts.bytes_per_second = bytes_per_second;
+  cluster.within_host.bytes_per_second = 100 * bytes_per_second;
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("ranges are formed from the end, and have at least the given size") {
+  const std::vector<GradientPlace> places = {{0, 4}, {4, 10}, {12, 14}, {14, 30}, {30, 31}};
+  CHECK(range_starts(places, 8) == std::vector<size_t>{3, 1, 0});
+  CHECK(range_starts(places, 1) == std::vector<size_t>{4, 3, 2, 1, 0});
+  CHECK(range_starts(places, 100) == std::vector<size_t>{0});
+  CHECK(range_starts({}, 8).empty());
+}
+
+TEST_CASE("one process exchanges nothing") {
+  const ScaledStep step = predict_step(example(), cluster_of(1, 1));
+  CHECK(step.seconds == 3.5);
+  CHECK(step.exchange == 0);
+}
+
+TEST_CASE("a ring of two hosts sends each gradient once, while backward computes") {
+  // The first range takes 2 s, from 0.5 s to 2.5 s of backward, and the second one 1 s more.
+  const ScaledStep slow = predict_step(example(), cluster_of(2, 1e6));
+  CHECK(slow.exchange == Approx(3));
+  CHECK(slow.seconds == Approx(1 + 3.5 + 0.5));
+  // On a fast link, only the last range is exposed.
+  CHECK(predict_step(example(), cluster_of(2, 1e9)).seconds == Approx(3.5 + 0.001));
+  // Four hosts: 2 * 3/4 of the bytes, in 6 rounds for each range and for the statistics.
+  Cluster four = cluster_of(4, 1e6);
+  four.between_hosts.latency_seconds = 0.01;
+  CHECK(predict_step(example(), four).exchange == Approx(4.5 + 3 * 6 * 0.01));
+  four.trees = true;
+  CHECK(predict_step(example(), four).exchange == Approx(4.5 + 3 * 4 * 0.01));
+}
+
+TEST_CASE("the slowest link limits a ring") {
+  Cluster cluster = cluster_of(2, 1e6, 2);
+  CHECK(predict_step(example(), cluster).exchange == Approx(3 * 1.5));
+  cluster.within_host.bytes_per_second = 1e5;
+  CHECK(predict_step(example(), cluster).exchange == Approx(30 * 1.5));
+  cluster.hosts = 1;
+  CHECK(predict_step(example(), cluster).exchange == Approx(30));
+}
+
+TEST_CASE("statistics follow the gradients, and the exchange takes time of the processor") {
+  StepTimeline step = example();
+  step.bytes_after_backward = 100'000;
+  CHECK(predict_step(step, cluster_of(2, 1e6)).seconds == Approx(1 + 3.5 + 0.1 + 0.5));
+  Cluster cluster = cluster_of(2, 1e12);
+  cluster.cpu_seconds_per_byte = 1e-7;  // 3.1 MB sent and received
+  CHECK(predict_step(step, cluster).seconds == Approx(3.5 + 0.62));
+}
+
+TEST_CASE("bfloat16 halves the bytes of two hosts, but not of hosts with many processes") {
+  Cluster two = cluster_of(2, 1e6);
+  two.bf16 = true;
+  CHECK(predict_step(example(), two).exchange == Approx(1.5));
+  Cluster many = cluster_of(2, 1e6, 8);
+  const double ring = predict_step(example(), many).exchange;
+  CHECK(ring == Approx(3 * 30.0 / 16));
+  many.bf16 = true;
+  CHECK(predict_step(example(), many).exchange == Approx(3 * 8 * 8 / 16.0));
+}
