@@ -294,14 +294,18 @@ def failed_flushes(calls, repeats=False):
 
 
 def is_flushed(folder, before, after):
-    """Returns whether the calls `after` flush the folder before they add the marker of another
-    checkpoint to it, or remove one.
+    """Returns whether the calls `after` flush the folder in time.
+
+    If the last file that was renamed into the folder is a checkpoint without its marker, its marker
+    must not be added before the flush. Otherwise, no marker of another checkpoint may be added or
+    removed before it.
     """
-    saved = [
-        call.path.rsplit(".", 1)[0]
+    renamed = [
+        call.path
         for call in before
         if call.result >= 0 and call.kind == "rename" and call.path.startswith(f"{folder}/epoch-")
     ]
+    last, _, kind = renamed[-1].rpartition(".") if renamed else ("", "", "json")
     for call in after:
         if call.result < 0:
             continue
@@ -310,7 +314,9 @@ def is_flushed(folder, before, after):
         stem, _, extension = call.path.rpartition(".")
         if not stem.startswith(f"{folder}/epoch-") or extension != "json":
             continue
-        if call.kind == "unlink" or (call.kind == "rename" and stem not in saved[-1:]):
+        if call.kind == "rename" and (stem != last or kind == "pt"):
+            return False
+        if call.kind == "unlink" and kind == "json":
             return False
     return False
 

@@ -137,6 +137,19 @@ class FailedFlushesTest(unittest.TestCase):
         calls = [failing(flush), removed, flush]
         self.assertEqual(failed_flushes(calls, repeats=True), [failing(flush)])
 
+    def test_older_checkpoints_may_go_while_the_newest_has_no_marker(self):
+        flush = dataclasses.replace(call("fsync", "place"), is_folder=True)
+        placed = call("rename", "place/epoch-2.pt", source="part")
+        marked = call("rename", "place/epoch-2.json", source="part")
+        removed = call("unlink", "place/epoch-1.json")
+        for first, then, found in (
+            ([placed], removed, []),
+            ([placed], marked, [failing(flush)]),
+            ([placed, marked], removed, [failing(flush)]),
+        ):
+            calls = [*first, failing(flush), then, flush]
+            self.assertEqual(failed_flushes(calls, repeats=True), found)
+
 
 class SavedStepTest(unittest.TestCase):
     rename = call("rename", "checkpoints/epoch-0001-step-00000002.json")
