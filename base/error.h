@@ -1,7 +1,7 @@
 #pragma once
-// The exceptions for each kind of error. User errors: UserError and std::invalid_argument, which
-// end a command with exit code 2. System errors: other std::runtime_error, with path and reason.
-// Bugs in shoal: other std::logic_error.
+// User errors are UserError and std::invalid_argument; they end a command with exit code 2. System
+// errors are all other std::runtime_error; their messages contain path and reason. Any other
+// std::logic_error is a bug in shoal.
 
 #include <stdexcept>
 #include <string>
@@ -18,7 +18,7 @@ inline void require(bool ok, const std::string& sentence) {
   if (!ok) throw UserError(sentence);
 }
 
-// Like require(), for library code that does not know whether the user set the invalid value.
+// As require(), but with std::invalid_argument, for code that does not know who set the value.
 inline void require_valid(bool ok, const std::string& sentence) {
   if (!ok) throw std::invalid_argument(sentence);
 }

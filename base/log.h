@@ -17,8 +17,8 @@ namespace log {
 // with "[rank N]". Throws std::invalid_argument if `level` is none of the four.
 void set_level(const std::string& level, int rank);
 
-// Print one time-stamped line on stderr. Mask secrets (secrets.h). Escape control characters
-// (printable() in text.h): otherwise a file name could contain what looks like another message.
+// Print one time-stamped line on stderr, with secrets masked (secrets.h) and control characters
+// escaped (printable() in text.h), so that a file name cannot look like another message.
 void debug(const std::string& text);
 void info(const std::string& text);
 void warning(const std::string& text);

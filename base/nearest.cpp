@@ -101,8 +101,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   for (const std::string& candidate : known) {
     const bool part = is_part(wanted, candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
-    // A part counts as at most one wrong letter. At equal distances, a candidate that contains all
-    // letters of `name` wins, then the one closest in length: for modl and modle, model, not mode.
+    // A part counts as at most one wrong letter. At equal distances, a candidate with all letters
+    // of `name` wins (modl and modle mean model, not mode), then the one closest in length.
     const size_t edits = edit_distance(wanted, candidate);
     const std::tuple distance(part ? std::min<size_t>(edits, 1) : edits,
                               part ? 0 : missing_letters(wanted, candidate),

@@ -1,8 +1,8 @@
 #pragma once
-// Detects which vector instruction sets this processor supports, among those that shoal uses. Files
-// compiled for one instruction set include this header. So it must not contain templates or inline
-// functions: the linker keeps one copy of each, which may use instructions that the processor
-// lacks.
+// Detects which vector instruction sets this processor supports, among those that shoal uses. Must
+// not contain templates or inline functions, so that files compiled for one instruction set may
+// include it: the linker keeps one copy of each function, which may use instructions that the
+// processor lacks.
 
 namespace shoal {
 

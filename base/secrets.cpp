@@ -41,9 +41,9 @@ size_t value_end(std::string_view text, size_t at) {
   return at;
 }
 
-// Each function below finds one kind of secret. known_token() expects it at text[at] and returns
-// its end. The others search from text[at] on and return its start and end. If there is no secret,
-// all returned positions are `at`.
+// Each function below finds one kind of secret. known_token() returns the end of a secret that
+// starts at text[at]. The others return the start and end of a secret at or after text[at]. If
+// there is no secret, all returned positions are `at`.
 
 // Finds a key or token that has a known prefix.
 size_t known_token(std::string_view text, size_t at) {

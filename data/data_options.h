@@ -78,8 +78,8 @@ struct TransformOptions {
 };
 
 // Which images share the random parameters of mixup and cutmix. batch: all images of a step. pair:
-// two neighbors. elem: each image has its own. half: like pair, but two neighbors give one row, the
-// first mixed with the second.
+// two neighbors. elem: each image has its own. half: like pair, but each pair gives a single row:
+// its first image mixed with its second.
 enum class MixMode { batch, pair, elem, half };
 // What fills an erased rectangle of the normalized image: zeros, one random color, or noise.
 // Color and noise are drawn from the standard normal distribution.

@@ -103,9 +103,9 @@ class ForwardingDataset : public Dataset {
 
 struct OpenOptions {
   std::string cache_dir;  // folder where listings are cached between runs; empty: no cache
-  int threads = 16;       // number of threads that list folders
-  // Called repeatedly while listing, with the number of files found so far. Any thread may call it,
-  // one at a time.
+  int threads = 16;       // number of threads that list folders and scan files
+  // Called repeatedly with the number of files (in a folder) or images (in files of many images)
+  // found so far. Any thread may call it, one at a time.
   std::function<void(int64_t files)> progress;
   // Called with a sentence about a problem that does not prevent opening the dataset.
   std::function<void(const std::string&)> warning;

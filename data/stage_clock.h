@@ -25,7 +25,7 @@ std::string stage_name(Stage stage);
 struct StageTimes {
   std::array<double, kStages> seconds{};
   double cpu_seconds = 0;  // CPU time of the threads; less than the sum of seconds if they waited
-  int64_t bytes = 0;       // read
+  int64_t bytes = 0;       // encoded bytes read
   int64_t images = 0;
   double of(Stage stage) const { return seconds[static_cast<size_t>(stage)]; }
   double busy_seconds() const;  // all but Stage::wait

@@ -11,7 +11,7 @@
 // the caller can compute or start other averages. All ranks must make the same calls in the same
 // order.
 // Over Gloo, send_mean() and finish() wait for the other ranks; over NCCL, the current stream
-// waits. All three throw the transport's exceptions. After one, do not use the object again.
+// waits. All three throw the transport's exceptions. After an exception, do not use the object.
 
 #include <ATen/core/Tensor.h>
 
@@ -36,8 +36,8 @@ class Bf16Average {
  private:
   const GroupState& state_;
   at::Tensor numbers_;
-  // ranks × piece, bfloat16: first this rank's numbers, padded so that all pieces have the same
-  // length; after send_mean(), receives the mean of every piece.
+  // ranks × piece, bfloat16. Before send_mean(): this rank's numbers, padded so that all pieces
+  // have the same length. Afterwards: receives the mean of every piece.
   at::Tensor copies_;
   at::Tensor unpadded_copies_;  // view of copies_, as long as numbers_
   at::Tensor received_;         // ranks × piece, bfloat16: this rank's piece, from each rank

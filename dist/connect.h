@@ -31,8 +31,8 @@ struct ConnectOptions {
   // Timeout of one collective. Must exceed the longest pause of one rank (a checkpoint, the slowest
   // first batch).
   std::chrono::milliseconds timeout = std::chrono::seconds(1800);
-  // Limits and messages of the heartbeats. `notify` also receives a sentence when connect() waits
-  // long for a host or rank: on the first rank of each host, from the thread that called connect().
+  // Limits and messages of the heartbeats. On the first rank of each host, connect() also calls
+  // `notify`, in the calling thread: during long waits, and if MASTER_ADDR looks wrong.
   HeartbeatOptions heartbeat;
   // The current phase of this process. The groups set it, and the heartbeats report it.
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();

@@ -5,8 +5,8 @@
 //
 //     reducer.prepare(m == A - 1);  // before forward; true only for the last micro-batch
 //     loss = forward(...);
-//     loss.backward();              // after true: starts to average gradients as they complete;
-//                                   // after false: gradients only accumulate on this rank
+//     loss.backward();              // last micro-batch: averages gradients as they complete;
+//                                   // others: gradients only accumulate on this rank
 //
 // Once per step, after the last backward:
 //

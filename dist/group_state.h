@@ -31,7 +31,7 @@ struct GroupState {
 };
 
 // Returns a text such as "rank 1 of 3: all_reduce_sum in group main failed after 12.3 s: Connection
-// closed by peer". `start`: from now().
+// closed by peer". `start`: now() when the operation began.
 std::string describe_failure(const GroupState& state, const std::string& operation, double start,
                              const std::exception& error);
 

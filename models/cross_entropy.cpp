@@ -15,7 +15,7 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 struct Attach : Function<Attach> {
-  // Returns `loss` as a function of the logits whose derivative is `gradient`. `gradient` already
+  // Returns a copy of `loss` whose gradient with respect to the logits is `gradient`, which already
   // includes cross_entropy()'s `scale`.
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& loss,
                             const at::Tensor& gradient) {

@@ -24,7 +24,7 @@ class FusedStep {
   // (BatchNormSlot in models/model.h). All tensors are on the CPU, the weights and logits in
   // float32. The images are float32 or bfloat16; the activations have the same type. Run backward
   // through the result at most once, and before the next forward() or evaluate(), which overwrite
-  // the activations. After that, backward throws std::logic_error.
+  // the activations. After either call, backward throws std::logic_error.
   at::Tensor forward(const at::Tensor& images, const std::vector<at::Tensor>& weights,
                      std::vector<ProgramStatistics> statistics, const StepContext& context);
   // Computes the logits with the running statistics and without dropout. An image's logits do not

@@ -17,8 +17,8 @@
 namespace shoal::models {
 
 // One parameter. The pointers point to the classifier's own tensors. `copy` points to the tensor
-// for a bf16 copy, which the layer uses instead of `master` if it is defined. `copy` is nullptr
-// if the layer always uses `master`.
+// for a bf16 copy. If that tensor is defined, the layer uses it instead of `master`. `copy` is
+// nullptr if the layer always uses `master`.
 struct ParameterSlot {
   std::string name;    // such as "features.0.0.weight"
   at::Tensor* master;  // requires grad; do not assign to it, but set_data() may change its memory

@@ -59,7 +59,7 @@ constexpr int kMaxErasures = 4;  // maximum number of erased rectangles per row
 // Mixup, CutMix and random erasing of one row of a batch. Rectangles are x0, y0, x1, y1 in pixels;
 // x1 and y1 are exclusive.
 struct MixRow {
-  // Number of the image in PrepareBatch::images to mix in; without mixing, the row's own image.
+  // Index in PrepareBatch::images of the image to mix in; without mixing, of the row's own image.
   int32_t partner = 0;
   float lambda = 1;               // mixup: weight of the row's own image; 1 for CutMix
   int32_t box[4] = {0, 0, 0, 0};  // CutMix: the partner's pixels replace this rectangle

@@ -6,7 +6,7 @@ namespace shoal::ops {
 
 constexpr int kMaxOptimizerStates = 2;
 
-// Flags: which options an optimizer reads (of those that others ignore), and its weight decay.
+// Flags: the options that not all optimizers read, and how the optimizer applies weight decay.
 enum OptimizerUses : unsigned {
   kUsesMomentum = 1,
   kUsesNesterov = 2,

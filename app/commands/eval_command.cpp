@@ -86,9 +86,9 @@ RealAccuracy real_accuracy(const data::RealLabels& labels, const train::Evaluati
   return all;
 }
 
-// Opens and evaluates one set of weights. With --suspects, adds the losses of its images to
-// `losses`. `last`: whether this is the last set of weights, after which the images with the
-// highest mean losses are listed. Collective.
+// Opens and evaluates one set of weights. With --suspects, adds the losses of the images to
+// `losses` and, if this is the last set of weights (`last`), lists the images with the highest mean
+// losses. Collective.
 EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation,
                               LossHistory& losses, bool last) {
   const Weights weights = open_weights(arguments, evaluation.group());

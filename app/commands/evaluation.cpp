@@ -34,7 +34,7 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // these commands have no --output folder for a cache
-  // folder_names() applies --classes. open_datasets() would require exactly these classes.
+  // open_datasets() would require exactly the classes in --classes, so folder_names() reads it.
   job.classes_file.clear();
   const DataPlaces places = find_data(job);
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);

@@ -35,10 +35,10 @@ class Evaluation {
   // Connects the ranks. `arguments` must outlive the object. Collective.
   Evaluation(const Arguments& arguments, const dist::Env& env);
 
-  // Opens labeled images, for run(), with the settings of `weights`: those that the options name
-  // or, if the weights come from a run with --val-split, the training images that it held out.
-  // Class names come from --classes, else from the weights, else from the data. Throws UserError
-  // if the data does not have the classes of the weights. Collective.
+  // Opens labeled images for run(), with the settings of `weights`. Uses the validation images that
+  // the options name. If there are none and the weights come from a run with --val-split, uses the
+  // training images that the run held out. Class names come from --classes, else from the weights,
+  // else from the data. Throws UserError if the data's classes do not fit the weights. Collective.
   void open(const Weights& weights);
 
   // Opens images without labels, for classify(). Collective.
@@ -48,9 +48,9 @@ class Evaluation {
   // Moves the model to the device. Collective.
   train::EvaluationReport run(models::Classifier& model, const BatchDone& done = {});
 
-  // Runs the model on all images. In each step, the ranks evaluate consecutive batches in rank
-  // order and then call `done`, never with null. So rows gathered in `done` keep the order of the
-  // images. Collective.
+  // Runs the model on all images. In each step, ranks 0, 1, … evaluate consecutive batches and then
+  // call `done`, never with null. Rows that `done` gathers in rank order are in image order.
+  // Collective.
   void classify(models::Classifier& model, const BatchDone& done);
 
   // Returns the images at the positions `places` of report.images, with their names. Collective.

@@ -45,7 +45,7 @@ std::string checksum_state(const fs::path& path, const std::vector<char>& bytes)
 }
 
 // Returns the name of the checkpoint that locate_weights() tries first: the newest of the run.
-// Empty if `text` is not a run or its last checkpoint, or if there are no checkpoints.
+// Empty if `text` is neither RUN nor RUN/last, or if there are no checkpoints.
 std::string newest_name(const std::string& text) {
   const train::CheckpointPath place = train::parse_checkpoint_path(text);
   if (place.directory.empty() || place.best) return "";
@@ -71,7 +71,7 @@ File open(const std::string& text) {
                       " is not a file of weights (neither torch.save nor safetensors; an ONNX "
                       "model needs a name that ends with .onnx)");
   } else {
-    const std::string newest = newest_name(text);  // first: a run may save another one meanwhile
+    const std::string newest = newest_name(text);  // call first: the run may save a newer one
     train::Located located = train::locate_weights(text, "inspect");
     file = {located.file, "", std::move(located.bytes), {}, is_older(located.file, newest)};
     file.run = train::list_checkpoints(fs::path(file.path).parent_path());

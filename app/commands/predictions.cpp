@@ -67,7 +67,7 @@ std::string PredictionRows::row(const std::string& path, std::span<const float> 
     return line_of(json);
   }
   if (arguments_.csv) {
-    // Escaped, because a line break within quotes would start a line that looks like any other.
+    // Escaped even in quotes: after a line break, the rest of a path could look like another row.
     const std::string image = field(printable_row(path));
     std::string lines;
     for (size_t i = 0; i < guesses.size(); ++i) {

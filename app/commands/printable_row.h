@@ -1,5 +1,5 @@
 #pragma once
-// Lines of stdout that begin with a name that others chose: an image's path, a tensor's name.
+// Makes lines of stdout safe that begin with a name from a file: an image's path, a tensor's name.
 
 #include <algorithm>
 #include <array>
@@ -13,9 +13,9 @@
 
 namespace shoal::app {
 
-// Whether a metric definition (local/metric_definitions.h) could match the line. Decides by the
-// text before the first of the characters : | * [, because each definition needs one of them before
-// any slash. May also return true for other lines. Characters that are not ASCII count as blanks,
+// Whether a metric definition (local/metric_definitions.h) could match the line. May also return
+// true for other lines. Each definition needs one of the characters : | * [ before any slash, so
+// only the text up to the first of them matters. Characters that are not ASCII count as blanks,
 // letters and digits, because Python's \s, \w and \d match some of them.
 inline bool imitates_metric(std::string_view line) {
   const size_t end = line.find_first_of(":|*[/");

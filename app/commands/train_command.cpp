@@ -78,7 +78,7 @@ void check_export_folder(const train::Job& job) {
     const fs::path folder = fs::weakly_canonical(fs::absolute(path), none);
     return folder.has_filename() ? folder : folder.parent_path();
   };
-  // This run's own folders; the checkpoint directory contains a copy of the history.
+  // The search stops at this run's own folders, which both contain a history and look like runs.
   const fs::path output = whole(job.output), checkpoints = whole(train::checkpoint_directory(job));
   for (fs::path folder = whole(*job.export_dir);
        folder.has_relative_path() && folder != output && folder != checkpoints;

@@ -207,8 +207,8 @@ class Watch {
                                : "failed with exit code " + std::to_string(code_of(worker)) +
                                      "; see its message above");
     print_error(text + (workers_.size() > 1 ? "; stopping the other processes of this host" : ""));
-    // A worker killed by a signal writes no failure file. A peer's failure file then describes only
-    // a consequence, so it is replaced.
+    // A worker killed by a signal writes no failure file. If a peer has written one, it describes
+    // only a consequence, so replace it.
     write_failure_file(plan_.failure_file, text, silent);
   }
 
@@ -231,7 +231,7 @@ class Watch {
   std::vector<size_t> candidates_;
   std::optional<size_t> culprit_;
   Phase phase_ = Phase::running;
-  double phase_start_ = 0;  // from now()
+  double phase_start_ = 0;  // value of now(), in seconds
   bool failed_ = false;
   bool given_up_ = false;  // some workers still run after SIGKILL
   int stop_signal_ = 0;

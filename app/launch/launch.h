@@ -37,7 +37,7 @@ struct Launch {
 //   and SIGHUP also continue stopped workers (SIGCONT). If workers still run stop_seconds after the
 //   first of these three signals, one line names them and they get SIGKILL.
 // * SIGTSTP (Ctrl-Z) stops the workers and this process. SIGCONT (fg) continues all.
-// * Workers may write to a terminal with `stty tostop`.
+// * Workers may write to the terminal even after `stty tostop`.
 // * If a worker fails, the others get SIGTERM after culprit_seconds (or lost_peer_seconds), and
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason, except for a user error (kUsage), which a worker has reported. The failure file

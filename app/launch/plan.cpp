@@ -85,8 +85,8 @@ void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& env
                        ", but resourceconfig.json names " + joined(listed) + "; using SM_HOSTS");
 }
 
-// Plans this host's workers: --nproc (`requested`) or one per GPU. With several hosts, this process
-// stays the parent even of a single worker, so that it can report a worker that is killed.
+// Plans this host's workers: --nproc (`requested`), one with --device cpu, else one per GPU. With
+// several hosts, this process stays the parent even of a single worker, to report if it is killed.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + counted(hosts.hosts.size(), "host");

@@ -67,7 +67,7 @@ void store(std::optional<T>& field, const std::string& text) {
   field = std::move(value);
 }
 
-// text_of() is the inverse of store(). An unset optional becomes an empty text.
+// text_of() is the inverse of store(). An unset optional becomes an empty string.
 template <std::integral T>
 std::string text_of(const T& field) {
   return std::to_string(field);

@@ -14,8 +14,8 @@ constexpr const char* kHeader =
     "`--no-NAME` turns an option off if it can be off. The column *resume* applies to options\n"
     "that change results and are saved in checkpoints. It states whether `--resume` accepts\n"
     "another value: *free*, always (the change is logged); *epoch*, only at the end of an\n"
-    "epoch; *fixed*, never. The other options do not change results, or a resumed run takes\n"
-    "them from its command line.\n";
+    "epoch; *fixed*, never. An empty cell means that the option is not saved: a resumed run\n"
+    "takes it from its own command line.\n";
 
 // Returns the text of one table cell, with | escaped.
 std::string cell(const std::string& text) {

@@ -212,7 +212,7 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
   if (fs::is_directory(folder.parent_path() / "input/config", error))
-    fs::create_directories(folder, error);  // a container may not have the folder
+    fs::create_directories(folder, error);  // a container may lack the folder
   const int flags = O_WRONLY | O_CREAT | (replace ? O_TRUNC : O_EXCL);
   const Descriptor file = open_file(path.c_str(), flags, 0644);
   if (!file.is_open()) return;  // not in a SageMaker container, or already written

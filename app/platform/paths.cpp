@@ -56,8 +56,7 @@ class Channels {
     }
   }
 
-  // Returns the name of the channel that equals `wanted` (lower case) if case is ignored, or an
-  // empty string.
+  // Returns the channel named `wanted` (lower case), ignoring case; empty if there is none.
   std::string named(const std::string& wanted) const {
     for (const std::string& name : names_) {
       if (lower(name) == wanted) return name;
@@ -116,7 +115,7 @@ class Channels {
     }
   }
 
-  // Adds the channel of a variable, which spells the channel's name in upper case.
+  // Adds the channel of SM_CHANNEL_NAME or SSM_CHANNEL_NAME. `shouted`: NAME, in upper case.
   void add_variable(const std::string& shouted) {
     for (const std::string& name : names_) {
       if (upper(name) == upper(shouted)) return;
@@ -169,8 +168,8 @@ PathWithOrigin numbered(const Channels& channels, const std::string& stem, const
   return place;
 }
 
-// Returns the training channel if none has the usual name: one that contains train/ and val/, else
-// the only channel. Throws UserError if there are several candidates.
+// Returns the training channel if no channel has a usual name: one that contains train/ and val/
+// (first imagenet, then data), else the only other one. Throws UserError if several qualify.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {

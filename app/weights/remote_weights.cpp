@@ -21,7 +21,7 @@ bool is_digest(const std::string& text) {
 }
 
 // Returns the SHA-256 prefix in a file name in torchvision's style, "11ad3fa6" in
-// "resnet50-11ad3fa6.pth", or an empty text. Eight decimal digits count as a date.
+// "resnet50-11ad3fa6.pth", or an empty string. Eight decimal digits count as a date.
 std::string digest_in_name(const std::string& file) {
   const size_t dash = file.rfind('-');
   if (dash == file.npos) return "";

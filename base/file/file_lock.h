@@ -12,11 +12,11 @@ namespace shoal {
 class FileLock {
  public:
   FileLock() = default;  // holds no lock
-  // Creates and locks `file`, and writes process and host into it for the messages of other
-  // processes. Waits up to `seconds` for another process to release the lock, then throws like
-  // require_unlocked(). Logs a warning and succeeds without a lock if the file cannot be created or
-  // opened (full disk, another user's file) or the file system has no locks (some network mounts).
-  // If the folder does not exist, succeeds without a warning, because later writes report it.
+  // Creates and locks `file`, and writes this process's ID and host into it for other processes.
+  // Waits up to `seconds` for the lock, then throws like require_unlocked() with `target` and
+  // `choice`. Logs a warning and succeeds without a lock if the file cannot be created or opened
+  // (full disk, another user's file) or the file system has no locks (some network mounts). If the
+  // folder does not exist, succeeds without a warning, because later writes report it.
   FileLock(const std::filesystem::path& file, const std::string& target, const std::string& choice,
            double seconds = 5);
 

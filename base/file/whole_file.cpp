@@ -29,7 +29,7 @@ constexpr size_t kBufferBytes = 1 << 20;
 
 fs::path temporary_name(const fs::path& path, const WholeFileOptions& options) {
   std::string name = path.filename().string();
-  // The name includes the time, because processes on different hosts may have the same id.
+  // The name includes the time, because processes on different hosts may have the same process ID.
   if (options.concurrent)
     name += strf(".%d-%llx", ::getpid(),
                  static_cast<unsigned long long>(

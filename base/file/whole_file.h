@@ -15,16 +15,16 @@ namespace shoal {
 using ByteSink = std::function<void(const void* bytes, size_t size)>;
 
 struct WholeFileOptions {
-  // Folder for the temporary file; can_rename() must be true from it to the final folder. Empty:
-  // the final folder. The temporary file is .NAME.part; with `concurrent`, .NAME.PID-TIME.part.
+  // Folder for the temporary file, on the final folder's mount (see can_rename()); empty: the final
+  // folder. The temporary file is .NAME.part; with `concurrent`, .NAME.PID-TIME.part.
   std::filesystem::path aside = {};
   // Allows several processes to write the file at the same time; the last one wins. Each uses its
   // own temporary file, which stays behind if the process is killed. False: only one process may
   // write at a time.
   bool concurrent = false;
   // Flushes the file and its directory to disk. To write many small files, set it to false and
-  // flush all of them with flush_file_system(). Before that, a power loss can leave a file short or
-  // empty.
+  // flush all of them at the end with flush_file_system(). Until then, a power loss can leave files
+  // short or empty.
   bool flush = true;
   // Called after all bytes are written (and flushed, if `flush`), before the rename.
   std::function<void()> before_rename = {};

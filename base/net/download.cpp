@@ -208,7 +208,7 @@ class Download {
   int64_t have_ = 0;      // valid bytes in .NAME.part
   int64_t received_ = 0;  // bytes received by this object, over all connections
   int64_t total_ = 0;     // size of the file; 0: unknown
-  // ETag or date of the file whose first bytes are in .NAME.part; empty: they cannot be continued.
+  // ETag or date of the file whose first bytes are in .NAME.part; empty: cannot resume from them.
   std::string validator_;
   std::string linked_sha256_;  // see HttpResponse
 
@@ -217,7 +217,7 @@ class Download {
   std::string refusal_;      // why the response is unusable; empty: it is usable
   int write_error_ = 0;      // errno
   bool stalled_ = false;
-  double last_change_ = 0;  // from now()
+  double last_change_ = 0;  // now() when the connection started or last received bytes
 };
 
 }  // namespace

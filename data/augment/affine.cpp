@@ -89,9 +89,9 @@ void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const
   }
 }
 
-// Returns 16-bit interpolation weights. `d`: distance of the position from its left (or upper)
-// neighbor. Linear: two weights, for this neighbor and the next. Cubic: four weights; the second is
-// for this neighbor.
+// Returns 16-bit interpolation weights. `d`: distance of the position from the pixel P to its left
+// (or above it). Linear: weights of P and the next pixel. Cubic: weights of the pixel before P, of
+// P, and of the next two pixels.
 std::array<int16_t, 4> weights_of(double d, bool cubic) {
   const auto whole = [](double share) {
     return static_cast<int16_t>(std::lround(share * (1 << kPlanarBits)));
@@ -107,8 +107,8 @@ std::array<int16_t, 4> weights_of(double d, bool cubic) {
   return {first, static_cast<int16_t>(kOne - first - third - fourth), third, fourth};
 }
 
-// Computes a row whose pixels are all shifted by the same amount, along x or along y. Every row of
-// shear_x and of translations is such a row.
+// Computes a row whose pixels are all shifted by the same amount, along x or along y. shear_x and
+// translations have only such rows.
 void shifted_row(const AffineRow& row, bool cubic, const PlanarKernels& kernels) {
   const double x =
       (static_cast<double>(row.first) + 0.5) * row.x_step + row.x_row + row.x_shift - 0.5;

@@ -7,7 +7,7 @@
 namespace shoal::data::augment {
 namespace {
 
-// Number of magnitudes in torchvision's AutoAugment; in its RandAugment and TrivialAugment.
+// Number of magnitudes in torchvision: 10 in AutoAugment, 31 in RandAugment and TrivialAugment.
 constexpr int64_t kAutoBins = 10, kBins = 31;
 
 // The operations of torchvision's RandAugment and TrivialAugment.

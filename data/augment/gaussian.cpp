@@ -40,8 +40,7 @@ int64_t mirrored(int64_t i, int64_t count) {
 }  // namespace
 
 // For each row, runs the vertical pass and then the horizontal pass. The horizontal pass uses the
-// same kernel with a row stride of 3 bytes, so that "rows" are the same row shifted by one pixel
-// each.
+// same kernel with a row stride of 3 bytes: its k-th input "row" is the row shifted by k pixels.
 void Editor::gaussian_blur(double deviation, uint8_t* pixels, const Size& size) {
   const auto weights = weights_of(deviation);
   const int64_t row = 3 * size.width, padded = 3 * (size.width + 2 * kReach) + 64;

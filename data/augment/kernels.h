@@ -33,8 +33,8 @@ struct BoxRow {
   uint8_t* out;
 };
 
-// Describes a map of bytes. First masks a byte with `keep`. Then adds `add` (saturating at 255) if
-// the result is below `from`, else flips the bits that are set in `flip`.
+// Describes how to change a byte: first mask it with `keep`. Then, if the result is below `from`,
+// add `add` (saturating at 255), else flip the bits that are set in `flip`.
 struct LevelMap {
   uint8_t keep;
   int32_t from;  // 0 … 256

@@ -38,7 +38,7 @@ enum class Level : uint8_t {
   translate_y,
   desaturate,
   gaussian_blur,
-  gaussian_blur_random,  // random standard deviation, 0.1 to 0.2 * magnitude pixels
+  gaussian_blur_random,  // random standard deviation, from 0.1 pixels to magnitude / 5 pixels
 };
 
 // Inputs of timm's rules besides the magnitude.

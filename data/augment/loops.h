@@ -1,5 +1,5 @@
 // Loops that compilers vectorize. The kernel file of every instruction set includes this header. A
-// unity build must not merge these files, because all of them then define these names.
+// unity build must not merge the kernel files, because each of them defines the names below.
 #include <stdint.h>
 
 #include "data/augment/kernels.h"

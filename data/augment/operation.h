@@ -1,6 +1,6 @@
 #pragma once
-// One augmentation operation, without random parameters: policies draw them and produce lists of
-// operations.
+// One augmentation operation with fixed parameters. Policies draw the parameters and produce lists
+// of operations.
 
 #include <array>
 #include <cstdint>

@@ -71,7 +71,7 @@ Policy rand_augment(const std::vector<Setting>& settings) {
   policy.kind = Kind::independent;
   double magnitude = 10, probability = 0.5;
   bool increasing = false;
-  std::string limited;  // for messages: the part with the magnitude, else that with the limit
+  std::string limited;  // for messages: the part that sets the magnitude, else the limit
   const Setting* named = nullptr;
   for (const Setting& s : settings) {
     if (s.key == "m") {

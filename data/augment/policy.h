@@ -24,7 +24,7 @@ struct Policy {
     mixed,             // AugMix
     torchvision_auto,  // one of `sequences`, with torchvision's 10 magnitudes
     torchvision_rand,  // `count` of torchvision's operations, all at one of its 31 magnitudes
-    trivial,           // one of torchvision's operations at a random wide magnitude
+    trivial,           // one of torchvision's operations at a random magnitude of Range::wide
   };
   Kind kind = Kind::none;
   std::vector<std::vector<Step>> sequences;

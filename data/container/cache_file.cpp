@@ -13,10 +13,10 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kRecentNs = 2'000'000'000;  // the coarsest timestamps of a file system (FAT)
+constexpr int64_t kRecentNs = 2'000'000'000;  // coarsest timestamp resolution (that of FAT)
 constexpr auto kLongestWrite = std::chrono::hours(1);
 
-// Removes temporary files that killed writers of `path` left. Keeps recent ones: another process or
+// Removes temporary files left by killed writers of `path`. Keeps recent ones: another process or
 // host may still be writing them.
 void remove_old_parts(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();

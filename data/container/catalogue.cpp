@@ -14,7 +14,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kMaxClasses = 1'000'000;
-constexpr size_t kReadForward = 24;  // maximum number of files with Reads::forward; 8 MiB each
+constexpr size_t kReadForward = 24;  // limit on open files with Reads::forward; 8 MiB each
 
 // Calls visit(index of file, index of entry, entry) for every entry of the scans.
 template <class Visit>

@@ -33,7 +33,7 @@ struct Catalogue {
   std::string_view name(int64_t sample) const;
 };
 
-// One of the images that a scan of the files found, and its label.
+// An image found by a scan, and its label.
 struct Placed {
   uint32_t file = 0, entry = 0;  // index of the scan, and of the entry in it
   int32_t label = 0;             // index into the classes
@@ -49,9 +49,8 @@ std::vector<std::string> numbered_classes(int64_t count);
 // Returns a catalogue of all images, in the order of files and records, with the labels of the
 // scans. `known`: classes of the training set; each label is one of these names or an index into
 // them. If `known` is empty, the classes are the sorted names that occur as labels, or
-// numbered_classes() up to the largest label. Throws std::invalid_argument that names an image
-// without a label, with a label that is not one of the classes, or with a name as label where other
-// images have numbers (or the reverse).
+// numbered_classes() up to the largest label. Throws std::invalid_argument with the image's name if
+// its label is missing or not one of the classes, or if some labels are names and others numbers.
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
 

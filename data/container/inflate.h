@@ -10,7 +10,7 @@
 
 namespace shoal::data {
 
-// Whether `head`, the first bytes of a file, begin like gzip or zlib data.
+// Whether `head` (the first bytes of a file) begins like gzip or zlib data.
 bool is_compressed(std::span<const uint8_t> head);
 
 // Decompresses `head` and returns the first `bytes` bytes of the result, or fewer if `head` ends

@@ -21,7 +21,7 @@ struct LabelText {
 std::optional<LabelText> parse_label(std::string_view text);
 
 // Like parse_label(), for JSON: a number, a string, or an object that contains one of them. Uses
-// the first member that exists of `label`, `cls`, `class`, `target` and `class_name`.
+// the object's first existing member in the order `label`, `cls`, `class`, `target`, `class_name`.
 std::optional<LabelText> parse_json_label(std::string_view json);
 
 // Sets the label of `entry`. If the label is a name, also adds the name to `scan`.

@@ -41,7 +41,7 @@ class OpenFiles {
   Reads reads_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const File>> open_;  // by number; null: closed
-  // The open files in the order in which they were opened; with Reads::forward, last used.
+  // The open files, oldest first: by time of opening or, with Reads::forward, of last use.
   mutable std::deque<uint32_t> order_;
 };
 

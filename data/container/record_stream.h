@@ -11,7 +11,7 @@ struct StreamImage {
   std::vector<uint8_t> bytes;  // encoded
   int32_t label = 0;
   std::string name;    // PATH:NAME, for messages
-  std::string damage;  // why the image is damaged (`bytes` may then be empty); empty: it is not
+  std::string damage;  // if damaged: the reason (`bytes` may then be empty); else empty
 };
 
 // Not thread-safe.

@@ -19,7 +19,7 @@ struct ScanEntry {
   uint64_t offset = 0, bytes = 0;   // position and size of the image in the file
   uint32_t before = 0, behind = 0;  // see Image in catalogue.h
   int32_t text = -1;                // if the label is a name: its index in Scan::texts; else -1
-  uint32_t unused = 0;              // replaces padding, whose bytes the cache would store
+  uint32_t unused = 0;              // explicit padding: the cache stores the bytes of the struct
   int64_t number = kNoNumber;       // if the label is a number: the number; else kNoNumber
 };
 

@@ -26,7 +26,7 @@ bool concerns_one_file(int error, const std::string& path) {
     case ELOOP:
       return true;
     case ENOENT:
-    case ESTALE:  // occurs if the server is gone, but also if the file was replaced on it
+    case ESTALE:  // the server is gone, or the file was replaced on the server
       return std::filesystem::is_directory(std::filesystem::path(path).parent_path(), ignored);
     default:
       return false;

@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int kMaxDepth = 40;            // of folders; a deeper one is taken for a loop of links
+constexpr int kMaxDepth = 40;            // of nested folders; beyond it, assumes a loop of links
 constexpr int64_t kProgressStep = 1000;  // files
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -83,7 +83,7 @@ struct Folder {
   int64_t hidden = 0;
 };
 
-// Removes the files that are not images from `files`, the file names in root/path. Returns them.
+// Removes files that are not images from `files` (names in root/path). Returns the removed files.
 std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::string& path,
                                             std::vector<std::string>& files) {
   std::vector<Listing::LeftOutFile> left_out;

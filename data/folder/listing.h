@@ -33,9 +33,9 @@ struct Listing {
   std::vector<Directory> directories;  // every directory below the root, sorted by class and path
   std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
-  // Files beside the class folders, and files in class folders that are not images by name or
-  // content (container/image_files.h). Paths are relative to the root. The stamps show whether a
-  // file has changed and may have become an image.
+  // Files beside the class folders, files in class folders that are not images by name or content
+  // (container/image_files.h), and broken links. Paths are relative to the root. The stamps show
+  // whether a file has changed and may have become an image.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;
@@ -55,8 +55,8 @@ using ListingProgress = std::function<void(int64_t files)>;
 // Lists `root` in the order of torchvision's ImageFolder. Each folder in `root` is a class; classes
 // are sorted by name. A class includes its folders at any depth (links are followed), sorted by
 // path, and the files of each folder, sorted by name. All orders are bytewise. Leaves out names
-// that start with a dot, files beside the class folders, and files that are not images by name or
-// content. Reads class folders with `threads` threads. Throws std::invalid_argument for user errors
+// with an initial dot, broken links, files beside the class folders, and files that are not images
+// by name or content. Uses `threads` threads. Throws std::invalid_argument for user errors
 // (no such folder, no class folder in it, a class without images, a loop of links),
 // std::runtime_error with path and reason for system errors.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});

@@ -1,7 +1,6 @@
 // Cache of listings: one file per listed folder. A cached listing is valid if no directory has
-// changed, and none of the files in class folders that the listing left out because they are not
-// images. Checking a directory's modification and change times takes one stat(), which is faster
-// than reading the directory.
+// changed, and no left-out file in a class folder (it may have become an image). Checking a
+// directory's modification and change times takes one stat(), which is faster than reading it.
 #include <filesystem>
 
 #include "base/file/whole_file.h"

@@ -15,14 +15,14 @@ enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pix
 // Recognizes the format by the first bytes of a file.
 Format recognize(std::span<const uint8_t> bytes);
 
-// Returns the size in the header of a PNG, WebP, BMP or TIFF. The caller can check it before it
-// decodes what may be a decompression bomb. Throws DamagedImage for a header that is cut short and
+// Returns the size in the header of a PNG, WebP, BMP or TIFF, so that the caller can reject a
+// decompression bomb without decoding it. Throws DamagedImage for a header that is cut short and
 // for other formats.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
 // Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, copies
 // gray to all channels, keeps the high byte of 16-bit samples. Enlarges `pixels` if it is smaller
-// than the image and `padding` more bytes. The first call loads libopencv_imgcodecs. Throws
+// than the image plus `padding` bytes. The first call loads libopencv_imgcodecs. Throws
 // MissingLibrary if the library is not installed, DamagedImage if the bytes cannot be decoded or
 // the image is too large (limits.h).
 Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,

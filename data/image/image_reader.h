@@ -12,8 +12,8 @@
 
 namespace shoal::data {
 
-// Reads one image after another. Use one object per thread. The functions have the contracts and
-// errors of the same functions of JpegDecoder (jpeg/decoder.h), for every format.
+// Reads one image after another. Use one object per thread. For every format, each function has
+// the same contract and errors as in JpegDecoder (jpeg/decoder.h).
 class ImageReader {
  public:
   explicit ImageReader(Decoder decoder = Decoder::shoal, Isa isa = best_isa())

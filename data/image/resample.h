@@ -28,7 +28,7 @@ struct AxisRequest {
   bool mirror = false;  // write these pixels in reverse order
 };
 
-// Whether the vertical pass comes first. As in Pillow 13, it does if the height shrinks, and by
+// Whether to run the vertical pass first. As in Pillow 13: if the height shrinks, and shrinks by
 // more than twice as many pixels as the width. (Pillow 12.2 and 12.3: if the height shrinks and is
 // more than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);

@@ -19,7 +19,7 @@ enum : int32_t { kWeightBits = 22 };
 // the end of each source row must be readable.
 struct HorizontalPass {
   const uint8_t* in[4];    // RGB rows; the same row may occur several times
-  uint8_t* out[4];         // RGB rows, likewise; up to 16 bytes after the end are overwritten
+  uint8_t* out[4];         // RGB rows, may repeat; up to 16 bytes after the end are overwritten
   const int32_t* starts;   // `count` values: first source pixel
   const int32_t* weights;  // count × taps / group × words
   int64_t count;

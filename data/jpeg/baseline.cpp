@@ -203,9 +203,9 @@ bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   return places.point(lane.stream) == index[end];
 }
 
-// Decodes one segment after another. Starts at the last segment in the index that does not come
-// after the first needed one. Does not store the coefficients of segments that the box does not
-// need. `keep`: adds the segments to the index.
+// Decodes one segment after another. Starts at the first needed segment or, if the index does not
+// reach it, at the last segment in the index. Does not store the coefficients of segments that the
+// box does not need. `keep`: adds the segments to the index.
 bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
   const Segments segments(header_);
   const int64_t columns = header_.mcu_columns(), blocks = header_.blocks_per_mcu();

@@ -111,9 +111,8 @@ class Parser {
     while (!body.empty()) {
       if (body.size() < 17 || body[0] > 0x13 || (body[0] & 15) > 3) return false;
       HuffmanSpec spec;
-      // `places`: number of codes of this length that are still free: the 2^n codes of n bits,
-      // without used codes and those that begin with a used code. One must stay free, because the
-      // code of all ones is reserved.
+      // `places`: number of free codes of the current length. A code is free if it is not used and
+      // does not begin with a used code. One must stay free: the code of all ones is reserved.
       int places = 1;
       for (int i = 0; i < 16; ++i) {
         spec.counts[i] = body[1 + static_cast<size_t>(i)];

@@ -95,7 +95,7 @@ IndexStore::~IndexStore() {
 }
 
 // Opens this process's files N.seek and N.places, where N is the first number whose files no other
-// process has locked. Not a FileLock, because that would write its holder into the file.
+// process has locked. Does not use FileLock, which would write process and host into the file.
 void IndexStore::open_own() {
   constexpr int kMaxWriters = 4096;
   const int flags = O_WRONLY | O_CREAT | O_APPEND;

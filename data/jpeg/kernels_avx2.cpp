@@ -205,8 +205,8 @@ inline __m256i times3(__m256i x) {
   return _mm256_add_epi16(x, _mm256_add_epi16(x, x));
 }
 
-// Upsamples 16 samples to 32. Each output sample is `middle` with weight 3 plus its neighbor
-// (`left` or `right`) with weight 1.
+// Upsamples 16 samples to 32. Each output sample is the weighted mean of `middle` (weight 3) and
+// `left` or `right` (weight 1).
 template <int shift>
 inline void store_upsampled(__m256i left, __m256i middle, __m256i right, int32_t even_round,
                             int32_t odd_round, uint8_t* out) {

@@ -1,5 +1,5 @@
 #pragma once
-// Dataset of image files whose classes do not come from their folders.
+// Dataset of a list of image files with given labels.
 
 #include <cstdint>
 #include <memory>

@@ -19,7 +19,7 @@ constexpr int64_t kMaxReplacements = 1000;
 int64_t paired(int64_t i, int64_t repetition) {
   const int64_t bits = repetition % (kRepeatBlock - 1) + 1, lowest = bits & -bits;
   const int64_t pair = i / 2, low = pair & (lowest - 1);
-  // Inserts a 0 into `pair` at the lowest bit of `bits`.
+  // Inserts a 0 bit into `pair` at the position of the lowest 1 bit of `bits`.
   const int64_t first = (pair - low) * 2 + low;
   return i % 2 == 0 ? first : first ^ bits;
 }
@@ -69,7 +69,7 @@ DatasetFeed::Place DatasetFeed::place(int64_t position) const {
   return {in_order % size(), repetition};
 }
 
-// Returns the sample at `position`, and how many repetitions of it precede this one in the epoch.
+// Returns the sample at `position`, and how often the epoch has used this sample before.
 ClassBalance::Drawn DatasetFeed::find(int64_t position) const {
   if (!shuffled_) return {position, 0};
   const auto [at, repetition] = place(position);

@@ -89,8 +89,8 @@ class Feed {
   // this rank. Announces the image that this rank reads kAhead images later, which keeps the disk
   // busy for any number of threads. The first position of an epoch also announces the images in
   // between; an epoch that is resumed in its middle does not.
-  // With chunked order on one host, announces whole chunks of the next window instead, each on one
-  // rank only, and in the first window also single images. Streams: does nothing.
+  // With chunked order on one host, announces whole chunks of the next window instead (each chunk
+  // on one rank only). In the first window, also announces single images. Streams: does nothing.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // images of this rank
 

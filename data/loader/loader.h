@@ -43,7 +43,7 @@ namespace shoal::data {
 // Allocates and releases the memory of batches. Unless both functions are set, batches use heap
 // memory aligned to 64 bytes.
 struct BufferAllocator {
-  std::function<void*(size_t bytes)> allocate;  // null: out of memory
+  std::function<void*(size_t bytes)> allocate;  // returns null if out of memory
   std::function<void(void*)> release;
   int64_t room_per_row = 0;  // scratch bytes per row, see Batch::room
 };

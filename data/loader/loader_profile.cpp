@@ -65,7 +65,7 @@ Bound bound_of(const LoaderRate& rate) {
   return reads_most(rate) ? Bound::disk : Bound::processors;
 }
 
-// Returns the end of an advice: the number of threads that `wanted` images/s need.
+// Returns the end of Advice::sentence: how many threads `wanted` images/s need.
 std::string needed(double wanted, int threads) {
   return strf(". %.0f images/s need %s here", wanted, counted(threads, "thread").c_str());
 }

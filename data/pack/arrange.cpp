@@ -167,7 +167,7 @@ class Arranger {
   }
 
   // Passes the tar of a class to `sink`. Returns its number of images. `first`: whether the images
-  // have not been read before, so that they count as done and damaged ones are reported.
+  // are read for the first time. Only then counts them as done and reports damaged ones.
   int64_t make_tar(size_t label, bool first, const ByteSink& sink) {
     int64_t images = 0;
     std::vector<uint8_t> bytes;

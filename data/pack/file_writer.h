@@ -19,9 +19,9 @@ struct PackedFile {
 
 // Packs the samples from `first` on into `path`, until the end of the dataset or, with shard_bytes,
 // until the file has at least this size. `request`: hash of everything that determines the content.
-// Continues the work of an interrupted call with the same `request`. If all samples are damaged,
-// writes no file: throws std::invalid_argument if `first` is 0, else returns a summary without
-// images. Throws std::runtime_error with path and reason for system errors.
+// Continues the work of an interrupted call with the same `request`. If all samples from `first` on
+// are damaged, writes no file: throws std::invalid_argument if `first` is 0, else returns a summary
+// without images. Throws std::runtime_error with path and reason for system errors.
 PackedFile write_pack_file(const Dataset& source, uint64_t request, const std::string& path,
                            const PackOptions& options, int64_t first, const PackProgress& progress,
                            const PackWarning& warning);

@@ -103,8 +103,8 @@ void ShardList::replace_later() {
     save();
 }
 
-// An interrupted replacement may already have moved a finished file to the target; then returns its
-// path there.
+// Returns the path of a file: in folder_, or in target_ if an interrupted replacement has already
+// moved it there.
 std::string ShardList::path_of(int64_t shard) const {
   const fs::path path = fs::path(folder_) / file_name(shard);
   const bool moved = !target_.empty() && shard < finished() && !fs::exists(path);

@@ -116,7 +116,7 @@ void require_same_pack(const Dataset& source, const std::string& path, const Pac
   if (!fs::exists(path) || (options.shard_bytes > 0 && !is_sharded_set(path))) return;
   const uint64_t asked = request_of(listing_hash(source, ""), options, 0);
   if (options.shard_bytes > 0) {
-    [[maybe_unused]] const ShardList list(path, asked, false);  // throws if the set is another one
+    [[maybe_unused]] const ShardList list(path, asked, false);  // throws if `path` has another set
     return;
   }
   if (!is_packed_set(path))

@@ -60,8 +60,8 @@ class RecordIoReader {
 // record in the file. Returns false if the file has become shorter or has changed.
 bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes);
 
-// Assigns labels to images when they are separate records. A label belongs to the image before it
-// if that image has no label yet, else to the image after it.
+// Assigns labels that are separate records to images. A label belongs to the image before it if
+// that image has no label yet, else to the image after it.
 class LabelPairing {
  public:
   // Call for each image. Returns its label if the label came before it.

@@ -60,7 +60,7 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  // Whether files left out of the first tar are WebDataset labels, whose names match no image.
+  // Whether the left-out files of the first tar include WebDataset labels (.cls).
   bool labels_beside() const {
     return std::ranges::any_of(scans_[0].left_out.examples,
                                [](const std::string& name) { return name.ends_with(".cls"); });

@@ -30,7 +30,7 @@ inline constexpr size_t kFormatHead = 512;  // bytes
 
 std::span<const RecordFormat> record_formats();
 std::string format_names();  // "a tar, RecordIO, TFRecord"
-// For streams. Throws std::invalid_argument: `name` has an unknown format; lists the known ones.
+// For streams. Throws std::invalid_argument with `name` and the known formats.
 [[noreturn]] void refuse_format(const std::string& name);
 
 }  // namespace shoal::data

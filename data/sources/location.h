@@ -25,7 +25,7 @@ Location resolve(const std::string& text);
 // Searches `folder` for the split "train" or "val": a folder or file of this name, ImageNet's
 // original tar, or files such as val-*. Returns the first match; nothing if there is none.
 std::optional<Location> find_split(const std::string& folder, const std::string& split);
-// Returns the places where find_split() looks, for messages: "val/, val.pack, … or val-*".
+// Returns the places where find_split() looks, for messages: "train/, train.pack, … or train-*".
 std::string split_places(const std::string& split);
 
 // Opens any kind except a pipe. Throws like open_dataset() in dataset.h.

@@ -8,9 +8,9 @@
 //                        each image: the class is NAME's number or text, or the metadata's
 //                        class-name
 //
-// Absolute paths, and those that begin with file://, are used as they are. Any other path is
-// searched for in the folder of the manifest: drops as few leading folders as needed for the rest
-// of the path to exist there. The first image determines how many folders are dropped.
+// Absolute paths, with or without file:// before them, are used as they are. Other paths are looked
+// up in the folder of the manifest, without scheme, bucket and the first N folders. N is the
+// smallest number that finds the first image; it applies to all images of the manifest.
 
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 //
 //   several tars without folders in them       class tars: the name of a tar is the class
 //   one tar that contains tars                 class tars, too (ILSVRC2012_img_train.tar)
-//   folders                                    class folders; folders around all others are ignored
+//   folders                                    class folders; common parent folders are ignored
 //   images beside .cls, .json or .txt files    WebDataset shards (tar/webdataset.h)
 //   one tar without folders                    images whose labels come from OpenOptions::labels
 //                                              (ILSVRC2012_img_val.tar)

@@ -61,7 +61,7 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
   const std::lock_guard lock(mutex_);
   error_ = error;
   complete_ = complete;
-  if (next_ < request_.first) begin_ = next_;  // the stream is shorter
+  if (next_ < request_.first) begin_ = next_;  // the stream ended before image `first`
   ended_ = true;
   changed_.notify_all();
 }

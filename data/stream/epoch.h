@@ -43,7 +43,7 @@ class StreamEpoch {
   // Number of spare images that can replace a damaged one: the images after it in the stream's
   // order; at the end of the stream, also those before it.
   static constexpr size_t kSpares = 4;
-  static constexpr int64_t kReadAhead = 256;  // images; default for `ready` below
+  static constexpr int64_t kReadAhead = 256;  // images; the usual value of `ready` below
   struct Drawn {
     std::shared_ptr<const StreamImage> image;
     std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null after the last one

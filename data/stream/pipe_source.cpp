@@ -111,7 +111,7 @@ size_t PipeSource::fill() {
   return 0;
 }
 
-// Throws std::runtime_error if the wait since `start`, from now(), exceeds patience_.
+// Throws std::runtime_error if the wait exceeds patience_. `start`: value of now() at its start.
 void PipeSource::require_patience(double start) const {
   const double seconds = opened_ ? patience_.stall_seconds : patience_.appear_seconds;
   if (now() - start <= seconds) return;

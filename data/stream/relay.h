@@ -15,7 +15,7 @@ namespace shoal::data {
 // returns the images of process 0 and sends the others. So the counts of the processes differ by at
 // most one. Creates the pipes FOLDER/EPOCH_1, FOLDER/EPOCH_2, … and removes each as soon as its
 // reader has opened it. Drops the images of a process that has stopped reading. A slow process
-// stops the others once they have used up the images that they have read ahead. The result's next()
+// blocks the others once they have used up the images that they read ahead. The result's next()
 // throws what `stream` throws, and std::runtime_error if a process does not open its pipe in time.
 std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
                                          const StreamRelay& relay, int64_t epoch,

@@ -22,7 +22,7 @@ bool is_image_name(std::string_view name);               // whether it can be th
 bool is_label_name(std::string_view name);               // whether it can be the label of a sample
 constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
 
-// Assembles one sample after the other from its files. Not thread-safe. Functions throw
+// Assembles samples from their files, one at a time. Not thread-safe. Functions throw
 // std::invalid_argument with the names of the source and the file.
 class Sample {
  public:
@@ -37,8 +37,8 @@ class Sample {
 
   // Adds an image; is_image_name(name) must be true. Throws if the sample already has an image.
   void add_image(std::string_view name);
-  // Adds a label file of `bytes` bytes. Calls `read` for its content if its extension is preferred
-  // to those of earlier label files and it is not too large. Throws if `read` returns fewer bytes.
+  // Adds a label file of `bytes` bytes. Calls `read` for its content, unless the file is too large
+  // or an earlier label file has precedence. Throws if `read` returns fewer bytes.
   void add_label(std::string_view name, uint64_t bytes, const std::function<std::string()>& read);
 
   bool has_image() const { return !image_.empty(); }

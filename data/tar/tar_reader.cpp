@@ -24,7 +24,7 @@ class TarLister {
       else
         add_file(entry);
     }
-    // Checks for another tar after the end mark, which would otherwise be ignored silently.
+    // Without this check, another tar after the end mark would be ignored silently.
     if (walker_.next_archive(kMaxBehind))
       refuse("has several tars one after the other; put them into separate files", walker_.place());
     return std::move(members_);

@@ -16,7 +16,7 @@ struct TarMember {
   std::string name;     // as stored, without a leading ./
   uint64_t offset = 0;  // offset of its content in the file
   uint64_t bytes = 0;   // size of its content
-  std::string content;  // its first bytes; KeepContent returned their number
+  std::string content;  // its first bytes, as many as KeepContent returned
 };
 
 // Returns how many bytes of a member's content to keep, at most its size `bytes`.

@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-// Maximum number of images of one sample that are held until its label and its image are read.
+// Maximum number of images to buffer while the label or the main image of a sample is missing.
 constexpr size_t kMaxHeld = 16;
 
 // A sample is complete when a file with another key follows (sample.h). If it has no label, its
@@ -191,7 +191,7 @@ class TarStream : public RecordStream {
   // The current sample, as far as it has been read.
   Sample sample_;
   std::deque<StreamImage> held_;   // its images, each with the member's name
-  bool released_ = false;          // whether the current sample has passed on an image already
+  bool released_ = false;          // whether an image of the current sample was moved to ready_
   std::deque<StreamImage> ready_;  // images that next() returns
 };
 

@@ -25,8 +25,8 @@ struct TarEntry {
   uint64_t header_place = 0;  // offset of its header; for messages
 };
 
-// Whether a name, or one of its folders, starts with a dot. Such files are left out, as they are by
-// list_folder().
+// Whether a name, or one of its folders, starts with a dot. Like list_folder(), readers of tars
+// leave out such files.
 inline bool is_hidden(std::string_view name) {
   return name.starts_with('.') || name.find("/.") != std::string_view::npos;
 }

@@ -10,7 +10,7 @@ Launched read_horovod(const Variables& variables) {
                                 "HOROVOD_LOCAL_SIZE"};
   Launched found;
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
-  // Horovod's driver uses the rendezvous port itself, so another port is derived from its number,
+  // Horovod's driver uses the rendezvous port itself. shoal derives another port from that number,
   // which differs between jobs.
   found.derived_master =
       reader.master(found.env, value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),

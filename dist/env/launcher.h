@@ -10,8 +10,8 @@
 //   Horovod     HOROVOD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE (horovodrun over Gloo)
 //   MPI (PMI)   PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS (Intel MPI, MPICH)
 //   Slurm       SLURM_PROCID in a step (SLURM_STEP_ID), SLURM_NTASKS, _LOCALID, _TASKS_PER_NODE
-//   torchrun's settings
-//               PET_NNODES, PET_NODE_RANK, PET_NPROC_PER_NODE (Kubeflow's trainer)
+//   PET_*       PET_NNODES, PET_NODE_RANK, PET_NPROC_PER_NODE: torchrun's settings, set by
+//               Kubeflow's trainer
 //   pods        RANK and WORLD_SIZE, without LOCAL_RANK (Kubeflow's PyTorchJob, PAI)
 //   simple-sagemaker
 //               SSM_NUM_NODES, SSM_HOST_RANK, if SM_HOSTS and SM_CURRENT_HOST are not set

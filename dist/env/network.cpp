@@ -179,8 +179,8 @@ std::string loopback_address() {
 std::string own_address(const Env& env) {
   if (on_one_host(env)) return loopback_address();
   std::string address = address_towards(env.master_addr, env.master_port);
-  // On the master's host, /etc/hosts often maps its name to a loopback address, at which other
-  // hosts cannot reach it. If MASTER_ADDR itself is a loopback address, it is kept.
+  // On the master's host, /etc/hosts often maps the host's own name to a loopback address, which
+  // other hosts cannot reach. Keeps the address if MASTER_ADDR itself is a loopback address.
   if (is_loopback(address) && env.master_addr != "localhost" && !is_loopback(env.master_addr))
     if (const std::string outside = outside_address(); !outside.empty()) address = outside;
   if (address.empty())
@@ -216,7 +216,7 @@ int bound_socket(const std::string& address, uint16_t port) {
 }
 
 uint16_t free_port() {
-  // Random, so that programs started together rarely collide.
+  // Tries random ports, so that programs started together rarely collide.
   constexpr int kTries = 200;
   std::random_device random;
   for (int i = 0; i < kTries; ++i) {

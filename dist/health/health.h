@@ -17,7 +17,7 @@ struct HealthReport {
 };
 
 // Exchanges data between neighboring hosts, runs the same calculation on every rank, and sums known
-// numbers over the group. Collective. Does nothing in a world of one. If a check fails, every rank
+// numbers over all ranks. Collective. Does nothing in a world of one. If a check fails, every rank
 // throws the same std::runtime_error, which names the faulty hosts or ranks. Also throws if a
 // neighbor does not respond for 20 s. `received`, for unit tests, is called with the data from
 // another host before the data is compared.

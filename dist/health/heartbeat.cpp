@@ -16,7 +16,7 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
-constexpr int kShares = 8;  // heartbeats per shortest limit (patience or lost_after)
+constexpr int kShares = 8;  // heartbeats per patience or lost_after, whichever is shorter
 constexpr int kMissed = 3;  // a rank is silent after this many missed heartbeats
 constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // maximum wait of the destructor
 // After a lost connection, the main thread gets this time to end the process with its own error.
@@ -89,7 +89,7 @@ void Heartbeat::Shared::run() {
     }
   } catch (const std::exception&) {
     // The connection to the store failed, usually because the store's process has ended. The main
-    // thread then fails too, with a clearer error. Waits, so that it can end the process with it.
+    // thread then fails too, with a clearer error. Gives it time to end the process first.
     std::unique_lock lock(mutex);
     changed.wait_for(lock, kMainThreadTime, [this] { return stop; });
     lock.unlock();
@@ -162,9 +162,8 @@ std::vector<HeartbeatState> Heartbeat::Shared::read_heartbeats(c10d::Store* stor
 }
 
 // Runs on rank 0. Calls notify() when a report is due, and lost() for a silent rank. Reads the
-// heartbeats only while rank 0 makes no progress, so a rank's silence is measured from the first
-// reading on. Therefore a silence of half of `lost_after` already counts as a loss: lost() is then
-// called within `lost_after`.
+// heartbeats only after rank 0 has made no progress for a while, so it misses the start of a
+// silence. It therefore reports a loss after half of `lost_after`, and lost() is called in time.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
   const Progress::State own = progress->state();

@@ -6,7 +6,7 @@ namespace shoal::dist {
 
 namespace {
 
-// Whether the main thread changes nothing in this phase that a checkpoint contains.
+// Whether the main thread leaves everything that a checkpoint contains unchanged in this phase.
 bool is_harmless(Phase phase) {
   return phase == Phase::reading || phase == Phase::stepping || phase == Phase::waiting;
 }

@@ -39,9 +39,9 @@ class Progress {
 
   // Waits until the main thread (which enters phases) is reading, stepping or waiting, and keeps it
   // in that phase: its next enter() never returns. In these phases, the main thread changes nothing
-  // that a checkpoint contains. So after true, the calling thread may use the state of the run and
-  // enter phases itself. Returns false if the main thread was in other phases for all of `limit`.
-  // In both cases the process must end.
+  // that a checkpoint contains. If this returns true, the calling thread may use the state of the
+  // run and enter phases itself. Returns false if the main thread was in other phases for all of
+  // `limit`. In both cases the process must end.
   bool freeze(std::chrono::milliseconds limit);
 
  private:

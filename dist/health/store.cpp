@@ -209,7 +209,7 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
                   Milliseconds timeout, const Notify& notify) {
   const auto end = Clock::now() + timeout;
   for (Reminder reminder;;) {
-    // Each piece ends when a report is due, even if the timeout ends soon after.
+    // Waits in pieces, so that notify() is called when a report is due.
     const auto piece = std::min(until(std::min(end, reminder.next())), kPiece);
     try {
       return store.wait(keys, piece);

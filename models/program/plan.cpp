@@ -129,8 +129,8 @@ class Planner {
     p.source = from;
   }
 
-  // Adds the buffer for the output of node i. It is in use until all nodes that read it have run
-  // forward and, if they have backward, backward. If node i has backward, it is in use until then.
+  // Adds the buffer for the output of node i. It is in use until node i and all nodes that read it
+  // are done: a node that runs backward is done after backward, any other after forward.
   void add_output(int i) {
     PlannedNode& p = at(i);
     if (p.kernel == KernelKind::none) return;
@@ -143,11 +143,10 @@ class Planner {
     buffers_.push_back({floats(i), i, end, {&p.output}});
   }
 
-  // Adds the buffer for the gradient of node i. For a batch norm, it is in use from the backward of
-  // the last node that reads the norm's output to the backward of the convolution before the norm.
-  // A join passes the same gradient to its second input (`skip`), which may also be a join. All of
-  // them share one buffer, which is in use until the convolutions before all of them have run
-  // backward.
+  // Adds the buffer for the gradient of node i. A batch norm's buffer is first written in backward
+  // of the last node that reads the norm's output, and last read in backward of the convolution
+  // before the norm. A join passes its gradient unchanged to its second input (`skip`), which may
+  // also be a join. All of them share one buffer, until the inputs of all have run backward.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;

@@ -26,9 +26,9 @@ template <class T>
 const T* operation_at(const Network& network, int node) {
   return node < 0 ? nullptr : std::get_if<T>(&network.nodes[static_cast<size_t>(node)].operation);
 }
-// Whether batch norm `norm` is a join: a kernel of its own computes it and stores its output,
-// usually after adding a residual. Any other batch norm has an activation and exactly one reader,
-// whose kernel applies batch norm and activation while it loads its input.
+// Whether batch norm `norm` is a join: it has its own kernel, which usually adds a residual and
+// stores the output. Any other batch norm has an activation and exactly one reader. The reader's
+// kernel applies batch norm and activation while it loads its input.
 bool is_join(const Network& network, int norm);
 // Returns the kind of kernel for a convolution. Here, none means that there is no kernel for it.
 KernelKind kernel_of(const Network& network, int convolution);

@@ -73,8 +73,8 @@ class Program {
   }
   const float* mask(int i) const { return inputs_.masks[static_cast<size_t>(i)]; }
   bool trained(int parameter) const { return shape_.trained[static_cast<size_t>(parameter)]; }
-  // Returns where to write the gradient of a parameter; nullptr: it is not trained. Call it only if
-  // the current node writes this gradient: backward() reports it as complete after the node.
+  // Returns where to write the gradient of a parameter; nullptr if it is not trained. Call only if
+  // the current node writes it, because backward() then reports the gradient as complete.
   float* gradient(int parameter);
 
   void reserve();

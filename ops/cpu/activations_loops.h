@@ -32,9 +32,9 @@ inline void flush(int64_t channels, float* part, double* sums) {
 }
 
 // For each vector of each row, f(offset, channel, values) computes `kinds` vectors. Adds the column
-// sums of values[k] to sums[k * channels + c]. Works strictly in memory order: summing several rows
-// in registers first would take fewer instructions, but would read several rows in turn, which is
-// half as fast.
+// sums of values[k] to sums[k * channels + c]. Reads strictly in memory order. Summing several rows
+// in registers first would take fewer instructions, but would alternate between rows, which is half
+// as fast.
 template <int kinds, class F>
 inline void column_sums(int64_t rows, int64_t channels, double* sums, F f) {
   alignas(64) float part[kinds * kMaxChannels];

@@ -1,6 +1,6 @@
 #pragma once
-// Vectors of eight floats, for the loops of ops/cpu, which process tensors without padding: with
-// every instruction set, the number of channels must be a multiple of 8. If registers are narrower,
+// Vectors of eight floats, for the loops of ops/cpu. These process tensors without padding, so the
+// number of channels must be a multiple of 8 with every instruction set. If registers are narrower,
 // the compiler splits the vectors. (The kernels of ops/fused use ops/fused/register_vectors.h.)
 //
 // Written with GCC's vector types. Compiled once per instruction set, in a namespace of its own

@@ -1,10 +1,10 @@
 #pragma once
-// Softmax cross-entropy. kLanesPerRow threads process each row. For its share of the classes, each
-// thread first writes the largest logit, Σ class weight, Σ class weight * logit and the number of
-// classes ranked before the label to scratch memory (RowSums), and then
-// Σ exp(logit - largest logit of the row). Then one thread per row combines them into log Σ exp,
-// the loss, Σ class weight * target and the label's rank (RowResult). Finally, one thread per logit
-// writes the gradient.
+// Softmax cross-entropy, in passes over scratch memory (RowSums, RowResult):
+//   1. kLanesPerRow threads per row, each for its share of the classes: largest logit, Σ class
+//      weight, Σ class weight * logit, number of classes ranked before the label.
+//   2. The same threads: Σ exp(logit - largest logit of the row).
+//   3. One thread per row: log Σ exp, loss, Σ class weight * target, label's rank.
+//   4. One thread per metric: its sum over the rows. Then one thread per logit: the gradient.
 
 #include <cmath>
 

@@ -55,7 +55,7 @@ void update_in_one_pass(const OptimizerStep& step, void* stream) {
 
 // Divides the segments into pieces, so that many threads can compute the sums for the trust ratios.
 // The flat buffers are divided into blocks of equal size. Piece s + b is the part of segment s in
-// block b. All other piece numbers are empty pieces.
+// block b. (s + b is unique, because s and b only grow along the buffers.) Other pieces are empty.
 struct Pieces {
   static constexpr int64_t kLanes = 32;  // threads per piece
   struct Sums {

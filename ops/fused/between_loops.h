@@ -115,7 +115,7 @@ inline void for_window(const MaxPool& op, int64_t y, int64_t x, const Visit& vis
       visit((i * op.width + j) * kLanes);
 }
 
-// Writes channels [c, c + kLanes) of one image to `to`, activated: kLanes floats per pixel.
+// Activates channels [c, c + kLanes) of one image and writes them to `to`, kLanes floats per pixel.
 // `first`: the image's first pixel, numbered across all images.
 template <Activation activation>
 void activate_plane(const Operand& op, int64_t first, int64_t pixels, int64_t stride, int64_t c,

@@ -134,8 +134,8 @@ inline int64_t floor_div(int64_t a, int64_t b) {
   return (a >= 0 ? a : a - b + 1) / b;
 }
 
-// Returns a band, not yet filled, for the rows of dy that the gradients of the input rows from
-// `begin` on depend on.
+// Returns a band, not yet filled, for the rows of dy that contribute to the gradients of the input
+// rows from `begin` on.
 inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
   const int64_t left = least(floor_div(op.left - op.kernel + 1, op.stride), 0);
   const int64_t last = most((op.width - 1 + op.left) / op.stride, op.out_width - 1);

@@ -52,8 +52,8 @@ inline Part row_part(const Item& item, int64_t height, int64_t width, int64_t y)
           item.stride};
 }
 
-// Computes outputs[o] = Σ over kernel positions (i, j) of weights[i * kernel + j] * rows[i][o *
-// stride + j], and calls emit(o, output) for each o < count.
+// Calls emit(o, output) for each o < count, where output is
+// Σ over kernel positions (i, j) of weights[i * kernel + j] * rows[i][o * stride + j].
 template <int kernel, int stride, class Emit>
 inline void convolve_row(const float* const* rows, const Vec* weights, int64_t count,
                          const Emit& emit) {

@@ -111,9 +111,9 @@ struct Pointwise {  // a 1×1 convolution with stride 1
   // out > in. Scratch::d_weights is in×padded(out) if `wide`, otherwise out×padded(in).
   bool wide = false;
 };
-// Returns the number of rows in a group; each group is divided into tiles. A gate, mask or spread
-// differs between images, so a group is then one image. Otherwise, all rows are one group. A row
-// contains the channels of one pixel.
+// Returns the number of rows (pixels) in a group; tiles do not cross groups. With a squeeze-excite,
+// gate, mask or spread, which differ between images, a group is one image. Otherwise, all rows are
+// one group.
 [[maybe_unused]] static int64_t group_rows(const Pointwise& op) {
   const bool by_image = op.squeeze != nullptr || op.input.gate != nullptr ||
                         op.dy.mask != nullptr || op.dy.spread != nullptr;
@@ -167,10 +167,10 @@ struct Stem : Window {
   Upstream dy;
 };
 
-// A batch norm that stores its output, usually with a skip connection. Forward: y = activation(x *
-// scale + shift) [* mask] [+ skip]. Backward computes the batch norm's sums Σ dz and Σ dz * (x -
-// mean), where dz = dy [* mask] * activation'(x * scale + shift). `rectified`: forward ends with y
-// = max(y, 0), and backward first sets dy to 0 where y is 0.
+// A batch norm that stores its output, usually with a skip connection. Let z = x * scale + shift.
+// Forward: y = activation(z) [* mask] [+ skip]. Backward: computes the batch norm's sums Σ dz and
+// Σ dz * (x - mean), where dz = dy [* mask] * activation'(z). `rectified`: forward ends with
+// y = max(y, 0), and backward first sets dy to 0 where y is 0.
 struct Join {
   int64_t images, pixels, channels;
   Activation activation = Activation::none;

@@ -106,8 +106,8 @@ inline void load_operand(const Operand& op, const Part& part, const OperandTiles
   });
 }
 
-// Which of Upstream's formulas for dz load_gradient() uses: without activation'(z), u *
-// activation'(z), or u + spread * activation'(z).
+// The formula for dz (Upstream) that load_gradient() uses. nothing: u * mask.
+// slope: u * mask * activation'(z). spread: u * mask * gate + spread * activation'(z).
 enum class Adds { nothing, slope, spread };
 
 template <bool has_u, Adds adds, class T, class Act>
@@ -154,8 +154,8 @@ inline void load_gradient(const Upstream& up, const Part& part, const Tile<T>& t
 }
 
 // A batch norm's two sums per channel, in float, over a few rows. Forward: of x and of x².
-// Backward: of u and of u·(x - mean), where u is the gradient after the activation. flush() adds
-// them to the thread's double sums.
+// Backward: of u and of u·(x - mean), where u is the gradient of the activation's input. flush()
+// adds the sums to the thread's double sums.
 struct FloatSums {
   float *first, *second;  // padded(channels) values each
 

@@ -21,7 +21,7 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
       const Cell* x = cells(op.x) + (image * op.height + (exists ? from : 0)) * row_size;
       if (exists && inside && x + left * op.in + padded(run) <= all) {
         for (int64_t c = 0; c < run; c += kLanes) store(part + c, load(x + left * op.in + c));
-        continue;  // the next kernel row overwrites the excess
+        continue;  // whole vectors were copied; the next kernel row overwrites the excess
       }
       for (int64_t j = 0; j < op.kernel; ++j) {
         const bool valid = exists && left + j >= 0 && left + j < op.width;

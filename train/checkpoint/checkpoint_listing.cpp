@@ -64,7 +64,7 @@ std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list)
   std::optional<CheckpointEntry> best;
   for (const auto& entry : list) {
     if (entry.top1 && (!best || *entry.top1 >= *best->top1))
-      best = entry;  // the list is newest first, so >= prefers the earlier entry
+      best = entry;  // the list is newest first, so >= prefers the older entry
   }
   return best;
 }

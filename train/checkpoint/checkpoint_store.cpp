@@ -238,7 +238,7 @@ void CheckpointStore::prune_to(int64_t keep) {
     // A power loss must not leave a marker whose checkpoint is gone.
     flush_folder(directory_);
   } catch (const std::system_error&) {
-    failure = std::current_exception();  // frees the space before it reports the error
+    failure = std::current_exception();  // rethrown after the space is freed
   }
   for (const fs::path& file : unmarked) fs::remove(file, error);
   if (failure) std::rethrow_exception(failure);

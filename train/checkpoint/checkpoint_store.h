@@ -58,8 +58,8 @@ class CheckpointStore {
   // std::runtime_error if the directory is locked, not writable or not readable.
   void open_for_writing(const Warn& warn = {});
 
-  // Throws std::runtime_error if another object, of any process, has the directory open for
-  // writing.
+  // Throws std::runtime_error if another CheckpointStore, of any process, has the directory
+  // open for writing.
   void require_unlocked() const;
 
   // Renames all checkpoints later than this position to "superseded-...", because a run that

@@ -38,8 +38,8 @@ std::string similar_folder(const fs::path& place, const char* option) {
   return "; " + folder + " contains checkpoints: did you mean " + option + " " + folder + "?";
 }
 
-// `missing`: the path of --resume. If a file beside it has a similar name, or a folder beside its
-// folder has a similar name and contains that file, returns advice that names it; otherwise "".
+// `missing`: the path of --resume. Returns advice that names a similar path: a file with a similar
+// name in its folder, or a file with its name in a similarly named folder; otherwise "".
 std::string similar_file(const fs::path& missing) {
   const auto is_file = [](const fs::path& path) {
     std::error_code error;
@@ -207,8 +207,8 @@ void require_own_folder(const Job& job, const Start& start, const dist::Group& g
   if (job.eval_only) return;
   dist::on_rank_0(group, [&] {
     const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
-    // If another run is using the folder, this is the first error to report: that run cannot be
-    // continued yet.
+    // If another run is still using the folder, reports that first, because require_own() advises
+    // to continue that run.
     if (!is_own(store, start)) store.require_unlocked();
     require_own(store, start);
   });

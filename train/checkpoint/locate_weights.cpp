@@ -12,7 +12,7 @@ namespace {
 
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
   const CheckpointData data = read_checkpoint(bytes, file);
-  ZipFile(bytes).check_contents();  // replaces the marker's checksum of the whole file
+  ZipFile(bytes).check_contents();  // there is no marker with a checksum to compare
   CheckpointEntry entry;
   entry.epoch = data.integer("epoch");
   entry.step = data.integer("step");

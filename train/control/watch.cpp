@@ -11,9 +11,9 @@
 namespace shoal::train {
 namespace {
 
-// Losses.
+// Losses: how many the median covers; how many it needs.
 constexpr size_t kRecent = 64, kEnough = 16;
-constexpr double kDeviations = 6;              // standard deviations; smaller ones are noise
+constexpr double kDeviations = 6;              // in standard deviations; smaller jumps are noise
 constexpr double kSmallestJump = 0.25;         // smaller jumps cause no event
 constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median absolute deviation
 // To detect a stall, the last kHalf blocks of kBlock steps are compared with the kHalf before them.

@@ -42,7 +42,7 @@ struct Watchdog::Shared {
   void end(const Ending& ending);
 };
 
-// Waits until `time` or, if `for_loss` is set, until a process is lost. Returns false, at once, if
+// Waits until `time` or, if `for_loss` is set, until a process is lost. Returns false as soon as
 // the watchdog is destroyed.
 bool Watchdog::Shared::wait_until(Clock::time_point time, bool for_loss) {
   std::unique_lock lock(mutex);

@@ -106,7 +106,7 @@ struct RunOptions {
   // Ends the run after this many consecutive evaluations without a new best top-1; 0: never.
   int64_t patience = 0;
   // Length of the run in seconds, including evaluations; 0: no limit. With a limit, the schedule
-  // spans this time: N epochs in the schedule's options mean the fraction N / `epochs` of it.
+  // spans this time: an option of N epochs then means N / `epochs` of `time_budget`.
   double time_budget = 0;
   // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, resolve() computes
   // it from them.
@@ -128,14 +128,14 @@ struct RunOptions {
   OnSpike on_spike = OnSpike::log;
   double spike_ratio = 1.5;  // a loss above this multiple of the running median is a spike
 
-  // Machine. These settings change only the speed and, at most, the last bits of results.
+  // Machine. These settings change at most the last bits of results.
   std::string device = "auto";         // auto | cpu | cuda; resolved: cpu | cuda
   std::string backend = "auto";        // auto | nccl | gloo; resolved: none | gloo | nccl
   double rendezvous_timeout = 900;     // seconds for all processes to connect
   double collective_timeout = 1800;    // seconds; must exceed the longest pause of any process
   std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
-  double lost_host_timeout = 120;  // seconds without an answer until a process is lost; 0: never
+  double lost_host_timeout = 120;  // seconds of silence until a process counts as lost; 0: never
   double stop_timeout = 60;        // seconds from a stop signal until the process must end
 
   // Output.
@@ -185,7 +185,7 @@ struct Job : RunOptions {
   // Side of the evaluation crop in pixels. Default: `size`, else the model's own.
   std::optional<int64_t> val_size;
   // Short side in pixels before the evaluation crop. Default: val_size / crop_pct, rounded down;
-  // without crop_pct, val_size * eval_resize / eval_size of the model.
+  // without crop_pct, val_size times the model's eval_resize / eval_size.
   std::optional<int64_t> val_resize;
   std::optional<double> crop_pct;
   std::optional<int64_t> channels;  // image channels: 3 (default) or 1
@@ -272,7 +272,7 @@ struct ResolvedJob : RunOptions {
   std::string train_source, val_source;  // locations of the images; train: empty with --eval-only
   Provenance provenance;
 
-  // Whether the images of a step depend on the number of processes. If so, the result does, too.
+  // Whether the images of a step depend on the number of processes. If so, the weights do, too.
   bool ranks_have_own_images() const {
     return train_streamed || train_whole_files || train_sharded;
   }

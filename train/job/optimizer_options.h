@@ -11,7 +11,7 @@
 namespace shoal::train {
 
 struct OptimizerOptions {
-  using Kind = ops::OptimizerKind;  // ops/optimizer_rules.h states each one's source
+  using Kind = ops::OptimizerKind;  // ops/optimizer_rules.h has the rule of each
   Kind kind = Kind::sgd;
   double momentum = 0.9;  // sgd, rmsprop: 0..1
   bool nesterov = false;  // sgd: Nesterov momentum; slightly better with large momentum

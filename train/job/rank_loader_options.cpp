@@ -6,7 +6,7 @@ namespace shoal::train {
 
 data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
-  // Limits an epoch to the images that its steps use. --balance divides exactly these among the
+  // Limits an epoch to the images that its steps use. So --balance divides only these among the
   // classes, and the loader can prefetch the next epoch after them.
   if (train && !job.open_ended) options.batches = job.steps_per_epoch * job.accumulate;
   options.hosts = job.world_size / job.local_world_size;

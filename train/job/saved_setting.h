@@ -18,7 +18,7 @@ struct SavedSetting {
   std::string name, value;  // "global_batch_size", "256"
   MayDiffer may_differ = MayDiffer::always;
   bool evaluation = false;  // whether evaluation depends on the setting, too
-  std::string advice;       // what to do if the change is refused; {}: the saved value
+  std::string advice;       // what to do if the change is refused; "{}" becomes the saved value
 };
 
 }  // namespace shoal::train

@@ -1,6 +1,6 @@
 #pragma once
 // A file that a run appends to. Keeps working if the disk is full for a while, or if the file is
-// removed or replaced. Does not use write_whole(), which would rewrite the file for every row. Not
+// removed or replaced. Appends in place: write_whole() would rewrite the file for every row. Not
 // thread-safe. Does not use LibTorch.
 
 #include <filesystem>

@@ -78,8 +78,8 @@ struct WorstImage {
 struct EvaluationReport {
   static constexpr size_t kWorst = 50;
   int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
-  // Number of finished epochs, including one that this evaluation ends. The next checkpoint's name
-  // contains it.
+  // Number of finished epochs, including the current one if its last step is done. The next
+  // checkpoint's name has this number.
   int64_t finished_epochs = 0;
   Meter sum;  // over all ranks; `skipped` counts unreadable images
   double seconds = 0;
@@ -119,12 +119,12 @@ struct Histogram {
   std::vector<int64_t> counts;  // elements in each of several equal intervals from min to max
 };
 
-// Duration of this process's steps (`seconds`), and how much of it they waited for images
+// Total duration of this process's steps (`seconds`), and how long they waited for images
 // (`data_seconds`) and for averaged gradients (`exchange_seconds`).
 struct LoaderWait {
   int64_t steps = 0, waited = 0;  // waited: steps that waited for images for more than 1 ms
   double seconds = 0, data_seconds = 0;
-  double exchange_seconds = 0;  // waiting after this rank has computed its own gradients
+  double exchange_seconds = 0;  // waiting for the network or for slower ranks
 };
 
 // The best evaluation of the run.

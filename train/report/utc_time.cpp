@@ -27,7 +27,7 @@ std::string utc_time() {
 std::optional<double> parse_utc_time(const std::string& text) {
   std::tm parts{};
   double seconds = 0;
-  int length = 0;  // set only if the text has all parts, with the Z
+  int length = 0;  // set by %n, only if the text has all parts up to the Z
   std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
               &parts.tm_hour, &parts.tm_min, &seconds, &length);
   if (length == 0 || static_cast<size_t>(length) != text.size()) return std::nullopt;

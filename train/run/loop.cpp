@@ -119,7 +119,7 @@ RunResult Run::evaluate_only() {
 }
 
 bool Run::train_epoch() {
-  // The run resumes between the epoch's last step and its evaluation.
+  // The run was resumed between the epoch's last step and its evaluation.
   if (position_.epoch_over || position_.evaluation_pending)
     return continue_unless_stopped(step_control_.apply_last());
   const int64_t first_step = position_.step_in_epoch;

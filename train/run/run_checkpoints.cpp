@@ -93,7 +93,7 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
 }
 
 // Returns false if the checkpoint could not be written. Ranks other than 0 return true. Writes
-// nothing before the first step, so that a new start is not refused and may change every setting.
+// nothing before the first step, so a restart finds no checkpoint and may change any setting.
 bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
   if (!run_.leader() || run_.position.step == 0) return true;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
@@ -142,7 +142,7 @@ void RunCheckpoints::write(std::optional<double> top1) {
 }
 
 std::optional<Exported> RunCheckpoints::export_weights() {
-  ended_ = failure_.empty();  // if saved, a failed export does not save again
+  ended_ = failure_.empty();  // if saved, a failed export does not save the state again
   if (!run_.leader() || run_.job.export_dir.empty()) return std::nullopt;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
   if (run_.position.step == 0 && run_.job.weights.empty()) {

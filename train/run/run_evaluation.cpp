@@ -34,7 +34,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   EvaluationReport report = evaluate(run.trainer.model(), run.trainer.compute_type(), loader,
                                      run.communicator.main, hooks);
   if (report.stopped) return false;
-  control.collect();  // ignores a stop signal, because the next step posts it again
+  control.collect();  // ignores a stop signal: the next message has it again
   report.epoch = run.position.epoch;
   report.step = run.position.step;
   report.finished_epochs = run.position.epoch + (run.epoch_complete() ? 1 : 0);

@@ -17,7 +17,7 @@ int StepControl::exchange(const Meter& step, int64_t unreadable) {
   const dist::ControlMessage previous = control_.collect();
   dist::ControlMessage message;
   message.stop_signal = stop_signal();
-  // If the previous message requests a checkpoint, apply() saves one below; requests no second one.
+  // If the previous message requests a checkpoint, apply() saves one below, so none is due by time.
   message.checkpoint_requested =
       take_checkpoint_request() || (!previous.checkpoint_requested && checkpoints_.due_by_time());
   message.unreadable_images = unreadable_.take_new(unreadable);
@@ -43,8 +43,8 @@ int StepControl::apply_last(int stop_signal) {
 int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool save) {
   if (message.trained_ms > 0)
     run_.time.arrived(step, static_cast<double>(message.trained_ms) / 1e3);
-  // Not in the history, because equal runs must write equal histories. A run that stops handles the
-  // message of its last step earlier than one that continues.
+  // Not in the history: equal runs must write equal histories, but a run that stops handles the
+  // message of its last step earlier than a run that continues.
   if (message.unreadable_images > 0)
     run_.reporter.event({"unreadable",
                          step,

@@ -59,7 +59,7 @@ at::Device device_of(const ResolvedJob& job) {
 
 void move_to(models::Classifier& model, at::Device device) {
   if (device.is_cpu()) return;
-  // The model's tensors remain views of these buffers after the objects are destroyed.
+  // The model's tensors keep the buffers of `parameters` and `statistics` alive.
   FlatOptions options;
   options.device = device;
   const FlatParameters parameters(model, options);

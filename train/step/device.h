@@ -15,7 +15,7 @@ namespace shoal::train {
 // The GPUs of this host that ranks may use, and this rank's GPU.
 struct Gpus {
   int count = 0;     // number of usable GPUs; 0: ranks compute on the CPU
-  int mine = 0;      // rank n of the host uses GPU n modulo count
+  int mine = 0;      // this rank's GPU: its local rank modulo count
   std::string name;  // ID of this rank's GPU, unique across all hosts
   const cuda::Plugin* plugin = nullptr;
   std::string why_none;  // what is missing, if count is 0 and --device is not cpu

@@ -51,7 +51,7 @@ struct StepResult {
   double gradient_norm = 0;     // norm of the gradients averaged over ranks, before clipping
   bool finite = true;           // false: nothing was committed
   double data_seconds = 0;      // time spent waiting for the loader
-  double exchange_seconds = 0;  // result of GradientReducer::finish()
+  double exchange_seconds = 0;  // time spent waiting for averaged gradients
   StepSeconds seconds;
   // Exception that this rank's loader threw, or null. The rank then takes part with a blank batch
   // whose loss is NaN. So no rank commits the step, and none waits for another.

@@ -152,12 +152,12 @@ MachineSpeed machine_speed(const ResolvedJob& job) {
   constexpr int64_t kSide = 1536, kNumbers = int64_t{1} << 25;
   constexpr int64_t kImages = 8, kChannels = 512, kPixels = 28, kKernel = 3;  // of a convolution
   constexpr double kSeconds = 0.6;                                            // of each measurement
-  constexpr int kLeast = 5;  // repetitions of each measurement
+  constexpr int kLeast = 5;  // minimum repetitions of each measurement
   const at::NoGradGuard no_grad;
   const auto place = at::TensorOptions(device_of(job));
   // Runs `work` repeatedly. Returns the shortest time in seconds.
   const auto shortest = [&job](const auto& work) {
-    work();  // touches new memory
+    work();  // not timed: touches new memory
     double best = 1e9;
     const double begin = now();
     for (int i = 0; i < kLeast || now() - begin < kSeconds; ++i) {

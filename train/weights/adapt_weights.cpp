@@ -140,7 +140,7 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   for (const auto& [own, stored] : fit.taken) {
     at::Tensor value = by_name.at(stored);
     if (shift != 0 && own.ends_with(".running_var")) value = value.to(at::kDouble).add(shift);
-    // The file stores this linear layer as a 1×1 convolution.
+    // The file may store a linear layer as a 1×1 convolution.
     if (value.dim() == 4 && dimensions[own] == 2) value = value.flatten(1);
     adapted.tensors.emplace_back(own, value);
   }

@@ -76,7 +76,7 @@ std::string efficientnet_pytorch_name(const Place& place) {
 // Parses torchvision's names. EfficientNet: features.0.{0,1} (stem),
 // features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2}, features.LAST.{0,1} (head), classifier.1.
 // MobileNetV3: features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3; stem and head
-// as in EfficientNet. PART numbers, from 0, the parts that the block has.
+// as in EfficientNet. PART is the number of a part in its block, from 0.
 class Parser {
  public:
   explicit Parser(const TensorShapes& model) {

@@ -41,8 +41,8 @@ struct NameFamily {
   std::string (*rename)(const Place& place);
   // Batch norm's eps in this program's networks; 0: the same as in shoal's.
   double batch_norm_eps;
-  // Whether this program's networks pad like TensorFlow's "same". For images of an even size, its
-  // strided convolutions have one pixel less padding at the top and left.
+  // Whether this program's networks pad like TensorFlow's "same": with images of an even size,
+  // strided convolutions pad one pixel less at the top and left than at the bottom and right.
   bool same_padding;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Stores the image preprocessing that weights expect in checkpoints and exported models, and reads
-// it back.
+// Stores in checkpoints and exported models the image preprocessing that their weights expect, and
+// reads it back.
 
 #include "train/job/job.h"
 #include "train/weights/checkpoint_file.h"

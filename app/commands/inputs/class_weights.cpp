@@ -75,7 +75,7 @@ std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::D
         counts, job.balance, std::accumulate(counts.begin(), counts.end(), int64_t{0}), job.seed);
   if (!job.train_sharded) return counts;
   at::Tensor sums = at::tensor(counts, at::kLong);
-  if (communicator.env.local_rank != 0) sums.zero_();  // all ranks of a host list the same images
+  if (communicator.env.local_rank != 0) sums.zero_();  // counts each host's images once
   communicator.main.all_reduce_sum(sums);
   const auto* const all = sums.const_data_ptr<int64_t>();
   return {all, all + counts.size()};

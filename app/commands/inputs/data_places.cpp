@@ -75,7 +75,7 @@ std::string other_layout(const std::string& data) {
   if (const auto val = data::find_split(data, "val"))
     return "; add --train DIR|FILE or, to train on some of the validation images, use --train " +
            val->text + " --val-split 0.1 instead";
-  std::error_code error;  // not a folder: no entries
+  std::error_code error;  // ignored: if `data` is not a folder, there are no entries
   for (const auto& entry : entries_of(data, error))
     if (entry.is_directory(error))
       return "; if its subfolders are the classes, use --train " + data +
@@ -148,7 +148,7 @@ void check_not_splits(const Split& split, const std::vector<std::string>& classe
       "the class folders of " + split.option + " " + folder + " are called " + names;
   std::string own = folder + "/" + split.name;
   if (split.name == "val" && !fs::is_directory(own)) own = folder + "/validation";
-  if (!fs::is_directory(own))  // for example a packed set, or there are only train and test
+  if (!fs::is_directory(own))  // for example a packed set, or only train/ and test/ exist
     throw UserError(found + "; give the images of one of these folders");
   const std::string both = data::find_split(folder, "val") ? "--data " + folder + ", or " : "";
   throw UserError(found + "; use " + both + split.option + " " + own);

@@ -148,8 +148,8 @@ Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool wi
   if (with_train) {
     datasets.train = cached(take_part(request, all, data::Part::train), job);
     datasets.train_source = request.source();
-    // With --forward-reads, training and evaluation may read at the same time, each from its own
-    // open files.
+    // With --forward-reads, training and evaluation may read at the same time. So open the files
+    // again for evaluation, without repeating warnings.
     request.quiet = true;
     if (job.forward_reads) all = open_listed(request, classes.names);
   } else {

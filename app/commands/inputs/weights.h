@@ -35,9 +35,9 @@ struct Weights {
 train::LocalPath weights_finder(const Arguments& arguments);
 
 // Reads --checkpoint or --weights. A file of shoal names its network. For another program's file,
-// the network is --model if it is set. (Weights with a known name set it.) Otherwise it is the
-// network that fits the names and shapes of the tensors. Throws UserError; std::runtime_error if
-// the file is damaged. Collective: rank 0 reads the file.
+// the network is --model or, without --model, the network that fits the names and shapes of the
+// tensors. Weights with a known name set --model (implied_settings.h). Throws UserError;
+// std::runtime_error if the file is damaged. Collective: rank 0 reads the file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().

@@ -24,7 +24,7 @@ int doctor_command(const Call& call) {
   try {
     launch_plan.program = worker_program();
   } catch (const SetupMissing&) {
-    return host;  // the host checks have reported it
+    return host;  // host_checks() has reported the missing worker program
   }
   launch_plan.arguments = call.words;
   launch_plan.workers = {{"the worker", call.environment}};

@@ -40,8 +40,7 @@ const std::vector<MetricDefinition>& metric_definitions() {
     add("epoch", "train:.*; epoch=([0-9]+);");
     for (const char* name : train::kUtilizationNames)
       add(std::string("util:") + name, "util:(?:.*; util:)?" + std::string(name) + "=([0-9.]+);");
-    // The next eight expressions are those that existing SageMaker jobs use for PyTorch's imagenet
-    // example.
+    // Existing SageMaker jobs use the next eight expressions for PyTorch's imagenet example.
     const auto imagenet = [&](const char* name, const char* line, const char* label) {
       add(name, std::string(line) + ":.*" + label + R"(\s+([e\-+0-9\\.]*) \()");
     };

@@ -120,7 +120,7 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
 // replaces it.
 void resolve_clip(std::vector<Setting>& ours) {
   const auto is_included = [](const Setting& s) {
-    return s.name == "clip" && s.written.empty();  // one of several that an option sets
+    return s.name == "clip" && s.written.empty();  // --opt lamb leaves `written` empty
   };
   const bool given = std::any_of(ours.begin(), ours.end(), [&](const Setting& s) {
     return s.name == "clip" && !is_included(s) && decoded(s.value);

@@ -1,7 +1,7 @@
 #define TOML_ENABLE_FORMATTERS 0
-// toml++ states some properties of valid files before it checks them. With NDEBUG, these become
-// compiler assumptions: undefined behavior for a damaged file. Without it, they become TOML_ASSERT,
-// which is empty here, so toml++ reports the error.
+// toml++ asserts some properties of valid files before it checks them. With NDEBUG, the assertions
+// become compiler assumptions, so a damaged file causes undefined behavior. Without NDEBUG, they
+// become TOML_ASSERT, which does nothing here, and toml++ reports the error.
 #define TOML_ASSERT(condition) static_assert(true)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG

@@ -48,7 +48,7 @@ class YamlReader {
     }
   }
 
-  // Keeps scalars as text, which the option parses: YAML gives them a type only with a schema.
+  // Keeps scalars as text for the option to parse, because YAML has no types without a schema.
   Json json_of(const std::string& name, const YAML::Node& node, int level) const {
     if (level > kMostValueLevels) fail(node, name + " nests too deep");
     if (node.IsNull()) return {};

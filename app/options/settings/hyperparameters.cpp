@@ -85,7 +85,7 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
   for (const auto& [name, value] : environment) {
     if (!name.starts_with(kVariable) || name.size() == kVariable.size()) continue;
     std::string key = lower(name.substr(kVariable.size()));
-    if (key.starts_with("ssm_")) key = name.substr(kVariable.size());  // as written
+    if (key.starts_with("ssm_")) key = name.substr(kVariable.size());  // keeps upper case
     all.add(key, decoded(value), name);
   }
   if (const std::string typed = dist::value_of(environment, "SM_HPS"); !typed.empty())

@@ -19,8 +19,8 @@ namespace shoal::app {
 // given in a training container (`platform`). `argc`, `argv`: the arguments of main().
 std::vector<std::string> command_words(int argc, const char* const* argv, bool platform);
 
-// Environment variable with the number of words that the user gave. The worker ignores the words
-// after them, which the launcher appended, when it reports the command line.
+// Environment variable with the number of words in the user's command line. The launcher may append
+// more words for the worker; gather() leaves those out of Arguments::words.
 inline constexpr const char* kWordsVariable = "SHOAL_COMMAND_WORDS";
 
 // Returns all settings of a command. `words`: the command and its arguments. Throws UserError if

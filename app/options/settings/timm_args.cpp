@@ -62,7 +62,7 @@ std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
     else if (!is_zero(entry.value))
       ignored.push_back(entry.name);
   }
-  // By default, shoal's networks use stochastic depth, and timm's do not.
+  // By default, shoal's EfficientNets use stochastic depth, and timm's networks do not.
   if (!entry_named(kept, "drop-path") && !entry_named(kept, "drop-connect"))
     kept.push_back({"", "drop-path", "0", 0});
   return kept;

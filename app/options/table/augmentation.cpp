@@ -43,8 +43,8 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .of_training()
            .changes_results(),
        row("cutmix", kTrain, "ALPHA",
-           "CutMix: paste a rectangle from another image, with an area from Beta(ALPHA, ALPHA); 0: "
-           "off",
+           "CutMix: paste a rectangle from another image; its share of the area is from "
+           "Beta(ALPHA, ALPHA); 0: off",
            JOB(mix.cutmix))
            .within(0, 100)
            .off_is("0")
@@ -111,15 +111,15 @@ void add_augmentation(std::vector<Option>& table) {
   const char* const group = "Augmentation of training images, after crop and flips";
   add(table, group,
       {checked_row("auto-augment", "POLICY",
-                   "Augmentation policy of torchvision (imagenet, ra-m9-n2, trivial) or timm (the "
-                   "others): " +
-                       data::augment::policy_names() +
-                       "; the numbers after m, n, mstd, inc and w can be changed",
+                   "Augmentation policy: " + data::augment::policy_names() +
+                       "; imagenet, ra-m9-n2 and trivial are torchvision's, the others timm's; the "
+                       "numbers after m, n, mstd, inc and w can be changed",
                    data::augment::parse_policy, JOB(augment.policy))
            .off_is("none"),
        checked_row("color-jitter", "X|B,C,S|B,C,S,H",
                    "Random brightness, contrast and saturation (factors within 1 +- B, C, S) and "
-                   "hue (shift within +- H); a single X sets B = C = S; 0: off",
+                   "hue (shift within +- H of the hue circle, H <= 0.5); X alone: B = C = S = X, H "
+                   "= 0; 0: off",
                    data::augment::parse_jitter, JOB(augment.color_jitter))
            .off_is("0")
            .spells_lists(","),
@@ -132,16 +132,16 @@ void add_augmentation(std::vector<Option>& table) {
                        "Probability of solarizing an image: inverting pixel values from 128 to 255",
                        JOB(augment.solarize)),
        row("strength-schedule", kTrain, "LIST",
-           "Multiply the strength of RandAugment, AugMix, mixup, cutmix and dropout by a factor X "
-           "that varies with the epoch: points EPOCH:X,…, linear in between",
+           "Multiply the strength of RandAugment, AugMix, mixup, cutmix and dropout by a factor "
+           "that varies by epoch: comma-separated points EPOCH:X, linearly interpolated",
            JOB(strength_schedule))
            .off_is("none")
            .spells_lists(",:")
            .of_training()
            .changes_results(),
        row("repeated-augmentation", kTrain, "N",
-           "Use each image N times per epoch, each time augmented differently; the epoch keeps its "
-           "length, so it uses 1/N of the images",
+           "Repeat each image N times within an epoch, each time augmented differently; the epoch "
+           "length is unchanged, so an epoch covers only 1/N of the images",
            JOB(repeated_augmentation))
            .within(1, 64)
            .off_is("1")

@@ -42,10 +42,9 @@ void add_splits(std::vector<Option>& table) {
            "of train/: train.pack, train.tar, train.rec or several files train-*; val likewise",
            JOB(data)),
        row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
-           "Training images, instead of DATA/train (prepare: instead of "
-           "DOWNLOADS/ILSVRC2012_img_train.tar): class folders, a packed set, tars, WebDataset "
-           "shards, TFRecords, RecordIO or a manifest; to name several files, give a folder or a "
-           "pattern ({000..127}, *)",
+           "Training images: class folders, a packed set, tars, WebDataset shards, TFRecords, "
+           "RecordIO, a manifest or pipe:PATH; for several files, their folder or a pattern "
+           "({000..127}, *); default: DATA/train (prepare: DOWNLOADS/ILSVRC2012_img_train.tar)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Validation images, in any form that --train accepts; default: DATA/val (prepare: "
@@ -60,16 +59,16 @@ void add_splits(std::vector<Option>& table) {
            .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
        row("val-labels", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
-           "Classes of validation images that are not in class folders (pack: of the images in "
-           "SOURCE). FILE has `NAME CLASS` on each line, or is LOC_val_solution.csv or ImageNet's "
-           "devkit; see docs/data.md",
+           "File with the classes of validation images that are not in class folders (pack: of the "
+           "images in SOURCE): lines `NAME CLASS`, LOC_val_solution.csv, ImageNet's devkit or its "
+           "ground truth file; see docs/data.md",
            JOB(val_labels))
-           .unset_is("the class comes with each image; prepare: the devkit in DOWNLOADS"),
+           .unset_is("none; prepare: the devkit in DOWNLOADS"),
        row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
            "ImageNet's devkit, or a text file with a class name and its number on each line",
            JOB(val_synsets))
-           .unset_is("none; needed only if --val-labels is a text file of numbers"),
+           .unset_is("none; needed only if --val-labels is the devkit's ground truth file"),
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
            "How to read TFRecords: comma-separated list of image=KEY, label=KEY, class=KEY (class "
            "name), name=KEY (file name), label-offset=N (number of the first class); for raw "
@@ -93,9 +92,8 @@ void add_splits(std::vector<Option>& table) {
            "n01440764, …)",
            JOB(classes_file))
            .unset_is(
-               "names stored with the weights; else, for eval: the classes of the images; for "
-               "predict and export: ImageNet's for weights that `shoal weights` lists, "
-               "otherwise numbers")});
+               "the names stored with the weights; without them, eval: the classes of the images; "
+               "predict, export: ImageNet's for weights listed by `shoal weights`, else numbers")});
 }
 
 void add_reading(std::vector<Option>& table) {
@@ -109,10 +107,10 @@ void add_reading(std::vector<Option>& table) {
            .changes_results()
            .replaced_by("steps-per-epoch"),
        row("steps-per-epoch", kTrain, "N",
-           "Steps per epoch if training images come through a pipe; no effect on other data, whose "
+           "Steps per epoch if training images come through a pipe; ignored for other data: an "
            "epoch is one pass",
            JOB(epoch_steps))
-           .unset_is("from --train-samples; with --max-steps alone, an epoch ends with the pipe")
+           .unset_is("from --train-samples; with --max-steps alone, an epoch ends when a pipe ends")
            .at_least(1)
            .of_training()
            .changes_results()

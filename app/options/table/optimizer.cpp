@@ -15,7 +15,7 @@ namespace {
 Option amp_row() {
   Option option = choice<Precision>(
                       "amp", kTrain | kBench | kCommon,
-                      "Precision of the network's computation: float32 (off) or bfloat16 (bf16, or "
+                      "Precision of the network's computation: off (float32) or bf16 (bfloat16; or "
                       "--amp alone)",
                       {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
                       .refuses("fp16", "bf16 is as fast and needs no loss scaling")
@@ -30,8 +30,8 @@ Option amp_row() {
 // checkpoints contain "off".
 Option ema_row() {
   Option option = row("ema", kTrain | kBench, "DECAY",
-                      "Keep an exponential moving average of the weights with this decay per step, "
-                      "typically 0.9999",
+                      "Decay per step of an EMA (exponential moving average) of the weights, "
+                      "typically 0.9999; the EMA is exported",
                       JOB(ema))
                       .unset_is("no average")
                       .from_below(0, 1)
@@ -161,21 +161,20 @@ void add_optimizer(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("layer-decay", kTrain, "X",
-           "Layer-wise decay: a block's learning rate is X times that of the next block",
+           "Layer-wise decay: a block's learning rate is X times that of the block after it",
            JOB(layer_decay))
            .above(0, 1)
            .of_training()
            .changes_results(),
        row("non-finite-limit", kTrain, "N",
-           "Stop the run after this many consecutive steps with a non-finite loss or gradient",
+           "Stop the run after N consecutive steps with a non-finite loss or gradient",
            JOB(non_finite_limit))
            .at_least(1)
            .of_training(),
        choice<train::OnSpike>(
            "on-spike", kTrain,
-           "When the loss spikes: log it; log it and save a checkpoint; or roll back to the "
-           "newest intact checkpoint from before the spike, and skip the images used since that "
-           "checkpoint",
+           "What to do if the loss spikes: log it, also save a checkpoint, or rollback: restore "
+           "the newest intact checkpoint from before the spike and skip the images used since then",
            {{"log", train::OnSpike::log},
             {"checkpoint", train::OnSpike::checkpoint},
             {"rollback", train::OnSpike::rollback}},

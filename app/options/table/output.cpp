@@ -12,8 +12,8 @@ Option resume_row() {
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
-      "Continue from the newest intact checkpoint, or from PATH; restores all settings that affect "
-      "results, except those given now; give --data, --train, --val, --nproc and others again";
+      "Continue from the newest intact checkpoint, or from PATH; settings that affect results are "
+      "restored unless given now; repeat all other options, such as --data, --val and --nproc";
   option.unset = "start a new run";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
@@ -85,8 +85,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .of_training(),
        resume_row(),
        row("checkpoint", kEval | kPredict | kCommon, "PATH",
-           "Weights to use: a file, a folder with model.safetensors, or a run's folder (its newest "
-           "checkpoint; FOLDER/best: its best one)",
+           "Weights from shoal: a file, a folder with model.safetensors, or a run's folder (newest "
+           "checkpoint; FOLDER/best: best one)",
            JOB(checkpoint)),
        row("eval-only", kTrain | kCommon, "",
            "Evaluate the weights of --resume or --weights and exit", JOB(eval_only))});
@@ -136,7 +136,7 @@ void add_printing(std::vector<Option>& table, const char* group) {
            "", "Print the result as JSON", FIELD(json)),
        text_choice(
            "sort", kRuns | kCommon,
-           "Column to sort by: name, model and state in alphabetical order, time newest first, the "
+           "Column to sort by; name, model and state sort alphabetically, time newest first, "
            "others highest first",
            {"name", "model", "top1", "epochs", "speed", "state", "time"}, FIELD(sort)),
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",

@@ -23,7 +23,8 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.quality))
            .within(0, 100),
        row("raw-share", kPack | kPrepare, "FRACTION",
-           "Fraction of the images to store as raw pixels, selected by a hash of their position",
+           "Fraction of the images to store as raw pixels, selected by a hash of each image's "
+           "index",
            FIELD(pack.raw_share))
            .within(0, 1),
        row("index", kPack | kPrepare, "",
@@ -32,8 +33,8 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.index)),
        memory_row(
            "shard-size", kPack | kPrepare | kCommon,
-           "Split the packed set into files of about this size in a folder (pack: DEST; prepare "
-           "--as packs: DEST/train and DEST/val); 0: one file",
+           "Split the packed set into files of about BYTES, such as 1G, in a folder (DEST; prepare "
+           "--as packs: DEST/train, DEST/val); 0: one file",
            FIELD(pack.shard_bytes)),
        row("overwrite", kPack | kCommon, "", "Replace DEST if it exists and is a packed set",
            FIELD(pack.overwrite)),

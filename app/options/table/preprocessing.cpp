@@ -39,9 +39,9 @@ Option channel_row(const char* name, const char* help, ChannelValues (*parse)(co
 
 Option channels_row() {
   Option option = choice<int64_t>("channels", kRun | kAverage | kBench,
-                                  "Channels of the images: 3 (RGB) or 1 (grayscale; RGB images are "
-                                  "converted as by Pillow's convert(\"L\"), and the first "
-                                  "convolution of RGB weights is summed over its input channels)",
+                                  "Image channels: 3 (RGB) or 1 (grayscale). With 1, images are "
+                                  "converted like Pillow's convert(\"L\"), and RGB weights of the "
+                                  "first convolution are summed over its input channels",
                                   {{"1", 1}, {"3", 3}}, JOB(channels))
                       .unset_is("3, or as in the weights")
                       .changes_results(MayDiffer::never, kStartAnew)
@@ -63,8 +63,8 @@ void add_resizing(std::vector<Option>& table) {
            .changes_results()
            .of_evaluation(),
        row("size-schedule", kTrain, "LIST",
-           "Width and height of training images by epoch: points EPOCH:PIXELS,…, linear in "
-           "between, rounded to multiples of " +
+           "Width and height of training images by epoch: comma-separated points EPOCH:PIXELS, "
+           "linearly interpolated and rounded to multiples of " +
                step + "; see docs/training.md",
            JOB(size_schedule))
            .off_is("none")
@@ -72,8 +72,8 @@ void add_resizing(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("multi-scale", kTrain, "MIN-MAX",
-           "Range of training image sizes in pixels; each step draws a multiple of " + step +
-               " from this range as its size",
+           "Range of training image sizes in pixels; each step uses a random multiple of " + step +
+               " in this range",
            JOB(multi_scale))
            .off_is("none")
            .spells_lists("-")
@@ -81,20 +81,20 @@ void add_resizing(std::vector<Option>& table) {
            .changes_results(),
        row("val-size", kRun | kAverage | kBench, "PIXELS", "Width and height of evaluation images",
            JOB(val_size))
-           .unset_is("the model's own; train: --size if given; bench: 224")
+           .unset_is("train: --size, else the model's own; bench: 224; others: as in the weights")
            .within(32, 4096)
            .changes_results()
            .replaced_by("size")
            .of_evaluation(),
        choice<data::Interpolation>("interpolation", kRun | kAverage | kBench,
                                    "Antialiased filter for resizing images; random: bilinear or "
-                                   "bicubic, drawn for each training image (evaluation: the "
-                                   "filter of the weights or model)",
+                                   "bicubic at random for each training image, the default filter "
+                                   "in evaluation",
                                    {{"bilinear", data::Interpolation::bilinear},
                                     {"bicubic", data::Interpolation::bicubic},
                                     {"random", data::Interpolation::random}},
                                    JOB(interpolation))
-           .unset_is("the model's own")
+           .unset_is("as in the weights (except in train), else the model's own")
            .changes_results()
            .of_evaluation(),
        choice<data::Resize>("resize", kTrain,
@@ -153,7 +153,7 @@ void add_normalization(std::vector<Option>& table) {
       {row("val-resize", kRun | kAverage, "PIXELS",
            "Short side to which evaluation images are resized before the center crop of --val-size",
            JOB(val_resize))
-           .unset_is("derived from --val-size and --crop-pct")
+           .unset_is("as in the weights (except in train), else from --val-size and --crop-pct")
            .within(32, 8192)
            .changes_results()
            .replaced_by("size")
@@ -162,7 +162,7 @@ void add_normalization(std::vector<Option>& table) {
            .of_evaluation(),
        row("crop-pct", kRun | kAverage, "X",
            "Crop ratio as in timm: --val-resize = floor(--val-size / X)", JOB(crop_pct))
-           .unset_is("the model's own")
+           .unset_is("as in the weights (except in train), else the model's own")
            .above(0.5, 1)
            .changes_results()
            .replaced_by("val-resize")

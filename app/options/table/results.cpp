@@ -24,8 +24,8 @@ void add_results(std::vector<Option>& table) {
            "calibration",
            FIELD(eval.details)),
        row("suspects", kEval | kCommon, "N",
-           "Print the N wrongly classified images with the highest losses (with several "
-           "checkpoints: the highest mean losses), because their labels may be wrong",
+           "Print N images whose labels may be wrong: those misclassified with the highest loss "
+           "(with several checkpoints, the highest mean loss)",
            FIELD(eval.suspects))
            .at_least(0),
        row("real-labels", kEval, "FILE",
@@ -35,7 +35,7 @@ void add_results(std::vector<Option>& table) {
            .unset_is("none"),
        row("subset", kEval, "all|data|FILE",
            "Classes that the model may predict: all, data (only the classes of the images, as for "
-           "ImageNet-A and -R), or FILE (the classes that it names, one per line)",
+           "ImageNet-A and -R), or those in FILE (class names, one per line)",
            FIELD(eval.subset)),
        row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
        row("topk", kPredict | kCommon, "N",
@@ -50,21 +50,21 @@ void add_export(std::vector<Option>& table) {
   add(table, "Export",
       {choice<Format>(
            "format", kExport | kCommon,
-           "Format of the file: onnx (network, weights, preprocessing in its metadata), "
-           "safetensors (weights and metadata) or torchvision (a state dict for torch.load)",
+           "File format: onnx (network and weights; preprocessing as metadata), safetensors "
+           "(weights and metadata) or torchvision (a state dict for torch.load)",
            {{"onnx", Format::onnx},
             {"safetensors", Format::safetensors},
             {"torchvision", Format::torchvision}},
            FIELD(export_file.format))
            .unset_is(
-               "the extension of --output decides (.onnx, .safetensors, .pth, .pt; none: onnx)"),
+               "from the extension of --output (.onnx, .safetensors, .pth, .pt); without one: "
+               "onnx"),
        row("output", kExport | kCommon, "FILE", "File to write; replaces an existing one",
            FIELD(export_to))
            .unset_is("NETWORK.onnx, .safetensors or .pth in the current folder")
            .short_form('o'),
        row("ema", kExport | kAverage | kCommon, "",
-           "Use the averaged (EMA) weights if there are any; --no-ema: the weights without "
-           "averaging",
+           "Use the EMA weights if the checkpoint has any; --no-ema: the non-averaged weights",
            FIELD(use_ema)),
        row("dynamic-batch", kExport | kCommon, "",
            "ONNX: accept batches of any size instead of a single image",

@@ -11,8 +11,9 @@ namespace {
 // Row of --balance, whose bare form means 1.
 Option balance_row() {
   Option option = row("balance", kTrain, "X",
-                      "Class-balanced sampling: draw a class of n images in proportion to "
-                      "n^(1 - X). 0: each image once; 1 (or no value): each class equally often",
+                      "Class-balanced sampling: use each class in proportion to n^(1 - X), where n "
+                      "is its number of images. 0: each image once; 1 (or no value): each class "
+                      "equally often",
                       JOB(balance))
                       .also_called({"class-balanced", "weighted-sampler", "oversample"})
                       .within(0, 1)

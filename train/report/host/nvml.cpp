@@ -1,4 +1,4 @@
-// Declares the used functions and structs as in NVML's documentation (its _v2 functions).
+// Declares the functions and structs below as in NVML's documentation.
 
 #include "train/report/host/nvml.h"
 

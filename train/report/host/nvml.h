@@ -9,7 +9,7 @@
 namespace shoal::train {
 
 struct GpuUse {
-  double percent = 0;         // of the time in which a kernel runs; mean over the GPUs
+  double percent = 0;         // time in which a kernel runs; mean over the GPUs
   double memory_percent = 0;  // of the memory of all GPUs that is in use
 };
 

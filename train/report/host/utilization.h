@@ -29,7 +29,7 @@ inline constexpr std::array kUtilizationNames = {
     "disk_write_mb_s",     // by the processes of the run
     "network_in_mb_s",     // of the host, without loopback
     "network_out_mb_s",    // of the host, without loopback
-    "gpu_percent",         // of the time in which a GPU computes; mean over the GPUs
+    "gpu_percent",         // time in which a GPU computes; mean over the GPUs
     "gpu_memory_percent",  // of the GPUs' memory that is in use
 };
 

@@ -12,8 +12,8 @@
 
 namespace shoal::train {
 
-// Each function below returns records. `time`: seconds since 1970. Records have the current time,
-// except scalar_record()'s.
+// Each function below returns records. Their time is the current time or, for scalar_record(),
+// `time`. `time`: seconds since 1970.
 //
 // Returns the first records of every file. They make a reader drop the points that it read from
 // earlier files of the run.

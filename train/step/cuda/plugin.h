@@ -1,6 +1,6 @@
 #pragma once
-// The function table that the CUDA plug-in, libshoal_cuda.so, passes to the program. Must not
-// include headers of LibTorch or CUDA.
+// The function table that the CUDA plug-in, libshoal_cuda.so, passes to the program. This file must
+// not include headers of LibTorch or CUDA.
 //
 // The plug-in exports one function, shoal_cuda_plugin(version). It returns nullptr if the plug-in
 // was built for another version of this header. Unless noted otherwise, functions throw a

@@ -11,8 +11,8 @@
 
 namespace shoal::train {
 
-// Returns parse(). Converts its exceptions, so that their messages begin with the file's name,
-// `where`. KIND is `kind`, such as "a checkpoint of shoal".
+// Returns the result of parse(). Converts exceptions: their messages begin with `where`, the file's
+// name. KIND stands for `kind`, such as "a checkpoint of shoal".
 //
 //   parse() throws      parse_file() throws
 //   UserError           UserError: where + " " + the text

@@ -1,7 +1,7 @@
 // A zip archive ends with its directory (a record for each file) and an end record that locates the
-// directory. Archives with 64-bit sizes have a second end record and its locator before it. Each
-// file's content follows a local header, whose name and extra field may be longer than those in the
-// directory.
+// directory. In archives with 64-bit sizes, a second end record and its locator precede this end
+// record. Each file's content follows a local header, whose name and extra field may be longer than
+// those in the directory.
 #include "train/weights/formats/zip_file.h"
 
 #include <zlib.h>

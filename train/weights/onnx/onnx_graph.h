@@ -46,7 +46,7 @@ class OnnxGraph {
   std::string node(const std::string& operation, const std::vector<std::string>& inputs,
                    const Attributes& attributes = {});
 
-  // Makes the last node's output an output of the model named `name`.
+  // Makes the last node's output an output of the model, under the name `name`.
   void output(const std::string& name, const std::vector<OnnxDimension>& shape);
 
   // Adds an entry to the model's metadata.

@@ -39,8 +39,8 @@ class Preprocessing {
     return graph_.node("Div", {scaled, shorter});
   }
 
-  // Resizes one dimension and rounds to 8 bits. Rounds halves up, like Pillow; Round would round
-  // them to even.
+  // Resizes one dimension and rounds to 8 bits. Rounds halves up, like Pillow; ONNX's Round would
+  // round them to even.
   std::string resized(const std::string& x, const std::string& size, int64_t dimension) {
     const bool bicubic = options_.interpolation == data::Interpolation::bicubic;
     const std::string smooth = graph_.node("Resize", {x, "", "", size},

@@ -13,9 +13,9 @@ namespace shoal::train {
 // float32 batch×channels×size×size.
 //
 // Like Pillow, resizes in two passes, horizontal first, and rounds to 8 bits after each. Pixels
-// differ from data::Transform's by at most one level where the runtime computes a position or a sum
-// in float32, or where Pillow does the vertical pass first (images more than twice as high as
-// wide).
+// may differ from data::Transform's by one level, because the runtime computes positions and sums
+// in float32, and because Pillow does the vertical pass first for images more than twice as high
+// as wide.
 std::string add_preprocessing(OnnxGraph& graph, const OnnxDimension& batch,
                               const data::TransformOptions& evaluation);
 
