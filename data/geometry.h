@@ -13,7 +13,8 @@ struct Box {
   int64_t left = 0, top = 0, width = 0, height = 0;
 };
 
-// Rows of an image: RGB, 3 bytes per pixel. A count of 0 means that no rows are left.
+// Consecutive rows of an RGB image, 3 bytes per pixel. After the last row, decoders return a block
+// with a `count` of 0.
 struct RowBlock {
   const uint8_t* data = nullptr;
   int64_t stride = 0;  // bytes from one row to the next

@@ -69,7 +69,7 @@ std::vector<std::pair<const char*, std::string>> written_folders(const train::Jo
 }
 
 // Throws UserError if --export-dir is inside the folder of another run, for example because
-// --config names a file of that run.
+// --config reads the config.toml of that run, which contains its --export-dir.
 void check_export_folder(const train::Job& job) {
   namespace fs = std::filesystem;
   if (job.eval_only || !job.export_dir || job.export_dir->empty()) return;

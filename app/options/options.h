@@ -117,7 +117,8 @@ struct Arguments {
   bool report_page = true;            // train: write OUTPUT/report.html at the end
   bool verify = false, info = false;  // pack: check or describe a packed set
   std::string compare;                // pack: images to compare with the source; empty: none
-  std::string help;  // value of --help: kCommonHelp, "all" or a word; empty: not given
+  // Value of --help: kCommonHelp, "all", or a word to search the help for. Empty: not given.
+  std::string help;
   bool strict_hyperparameters = false;  // unknown hyperparameters are an error
   std::vector<std::string> words;       // the command line, beginning with the command
   // Option → origin of its value ("command line", "recipe demo", "hyperparameters.json"). Options

@@ -145,8 +145,8 @@ bool holds_both(const Channels& channels, const std::string& name) {
   return !channels.half(name, kTrainFolders).empty() && !channels.half(name, kValFolders).empty();
 }
 
-// Combines the pipes STEM_0, STEM_1, …, one per process, into one source. Throws UserError if there
-// are several and not all are pipes.
+// Combines the channels STEM_0, STEM_1, …, one per process, into one source. STEM_0 must exist.
+// Throws UserError if there are several channels and not all of them are pipes.
 PathWithOrigin numbered(const Channels& channels, const std::string& stem, const char* option) {
   const auto channel = [&](int64_t number) {
     return channels.named(lower(stem) + "_" + std::to_string(number));

@@ -20,7 +20,7 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder, std::error_c
 }
 
 bool is_inside(const fs::path& path, const fs::path& folder) {
-  std::error_code error;  // ignored: on failure, the path is empty
+  std::error_code error;  // ignored: on failure, absolute() and weakly_canonical() return ""
   const auto contains = [](const fs::path& outer, const fs::path& inner) {
     return !outer.empty() && std::ranges::mismatch(outer, inner).in1 == outer.end();
   };

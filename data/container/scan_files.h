@@ -11,9 +11,9 @@
 namespace shoal::data {
 
 // Returns the scan of each file. Calls `scan`, in several threads, for files that are not in the
-// cache of this `kind` (scan.h), and caches the results. Calls options.warning about left-out files
-// and about a cache that cannot be written. Throws std::invalid_argument if no file contains an
-// image, and what `scan` throws.
+// cache of this `kind` (scan.h), and caches the results. Calls options.warning if scans left out
+// members of the files (Scan::left_out) or if the cache cannot be written. Throws
+// std::invalid_argument if no file contains an image, and what `scan` throws.
 std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFile>& files,
                              const OpenOptions& options,
                              const std::function<Scan(const File&)>& scan);

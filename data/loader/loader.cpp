@@ -78,7 +78,8 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
   return options;
 }
 
-// Returns a template for all batches: views, channels and normalization, without memory.
+// Returns a batch without memory, with the fields that are the same in all batches: views, channels
+// and normalization.
 Batch format_of(const LoaderOptions& options) {
   Batch batch;
   batch.views = options.train ? 1 : count_of(options.transform.eval_views);

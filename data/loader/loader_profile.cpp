@@ -15,7 +15,8 @@ namespace {
 // threads use a CPU for less than kComputing of the busy time. (With more CPU time, reading is only
 // copying from the page cache.)
 constexpr double kReadShare = 0.5, kComputing = 0.75;
-// The consumer limits the rate if the threads wait for a free row more than this share of time.
+// The consumer limits the rate if the threads spend more than this share of their time waiting for
+// a free row of a batch (ring.h).
 constexpr double kWaitShare = 0.5;
 // The disk is saturated if doubling the threads multiplies the throughput by less than this factor.
 constexpr double kWorthwhile = 1.2;

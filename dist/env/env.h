@@ -45,7 +45,7 @@ struct Env {
   // Network interface, or a comma-separated list. Empty: chosen by the route to the master.
   std::string interface;
   bool agent_store = false;  // the launcher runs the store: every rank is a client
-  int attempt = 0;           // number of earlier starts of this process group
+  int attempt = 0;           // how often the launcher has restarted the processes
   // Names of the hosts in rank order, with local_world_size ranks on each. Empty if unknown. Used
   // only in messages.
   std::vector<std::string> hosts;

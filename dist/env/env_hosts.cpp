@@ -7,7 +7,8 @@ namespace shoal::dist {
 
 namespace {
 
-// Reads the required MASTER_ADDR and MASTER_PORT. A job with only one host needs neither.
+// Reads MASTER_ADDR, MASTER_PORT and the network interface. With only one host, reads nothing;
+// otherwise the first two are required.
 void given_master(Reader& reader, Env& env) {
   if (env.world_size == 1) return;
   env.master_addr = reader.required("MASTER_ADDR");

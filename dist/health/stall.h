@@ -23,11 +23,12 @@ std::string encode_heartbeat(int64_t number, const Progress::State& state);
 // Returns nullopt for malformed text.
 std::optional<std::pair<int64_t, Progress::State>> decode_heartbeat(const std::string& text);
 
-// Returns one sentence that names the ranks (and hosts, if known) that the others wait for, and
-// what these ranks are doing. Names silent ranks, and ranks that have been busy for longer than
-// half of `patience` (seconds) with something other than a step. If there are none, names ranks
-// that have been computing a step for that long. `heartbeats` are in rank order, starting with
-// rank 0. With one rank, returns what this process is doing.
+// Returns one sentence that says which ranks (and hosts, if known) the others wait for, and what
+// these ranks are doing: ranks that are not `alive`, and ranks that have been starting, reading,
+// evaluating or saving for more than half of `patience` seconds. If there are none, names the ranks
+// that have been computing a step for that long, unless all ranks have. If no rank can be named,
+// suggests checking the network. With one rank, says what this process is doing. `heartbeats` has
+// one entry per rank, in rank order.
 std::string describe_stall(const std::vector<HeartbeatState>& heartbeats, const Env& env,
                            double patience);
 

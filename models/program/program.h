@@ -37,7 +37,7 @@ struct ProgramInputs {
 
 class Program {
  public:
-  // `network` must outlive the program and have no fused_obstacle().
+  // `network` must outlive the program; fused_obstacle(network) (plan.h) must be empty.
   Program(const Network& network, StepShape shape, int threads);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

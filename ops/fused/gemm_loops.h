@@ -124,8 +124,9 @@ template <int rows, int vectors, class Epilogue>
   }
 }
 
-// Divides the rows [m, count) into blocks and calls block.operator()<n>(m) for each block of n rows
-// from row m. n is `rows` until fewer rows are left, then `rows` / 2, and so on.
+// Divides the rows [m, count) into blocks and calls block.operator()<n>(first) for each. n: number
+// of rows in the block; first: its first row. n is `rows` as long as that many rows are left, then
+// `rows` / 2, and so on.
 template <int rows, class Block>
 inline void for_blocks(int64_t m, int64_t count, const Block& block) {
   for (; count - m >= rows; m += rows) block.template operator()<rows>(m);

@@ -207,7 +207,7 @@ struct MaxPool : Window {
 // The memory of one thread. The loops add to `sums` and `d_weights`.
 struct Scratch {
   float* memory;     // Needs::scratch floats (fused.h)
-  double* sums;      // 2×stride, for the batch norm after (backward: before) the operation
+  double* sums;      // 2×stride; forward: for the next batch norm, backward: for the previous one
   float* d_weights;  // the weight gradient; nullptr: not wanted
 };
 

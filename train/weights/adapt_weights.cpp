@@ -124,7 +124,7 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
     refuse(name, fit, file);
 
-  // A family without `rename` is torchvision's, whose networks have the same layers as shoal's.
+  // A family without `rename` is torchvision's, whose eps and padding are the same as shoal's.
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const bool tensorflow =

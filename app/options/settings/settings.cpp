@@ -39,7 +39,7 @@ Arguments with_config(Command command, const std::vector<std::string>& rest,
   return arguments;
 }
 
-// Parses the command line and the hyperparameters, over which the command line takes precedence.
+// Parses the command line and SageMaker's hyperparameters. The command line takes precedence.
 // Unknown hyperparameters become a note, or an error with --strict-hyperparameters.
 Arguments with_hyperparameters(const std::vector<std::string>& rest,
                                const dist::Variables& environment, const Files& files) {

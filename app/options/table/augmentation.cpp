@@ -50,7 +50,9 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("mixup-prob", kTrain, "P", "Probability of applying mixup or cutmix", JOB(mix.mix))
+       row("mixup-prob", kTrain, "P",
+           "Probability of applying mixup or cutmix to a step, pair or image (see --mixup-mode)",
+           JOB(mix.mix))
            .within(0, 1)
            .of_training()
            .changes_results(),

@@ -11,7 +11,8 @@ void add_measuring(std::vector<Option>& table) {
            "given)",
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "",
-           "Measure evaluation: loading center crops, or evaluating batches", FIELD(bench.eval)),
+           "Measure evaluation: `bench loader` loads center crops, `bench step` evaluates batches",
+           FIELD(bench.eval)),
        row("steps", kBench | kCommon, "N", "`bench step`: number of steps to measure",
            FIELD(bench.steps))
            .within(1, 1 << 20),

@@ -15,8 +15,8 @@ namespace {
 Option amp_row() {
   Option option = choice<Precision>(
                       "amp", kTrain | kBench | kCommon,
-                      "Precision of the network's computation: off (float32) or bf16 (bfloat16; or "
-                      "--amp alone)",
+                      "Precision of the network's computation: off (float32) or bf16 (bfloat16); "
+                      "without a value: bf16",
                       {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
                       .refuses("fp16", "bf16 is as fast and needs no loss scaling")
                       .changes_results();
@@ -173,8 +173,9 @@ void add_optimizer(std::vector<Option>& table) {
            .of_training(),
        choice<train::OnSpike>(
            "on-spike", kTrain,
-           "What to do if the loss spikes: log it, also save a checkpoint, or rollback: restore "
-           "the newest intact checkpoint from before the spike and skip the images used since then",
+           "What to do if the loss spikes: log (only log it), checkpoint (also save one) or "
+           "rollback (restore the newest intact checkpoint from before the spike and skip the "
+           "images used since then)",
            {{"log", train::OnSpike::log},
             {"checkpoint", train::OnSpike::checkpoint},
             {"rollback", train::OnSpike::rollback}},

@@ -143,7 +143,8 @@ void add_printing(std::vector<Option>& table, const char* group) {
            FIELD(tensors)),
        row("definitions", kMetrics, "",
            "No effect: `shoal metrics` always prints MetricDefinitions (JSON)", FIELD(definitions)),
-       row("launcher", kDoctor, "", "Show how this process would determine its rank",
+       row("launcher", kDoctor, "",
+           "Show the detected launcher, the variables it set, and the ranks a run here would have",
            FIELD(launcher))});
 }
 

@@ -41,7 +41,8 @@ void add_results(std::vector<Option>& table) {
        row("topk", kPredict | kCommon, "N",
            "Number of classes to print for each image, most likely first", FIELD(topk))
            .at_least(1),
-       row("strict", kPredict | kCommon, "", "End with exit code 1 if an image cannot be read",
+       row("strict", kPredict | kCommon, "",
+           "Exit with code 1, after all predictions, if an image could not be read",
            FIELD(strict))});
 }
 

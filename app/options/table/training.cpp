@@ -87,8 +87,8 @@ void add_model(std::vector<Option>& table) {
            .unset_is("none; train: random"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
-           .unset_is("SHOAL_CACHE/weights, else shoal/weights in SageMaker's warm pool or "
-                     "XDG_CACHE_HOME, else ~/.cache/shoal/weights"),
+           .unset_is("SHOAL_CACHE/weights; SageMaker: shoal/weights in the warm pool's folder; "
+                     "else XDG_CACHE_HOME/shoal/weights or ~/.cache/shoal/weights"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file has several sets of weights: model, model_ema, "
            "state_dict_ema, …",
@@ -152,8 +152,8 @@ void add_length(std::vector<Option>& table) {
            .changes_results(),
        duration_row(
            "time-budget", kTrain,
-           "End the run after this time, including evaluations: seconds (1800), or with units "
-           "(30m, 1h30m); the learning rate schedule spans this time, not --epochs; 0: no limit",
+           "End the run after this time, in seconds (1800) or with units (30m, 1h30m); evaluations "
+           "count; the learning rate schedule spans this time, not --epochs; 0: no limit",
            JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")
@@ -183,7 +183,7 @@ void add_length(std::vector<Option>& table) {
 void add_general(std::vector<Option>& table) {
   add(table, "General",
       {row("recipe", kTrain | kCommon, "NAME",
-           "Start from a named set of options; `list` shows them", FIELD(recipe))
+           "Use a recipe's option values as defaults; `list` prints all", FIELD(recipe))
            .unset_is("none")
            .off_is("none"),
        row("config", ~kCommon, "FILE",
