@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/gradient_reducer.h"
+#include "dist/gradients/gradient_reducer.h"
 #include "models/functions.h"
 #include "models/model.h"
 #include "train/step/state/flat_parameters.h"

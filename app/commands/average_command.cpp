@@ -3,12 +3,12 @@
 #include <filesystem>
 
 #include "app/commands/commands.h"
-#include "app/commands/evaluation.h"
+#include "app/commands/evaluation/evaluation.h"
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
-#include "base/counted.h"
 #include "base/file/whole_file.h"
 #include "base/file/writable.h"
+#include "base/format/counted.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "train/step/trainer.h"

@@ -10,7 +10,7 @@
 #include "app/commands/commands.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
-#include "base/grouped.h"
+#include "base/format/grouped.h"
 #include "base/log.h"
 #include "train/step/cuda/open.h"
 

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "app/commands/commands.h"
-#include "app/commands/eval_report.h"
-#include "app/commands/evaluation.h"
+#include "app/commands/evaluation/eval_report.h"
+#include "app/commands/evaluation/evaluation.h"
+#include "app/commands/evaluation/loss_history.h"
+#include "app/commands/evaluation/predictions.h"
 #include "app/commands/local/run_list.h"
-#include "app/commands/loss_history.h"
-#include "app/commands/predictions.h"
 #include "app/commands/session.h"
 #include "base/file/whole_file.h"
 #include "base/file/writable.h"

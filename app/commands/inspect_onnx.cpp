@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "app/commands/printable_row.h"
-#include "base/counted.h"
-#include "base/grouped.h"
+#include "base/format/counted.h"
+#include "base/format/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "train/weights/onnx/onnx_summary.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "app/launch/machine.h"
-#include "base/counted.h"
-#include "base/grouped.h"
+#include "base/format/counted.h"
+#include "base/format/grouped.h"
 #include "base/log.h"
 #include "base/round.h"
 #include "dist/gather.h"

@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "app/commands/commands.h"
-#include "app/commands/evaluation.h"
+#include "app/commands/evaluation/evaluation.h"
+#include "app/commands/evaluation/predictions.h"
 #include "app/commands/inputs/agreement.h"
-#include "app/commands/predictions.h"
 #include "app/commands/session.h"
 #include "base/log.h"
 #include "data/sources/images.h"

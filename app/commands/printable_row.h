@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/format/table.h"
 #include "base/log.h"
-#include "base/table.h"
 #include "base/text.h"
 
 namespace shoal::app {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/file/folder.h"
+#include "base/format/counted.h"
 #include "base/text.h"
 
 namespace shoal::app {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/text.h"
 #include "dist/env/instance_groups.h"
 #include "dist/env/launcher.h"

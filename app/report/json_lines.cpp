@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <fstream>
 
-#include "base/counted.h"
 #include "base/file/descriptor.h"
 #include "base/file/json_lines.h"
+#include "base/format/counted.h"
 #include "base/text.h"
 #include "train/report/utc_time.h"
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/file/file_lock.h"
 #include "base/file/whole_file.h"
-#include "base/grouped.h"
+#include "base/format/grouped.h"
 #include "base/log.h"
 #include "base/net/sha256.h"
 #include "base/now.h"

@@ -11,7 +11,7 @@
 
 #include "base/file/descriptor.h"
 #include "base/file/whole_file.h"
-#include "base/grouped.h"
+#include "base/format/grouped.h"
 #include "base/log.h"
 #include "base/net/http_get.h"
 #include "base/net/sha256.h"

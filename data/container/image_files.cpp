@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/text.h"
 #include "data/file.h"
 #include "data/image/formats.h"

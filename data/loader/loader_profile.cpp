@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/now.h"
 #include "base/text.h"
 #include "data/loader/loader.h"

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <stdexcept>
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {

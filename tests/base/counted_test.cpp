@@ -1,4 +1,4 @@
-#include "base/counted.h"
+#include "base/format/counted.h"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/table.h"
+#include "base/format/table.h"
 
 using shoal::is_utf8;
 using shoal::printable;

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "dist/gradient_ranges.h"
+#include "dist/gradients/gradient_ranges.h"
 
 using namespace shoal::dist;
 

@@ -9,7 +9,7 @@
 #include "data/container/cache_file.h"
 #include "data/container/scan.h"
 #include "data/folder/listing.h"
-#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/support/memory_file.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/support/memory_file.h"
 #include "tests/support/temporary_directory.h"
 #include "train/report/epochs/run_history.h"
 #include "train/report/history_file.h"

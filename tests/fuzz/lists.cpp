@@ -5,7 +5,7 @@
 
 #include "data/pack/shards.h"
 #include "data/records/record_list.h"
-#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/support/memory_file.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/support/memory_file.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;

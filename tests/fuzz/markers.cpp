@@ -3,7 +3,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/support/memory_file.h"
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/checkpoint_store.h"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/file/whole_file.h"
-#include "base/grouped.h"
+#include "base/format/grouped.h"
 #include "base/log.h"
 
 namespace shoal::train {

@@ -7,8 +7,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/format/counted.h"
 #include "base/text.h"
 #include "models/catalogue.h"
 #include "train/checkpoint/changed_settings.h"

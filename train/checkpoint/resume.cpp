@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/log.h"
 #include "data/dataset.h"
 #include "models/catalogue.h"

@@ -1,4 +1,4 @@
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/processor.h"
 #include "base/text.h"
 #include "train/report/sinks.h"

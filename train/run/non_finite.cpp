@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/text.h"
 
 namespace shoal::train {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/grouped.h"
+#include "base/format/grouped.h"
 #include "base/log.h"
 #include "base/now.h"
 #include "train/checkpoint/export.h"

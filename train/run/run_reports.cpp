@@ -1,6 +1,6 @@
 #include "train/run/run_reports.h"
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/log.h"
 #include "train/run/run_images.h"
 

@@ -20,7 +20,7 @@
 
 #include "data/loader/batch.h"
 #include "dist/connect.h"
-#include "dist/gradient_reducer.h"
+#include "dist/gradients/gradient_reducer.h"
 #include "models/model.h"
 #include "train/job/job.h"
 #include "train/job/meter.h"

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <variant>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/format/counted.h"
 #include "base/text.h"
 #include "models/catalogue.h"
 #include "train/weights/model_file.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/grouped.h"
+#include "base/format/grouped.h"
 #include "train/job/job.h"
 #include "train/weights/adapt_weights.h"
 #include "train/weights/formats/safetensors.h"

@@ -5,7 +5,7 @@
 
 #include "app/commands/bench/bench.h"
 #include "app/launch/machine.h"
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "data/loader/loader_profile.h"

@@ -4,9 +4,9 @@
 
 #include "app/commands/bench/bench.h"
 #include "app/commands/bench/measured_step.h"
-#include "base/counted.h"
 #include "base/file/writable.h"
-#include "base/grouped.h"
+#include "base/format/counted.h"
+#include "base/format/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/median.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "data/sources/relabeled.h"

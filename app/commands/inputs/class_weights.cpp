@@ -8,8 +8,8 @@
 #include <numeric>
 #include <system_error>
 
-#include "base/counted.h"
 #include "base/file/whole_file.h"
+#include "base/format/counted.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "data/dataset.h"

@@ -8,8 +8,8 @@
 
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/inputs/opening.h"
-#include "base/counted.h"
 #include "base/file/whole_file.h"
+#include "base/format/counted.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "data/container/catalogue.h"

@@ -1,6 +1,6 @@
 #include "app/commands/inputs/shared_images.h"
 
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/log.h"
 
 namespace shoal::app {

@@ -8,7 +8,7 @@
 #include "app/weights/fetch.h"
 #include "app/weights/imagenet_classes.h"
 #include "app/weights/remote_weights.h"
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/log.h"
 #include "dist/env/env.h"
 #include "models/catalogue.h"

@@ -3,7 +3,7 @@
 #include "app/commands/local/local_commands.h"
 #include "app/commands/printable_row.h"
 #include "base/error.h"
-#include "base/grouped.h"
+#include "base/format/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"

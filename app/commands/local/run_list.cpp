@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file/file_lock.h"
 #include "base/file/folder.h"
 #include "base/file/whole_file.h"
+#include "base/format/counted.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "train/checkpoint/checkpoint_listing.h"

@@ -11,7 +11,7 @@
 #include "app/platform/platform.h"
 #include "app/weights/cache_folder.h"
 #include "app/weights/remote_weights.h"
-#include "base/counted.h"
+#include "base/format/counted.h"
 #include "base/secrets.h"
 #include "base/text.h"
 

@@ -13,13 +13,13 @@ using train::ScheduleOptions;
 namespace {
 
 Option amp_row() {
-  Option option = choice<Precision>(
-                      "amp", kTrain | kBench | kCommon,
-                      "Precision of the network's computation: off (float32) or bf16 (bfloat16); "
-                      "without a value: bf16",
-                      {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
-                      .refuses("fp16", "bf16 is as fast and needs no loss scaling")
-                      .changes_results();
+  Option option =
+      choice<Precision>("amp", kTrain | kBench | kCommon,
+                        "Precision of the network's computation: off (float32) or bf16 (bfloat16); "
+                        "without a value: bf16",
+                        {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
+          .refuses("fp16", "bf16 is as fast and needs no loss scaling")
+          .changes_results();
   option.kind = Kind::optional_value;
   option.bare = "bf16";
   option.off = "off";

@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "base/counted.h"
 #include "base/file/json_lines.h"
+#include "base/format/counted.h"
 #include "base/json.h"
 #include "base/text.h"
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 
-#include "base/counted.h"
 #include "base/file/folder.h"
 #include "base/file/whole_file.h"
+#include "base/format/counted.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/secrets.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/evaluation.h"
+#include "app/commands/evaluation/evaluation.h"
 #include "app/options/options.h"
 #include "train/run/evaluate.h"
 

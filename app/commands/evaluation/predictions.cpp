@@ -1,4 +1,4 @@
-#include "app/commands/predictions.h"
+#include "app/commands/evaluation/predictions.h"
 
 #include <filesystem>
 

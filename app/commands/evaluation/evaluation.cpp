@@ -1,4 +1,4 @@
-#include "app/commands/evaluation.h"
+#include "app/commands/evaluation/evaluation.h"
 
 #include <algorithm>
 

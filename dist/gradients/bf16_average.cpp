@@ -1,4 +1,4 @@
-#include "dist/bf16_average.h"
+#include "dist/gradients/bf16_average.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>

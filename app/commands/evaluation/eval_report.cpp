@@ -1,4 +1,4 @@
-#include "app/commands/eval_report.h"
+#include "app/commands/evaluation/eval_report.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "dist/gradient_reducer.h"
+#include "dist/gradients/gradient_reducer.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>

@@ -2,7 +2,7 @@
 // gradients of a range are complete, averaging the range starts. All ranks start the ranges
 // in the same fixed order, even if the gradients complete in another order.
 
-#include "dist/gradient_reducer.h"
+#include "dist/gradients/gradient_reducer.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -15,8 +15,8 @@
 #include <stdexcept>
 
 #include "base/now.h"
-#include "dist/bf16_average.h"
-#include "dist/gradient_ranges.h"
+#include "dist/gradients/bf16_average.h"
+#include "dist/gradients/gradient_ranges.h"
 #include "dist/group_state.h"
 #include "dist/health/verify.h"
 

@@ -1,4 +1,4 @@
-#include "app/commands/loss_history.h"
+#include "app/commands/evaluation/loss_history.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "dist/gradient_ranges.h"
+#include "dist/gradients/gradient_ranges.h"
 
 namespace shoal::dist {
 

@@ -1,4 +1,4 @@
-#include "base/counted.h"
+#include "base/format/counted.h"
 
 namespace shoal {
 

@@ -1,4 +1,4 @@
-#include "base/table.h"
+#include "base/format/table.h"
 
 #include <algorithm>
 
