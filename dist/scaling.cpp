@@ -56,7 +56,8 @@ ScaledStep predict_step(const StepTimeline& alone, const Cluster& cluster) {
     step.exchange += one.seconds;
     sent += one.bytes;
   }
-  const Transfer last = all_reduce(static_cast<double>(alone.bytes_after_backward), cluster);
+  Transfer last = all_reduce(static_cast<double>(alone.bytes_after_backward), cluster);
+  last.seconds += all_reduce(0, cluster).seconds;  // the metrics of the step, a few bytes
   step.exchange += last.seconds;
   const double stolen = 2 * (sent + last.bytes) * cluster.cpu_seconds_per_byte;
   step.seconds = alone.before_backward + std::max(alone.backward + stolen, end) + last.seconds +

@@ -5,6 +5,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
 #include "app/platform/signals.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
@@ -23,17 +24,17 @@ const std::vector<Measurement>& measurements() {
        2,
        bench_loader,
        {"mode", "seconds", "wanted", "cache", "cache-dir", "seek-index", "decoder", "order",
-        "crop-scale-min", "interpolation", "eval", "val-size"}},
+        "crop-scale-min", "interpolation", "train", "eval", "val-size"}},
       {"step",
        1,
        bench_step,
-       {"eval", "val-size", "model", "amp", "device", "kernels", "optimizer", "ema", "classes",
-        "steps", "warmup", "trace"}},
+       {"train", "eval", "val-size", "model", "amp", "device", "kernels", "optimizer", "ema",
+        "classes", "steps", "warmup", "trace"}},
       {"scaling",
        1,
        bench_scaling,
        {"model", "amp", "device", "kernels", "optimizer", "ema", "classes", "steps", "warmup",
-        "nproc", "nnodes", "gradient-compression", "link-gbps", "local-gbps", "link-us",
+        "hosts", "host-processes", "gradient-compression", "link-gbps", "local-gbps", "link-us",
         "step-ms"}}};
   return all;
 }
@@ -43,14 +44,24 @@ const std::vector<Measurement>& measurements() {
                   about);
 }
 
-// Throws UserError if an option of another measurement is given.
+// Returns the measurements that have this option as one of their own.
+std::vector<std::string> owners(const std::string& option) {
+  std::vector<std::string> names;
+  for (const Measurement& measurement : measurements())
+    if (std::ranges::count(measurement.own, option) > 0)
+      names.push_back(std::string("`shoal bench ") + measurement.name + "`");
+  return names;
+}
+
+// Throws UserError if the command line has an option of other measurements. Those from a file of
+// settings, which commands may share, are ignored.
 void check_options(const Arguments& arguments, const Measurement& chosen) {
-  for (const Measurement& other : measurements()) {
-    if (&other == &chosen) continue;
-    for (const std::string& option : other.own)
-      if (arguments.origins.contains(option) && !std::ranges::count(chosen.own, option))
-        throw UserError("--" + option + " is an option of `shoal bench " + other.name +
-                        "`, not of `shoal bench " + chosen.name + "`; remove it");
+  for (const auto& [option, origin] : arguments.origins) {
+    const std::vector<std::string> names = owners(option);
+    if (names.empty() || std::ranges::count(chosen.own, option) > 0 || origin != kCommandLine)
+      continue;
+    throw UserError("--" + option + " is an option of " + joined(names, " and ") +
+                    ", not of `shoal bench " + chosen.name + "`; remove it");
   }
 }
 

@@ -5,10 +5,7 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/format/table.h"
-#include "base/log.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -48,11 +45,4 @@ inline std::string printable_row(std::string_view text) {
   const std::string line = printable(text);
   return (imitates_metric(line) ? "./" : "") + line;
 }
-
-// Prints table_lines(columns, rows), each as a printable_row().
-inline void print_table(const std::vector<Column>& columns,
-                        const std::vector<std::vector<std::string>>& rows) {
-  for (const std::string& line : table_lines(columns, rows)) log::line(printable_row(line));
-}
-
 }  // namespace shoal::app

@@ -27,7 +27,7 @@ int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups)
 
 // Returns functions that check this host, for print_checks(): processor, memory, /dev/shm, limits
 // (limit_checks()), network, folders, GPUs and their driver, EFA, the worker program. `processes`:
-// the number that training would start on this host. `job` and `environment` must outlive the
+// the number of processes on this host (--nproc). `job` and `environment` must outlive the
 // functions.
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job, int processes,
                                                              const dist::Variables& environment);
@@ -39,9 +39,8 @@ std::vector<Check> memory_checks();
 // can start `threads` more threads. `shoal` calls this before it starts workers.
 std::vector<Check> limit_checks(int threads);
 
-// Number of threads of a worker besides its compute threads and loader threads. Most of them are
-// Gloo's.
-inline constexpr int kThreadsPerWorker = 12;
+// Returns how many threads the workers of this host start.
+int threads_needed(const train::Job& job, int workers);
 
 // Returns the output of `shoal doctor --launcher`: how a command with these options would start its
 // workers. Contains the launcher, the variables that identify it, each worker, and EFA.

@@ -197,6 +197,13 @@ Checks memory_checks() {
   return memory();
 }
 
+int threads_needed(const train::Job& job, int workers) {
+  constexpr int kOthers = 12;  // of each worker; most of them are Gloo's
+  const int computing = job.threads.value_or(std::max(1, usable_processors() / workers));
+  const int loading = job.workers.value_or(computing);
+  return workers * (kOthers + computing + loading);
+}
+
 Checks limit_checks(int threads) {
   const int startable = startable_threads(threads);
   Check processes{Verdict::ok, "processes and threads",
@@ -217,7 +224,7 @@ std::vector<std::function<Checks()>> host_checks(const train::Job& job, int proc
                                                  const dist::Variables& environment) {
   return {[=] { return processor(processes); },
           memory,
-          [=] { return limit_checks(processes * kThreadsPerWorker + usable_processors()); },
+          [&job, processes] { return limit_checks(threads_needed(job, processes)); },
           network,
           [&job, &environment] { return directories(job); },
           [&environment] { return gpus(environment); },

@@ -14,10 +14,9 @@ namespace {
 using dist::find;
 using dist::Variables;
 
-// Limits: kMaxPerProcessor workers per processor (but kFewWorkers are always allowed) and kMaxHosts
-// hosts. Larger numbers are probably typos and would stall the machine.
+// At most this many workers per processor, but kFewWorkers are always allowed. Larger numbers are
+// probably typos and would stall the machine.
 constexpr int kMaxPerProcessor = 4, kFewWorkers = 8;
-constexpr int64_t kMaxHosts = 4096;
 
 // Returns the number of workers that `text` requests, the value of --nproc or PET_NPROC_PER_NODE;
 // 0 if `text` is empty.
@@ -209,11 +208,9 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
                     ", but the master address is missing or invalid; give --master-addr HOST and "
                     "--master-port PORT, or set MASTER_ADDR and MASTER_PORT");
   }
-  if (nodes.rank < 0 || nodes.rank >= nodes.count || nodes.count > kMaxHosts) {
+  if (nodes.rank < 0 || nodes.rank >= nodes.count) {
     throw UserError("--node-rank is " + std::to_string(nodes.rank) + " of --nnodes " +
-                    std::to_string(nodes.count) +
-                    "; it must be from 0 to nnodes - 1, and nnodes at most " +
-                    std::to_string(kMaxHosts));
+                    std::to_string(nodes.count) + "; it must be from 0 to nnodes - 1");
   }
   plan.launched_by = "--nnodes";
   const int first = static_cast<int>(nodes.rank) * local;
@@ -242,6 +239,10 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;
+}
+
+int requested_processes(const Arguments& arguments, const HostFacts& facts) {
+  return std::max(1, requested_workers(arguments, arguments.nproc, facts));
 }
 
 Plan plan_workers(const Arguments& arguments, const Variables& environment,

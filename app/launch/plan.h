@@ -54,6 +54,10 @@ struct Plan {
   std::string host;  // SageMaker's name of this host; empty: use host_name()
 };
 
+// Returns the number of processes that --nproc requests on this host; 1 if it is not given. Throws
+// UserError if it is invalid.
+int requested_processes(const Arguments& arguments, const HostFacts& facts);
+
 // Plans this host's workers. Throws UserError for an invalid --nproc and for contradictions
 // (--nproc under torchrun, a master address that is not rank 0's host), std::invalid_argument for
 // incomplete variables (dist/env/env.h).

@@ -138,7 +138,7 @@ pid_t start_process(const Launch& plan, const WorkerStart& worker, const Blocked
   int error = pid < 0 ? fork_error : 0;
   if (pid > 0) {
     ::setpgid(pid, pid);
-    if (::read(report[0], &error, sizeof error) <= 0) error = 0;
+    if (read_some(report[0], &error, sizeof error) <= 0) error = 0;
   }
   ::close(report[0]);
   if (error == 0) return pid;

@@ -27,6 +27,8 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
+inline constexpr int64_t kMaxHosts = 4096;  // larger numbers are probably typos
+
 // Settings of a job that the user starts by hand on each of several hosts. The options have
 // torchrun's names: --nnodes, --node-rank, --master-addr, --master-port.
 struct Nodes {
@@ -50,9 +52,11 @@ struct BenchOptions {
 
 // Options of `bench scaling`.
 struct ScalingOptions {
-  std::optional<double> link_gbps, local_gbps;  // speed between hosts and within one, in Gbit/s
-  double link_us = 50;                          // latency between processes, in microseconds
-  std::optional<double> step_ms;                // duration of a step; not given: measured
+  int64_t hosts = 8, processes = 1;  // number of hosts, and of processes on each
+  // Network between hosts: speed in Gbit/s in each direction, latency in microseconds.
+  double link_gbps = 10, link_us = 50;
+  std::optional<double> local_gbps;  // speed between the processes of a host
+  std::optional<double> step_ms;     // duration of a step; not given: measured
 };
 
 // Options of `eval`.

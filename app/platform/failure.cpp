@@ -68,7 +68,7 @@ std::string message_of(const std::exception& error) {
 bool first_to_report(const Reporting& reporting) {
   if (reporting.token_file < 0) return true;
   char token;
-  return ::read(reporting.token_file, &token, 1) != -1 || errno != EAGAIN;
+  return read_some(reporting.token_file, &token, 1) != -1 || errno != EAGAIN;
 }
 
 // Writes torchrun's error file: {"message": {"message": TEXT, "extraInfo": …}}. Does nothing if

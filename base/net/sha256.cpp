@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <memory>
 #include <new>
 #include <vector>

@@ -59,7 +59,7 @@ uint32_t check_of(const Record& record, const void* packed) {
   return static_cast<uint32_t>(hash >> 32);
 }
 
-bool read_fully(int descriptor, uint64_t offset, void* to, size_t bytes) {
+bool reads_all(int descriptor, uint64_t offset, void* to, size_t bytes) {
   return read_at(descriptor, to, bytes, offset) == static_cast<int64_t>(bytes);
 }
 
@@ -104,7 +104,7 @@ void IndexStore::open_own() {
     places_ = open_file((stem + kPlacesExtension).c_str(), flags, 0644);
     if (!places_.is_open()) break;
     if (::flock(places_.number(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) return give_up("cannot lock files in ");
+      if (errno != EWOULDBLOCK) return give_up("cannot lock files in ", errno);
       places_.close();
       continue;
     }
@@ -119,7 +119,7 @@ void IndexStore::open_own() {
     if (::ftruncate(places_.number(), places.st_size / kEntry * kEntry) != 0) break;
     return;
   }
-  give_up("cannot write to ");
+  give_up("cannot write to ", errno);
 }
 
 void IndexStore::give_up(const std::string& what, int error) {
@@ -164,7 +164,7 @@ void IndexStore::read_new_places(uint32_t number) {
     const auto size = static_cast<uint64_t>(info.st_size);
     const uint64_t count =
         std::min<uint64_t>((size - std::min(size, file.places_read)) / kEntry, places.size());
-    if (count == 0 || !read_fully(added.number(), file.places_read, places.data(), count * kEntry))
+    if (count == 0 || !reads_all(added.number(), file.places_read, places.data(), count * kEntry))
       break;
     for (uint64_t i = 0; i < count; ++i) {
       const Place& place = places[i];
@@ -179,7 +179,7 @@ void IndexStore::write_waiting() {
   if (!records_.is_open() || waiting_records_.empty()) return;
   // Records first, then the places that refer to them.
   if (!append(records_.number(), waiting_records_) || !append(places_.number(), waiting_places_))
-    return give_up("cannot write to ");
+    return give_up("cannot write to ", errno);
   waiting_records_.clear();
   waiting_places_.clear();
 }
@@ -212,7 +212,7 @@ IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> byt
   memory.resize(slot.length);
   Record record;
   if (slot.length < sizeof record ||
-      !read_fully(descriptor, slot.offset, memory.data(), memory.size()))
+      !reads_all(descriptor, slot.offset, memory.data(), memory.size()))
     return Answer::unknown;
   std::memcpy(&record, memory.data(), sizeof record);
   const std::span<const uint8_t> packed = std::span(memory).subspan(sizeof record);

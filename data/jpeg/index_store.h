@@ -8,7 +8,6 @@
 // caller can then add() a new one. Does not store an index whose record would be larger than 4 % of
 // the image.
 
-#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -72,7 +71,7 @@ class IndexStore {
   void open_others();
   void read_new_places(uint32_t file);
   void write_waiting();
-  void give_up(const std::string& what, int error = errno);
+  void give_up(const std::string& what, int error);
 
   std::string folder_;
   std::function<void(const std::string&)> warning_;

@@ -6,7 +6,7 @@
 
 using namespace shoal;
 
-TEST_CASE("values in files like those of /proc") {
+TEST_CASE("values, numbers and the first line are read from files like those of /proc") {
   const test::TemporaryDirectory folder;
   const auto file = folder.path() / "status";
   test::write_text(file,

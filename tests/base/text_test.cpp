@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/format/table.h"
-
 using shoal::is_utf8;
 using shoal::printable;
 
@@ -31,14 +29,6 @@ TEST_CASE("wrapping counts characters, not bytes, and uses the given gap between
         "to  gr\xC3\xBC\xC3\x9F"
         "e an\n    alle");
   CHECK(shoal::wrapped("heading", {"a", "b"}, 4) == "heading a  b");
-}
-
-TEST_CASE("the columns of a table are as wide as their longest text") {
-  const std::vector<shoal::Column> columns = {{"name"}, {"size", true}, {"kind"}};
-  CHECK(shoal::table_lines(columns, {{"ab", "100,000", ""}, {"größere", "1", "x"}}) ==
-        std::vector<std::string>{"name        size  kind", "ab       100,000",
-                                 "größere        1  x"});
-  CHECK(shoal::table_lines(columns, {}) == std::vector<std::string>{"name  size  kind"});
 }
 
 TEST_CASE("lists are joined and split, and a separator at the end adds no part") {

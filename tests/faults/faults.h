@@ -34,9 +34,9 @@ struct Call {
   std::string kind;
   std::string path = {};  // relative to the directory
   int descriptor = -1;    // -1: none, or the call returns it
-  int64_t place =
-      0;  // flags of open; offset of a read or write, -1: the current position; length of
-          // truncate; 1 for syncfs
+  // Flags of open; offset of a read or write, -1: the current position; length of truncate; 1 for
+  // syncfs.
+  int64_t place = 0;
   std::string from = {};        // old path of rename
   const void* bytes = nullptr;  // the bytes to write
   size_t size = 0;              // of a read or write

@@ -63,10 +63,18 @@ def part_of(faults, count):
     groups = {}
     for fault in faults:
         groups.setdefault((fault.kind, fault.action), []).append(fault)
-    # Each round begins with the faults that a run must survive.
-    ordered = sorted(groups.values(), key=lambda group: not must_go_on(group[0]))
+    # Faults that a run must survive alternate with the others.
+    survived = [group for group in groups.values() if must_go_on(group[0])]
+    others = [group for group in groups.values() if not must_go_on(group[0])]
+    ordered = alternating(survived, others)
     rounds = itertools.chain.from_iterable(itertools.zip_longest(*ordered))
     return [fault for fault in rounds if fault][:count]
+
+
+def alternating(first, second):
+    """Returns the elements of two lists in turn; the rest of the longer list comes last."""
+    pairs = itertools.zip_longest(first, second)
+    return [one for one in itertools.chain.from_iterable(pairs) if one is not None]
 
 
 def must_go_on(fault):

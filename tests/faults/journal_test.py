@@ -244,6 +244,11 @@ class SitesTest(unittest.TestCase):
         part = injected.part_of(list(injected.faults_of(calls, 1)), 7)
         self.assertEqual(len({fault.action for fault in part}), 7)
 
+    def test_a_small_part_has_faults_to_survive_and_others(self):
+        calls = [call("write", "a"), call("read", "a"), call("open", "a", place=CREATE)]
+        part = injected.part_of(list(injected.faults_of(calls, 1)), 4)
+        self.assertEqual([injected.must_go_on(fault) for fault in part], [True, False] * 2)
+
 
 if __name__ == "__main__":
     unittest.main()

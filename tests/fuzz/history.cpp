@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   train::epoch_table_text(train::read_history(text).epochs);
   history.fill(text);
-  events.fill(size % 2 == 0 ? text : "");
+  events.fill(size % 2 == 0 ? text : "");  // with and without rows of events
   std::vector<std::string> notes;
   app::read_history(folder.path(), notes)
       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -13,21 +13,26 @@ namespace {
 
 constexpr int64_t kClasses = 1000;  // as in ImageNet
 
-}  // namespace
-
-train::ResolvedJob resolved_alone(train::Job job) {
+train::Surroundings surroundings(const train::Job& job, bool on_gpu) {
   constexpr int64_t kManyImages = int64_t{1} << 40;
-  const train::Gpus gpus = train::claim_gpu(job, 0);
   train::Surroundings here;
   here.train_images = here.val_images = kManyImages;
   here.classes = job.classes.value_or(kClasses);
   here.processors = usable_processors();
-  here.on_gpu = gpus.count > 0;
-  here.gpu = gpus.mine;
+  here.on_gpu = on_gpu;
   models::ModelOptions model = job.model;
   model.classes = here.classes;
   model.channels = job.channels.value_or(model.channels);
   here.model = models::describe(model);
+  return here;
+}
+
+}  // namespace
+
+train::ResolvedJob resolved_alone(train::Job job) {
+  const train::Gpus gpus = train::claim_gpu(job, 0);
+  train::Surroundings here = surroundings(job, gpus.count > 0);
+  here.gpu = gpus.mine;
   dist::Communicator alone = dist::connect(dist::single_process());
   const int64_t memory = memory_share(gpus, alone);
   if (job.fit_batch_size) choose_batch_size(job, here, memory, /*leader=*/true);
@@ -35,6 +40,10 @@ train::ResolvedJob resolved_alone(train::Job job) {
   check_memory(resolved, memory, /*leader=*/false);
   at::set_num_threads(resolved.threads);
   return resolved;
+}
+
+train::ResolvedJob resolved_elsewhere(const train::Job& job) {
+  return train::resolve(job, surroundings(job, job.device == "cuda"));
 }
 
 train::StepProfile measured_steps(const train::ResolvedJob& job, const BenchOptions& bench,

@@ -4,10 +4,10 @@
 #include "app/launch/checks.h"
 #include "app/launch/launch.h"
 #include "app/launch/machine.h"
+#include "app/launch/plan.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
 #include "base/net/host.h"
-#include "base/text.h"
 
 namespace shoal::app {
 
@@ -15,9 +15,7 @@ int doctor_command(const Call& call) {
   if (call.arguments.launcher) {
     return print_checks({[&] { return launcher_checks(call.arguments, call.environment); }});
   }
-  const std::string& nproc = call.arguments.nproc;
-  const int processes = nproc == "auto" ? std::max(1, gpu_count(call.environment))
-                                        : parse_number<int>(nproc).value_or(1);
+  const int processes = requested_processes(call.arguments, host_facts(call.environment));
   const int host = print_checks(host_checks(call.arguments.job, processes, call.environment));
   log::require_lines_written();
   Launch launch_plan;

@@ -1,7 +1,7 @@
 // shoal models: lists the networks, or the layers of one.
 
 #include "app/commands/local/local_commands.h"
-#include "app/commands/printable_row.h"
+#include "app/commands/print_table.h"
 #include "base/error.h"
 #include "base/format/grouped.h"
 #include "base/json.h"

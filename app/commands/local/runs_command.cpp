@@ -4,7 +4,7 @@
 
 #include "app/commands/local/local_commands.h"
 #include "app/commands/local/run_list.h"
-#include "app/commands/printable_row.h"
+#include "app/commands/print_table.h"
 #include "app/platform/failure.h"
 #include "base/json.h"
 #include "base/log.h"

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/commands/local/local_commands.h"
+#include "app/commands/print_table.h"
 #include "app/commands/printable_row.h"
 #include "app/platform/failure.h"
 #include "app/weights/known_weights.h"

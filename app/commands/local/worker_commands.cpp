@@ -50,9 +50,7 @@ void check_host(const Plan& plan, const Call& call) {
   if (plan.workers.size() > 1) dist::loopback_address();
   if (job.health_check == "off") return;
   const int workers = static_cast<int>(plan.workers.size());
-  const int computing = job.threads.value_or(std::max(1, usable_processors() / workers));
-  const int loading = job.workers.value_or(computing);
-  for (const Check& check : limit_checks(workers * (kThreadsPerWorker + computing + loading)))
+  for (const Check& check : limit_checks(threads_needed(job, workers)))
     if (check.verdict == Check::Verdict::bad)
       throw std::runtime_error(check.name + ": " + check.value + "; " + check.advice +
                                (call.arguments.command == Command::train

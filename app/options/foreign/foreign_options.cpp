@@ -1,7 +1,6 @@
 #include "app/options/foreign/foreign_options.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "app/options/option_row.h"
 #include "app/options/settings/encodings.h"

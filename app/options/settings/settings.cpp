@@ -1,7 +1,6 @@
 #include "app/options/settings/settings.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "app/options/settings/config_file.h"

@@ -38,8 +38,8 @@ void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kAverage | kCommon, "DIR",
            "Folder with train/ and val/, each with a folder per class, tars or record files. "
-           "Instead "
-           "of train/: train.pack, train.tar, train.rec or several files train-*; val likewise",
+           "Instead of train/: train.pack, train.tar, train.rec or several files train-*; val "
+           "likewise",
            JOB(data)),
        row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, tars, WebDataset shards, TFRecords, "
@@ -72,10 +72,8 @@ void add_splits(std::vector<Option>& table) {
        row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
            "How to read TFRecords: comma-separated list of image=KEY, label=KEY, class=KEY (class "
            "name), name=KEY (file name), label-offset=N (number of the first class); for raw "
-           "tensors "
-           "add raw=TYPE, shape=HxWxC or CxHxW, and optionally scale=X (multiplies the values to "
-           "get "
-           "0..255; default 1); see docs/data.md",
+           "tensors add raw=TYPE, shape=HxWxC or CxHxW, and optionally scale=X (multiplies the "
+           "values to get 0..255; default 1); see docs/data.md",
            JOB(tfrecord_keys))
            .unset_is("the feature names of ImageNet's TFRecords")
            .spells_lists(",="),

@@ -9,7 +9,7 @@ constexpr double kMaxSeconds = 1e6;
 
 // Row of --nproc, whose value is a whole number (2.0 becomes 2) or a word.
 Option nproc_row() {
-  Option option = row("nproc", kRanks | kDoctor | kBench | kCommon, "N|auto",
+  Option option = row("nproc", kRanks | kDoctor | kCommon, "N|auto",
                       "Processes on this host; auto: one per GPU, or 1 without GPUs", FIELD(nproc))
                       .unset_is("1, or as set by the launcher or SageMaker")
                       .also_called({"gpus", "nproc-per-node"});
@@ -33,10 +33,9 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            .unset_is("the SageMaker toolkit's selection; else all hosts if the job has one group, "
                      "otherwise required")
            .spells_lists(","),
-       row("nnodes", kRanks | kBench, "N",
-           "Number of hosts if you start shoal by hand on each host (`bench scaling`: hosts to "
-           "predict for, default 8)",
-           FIELD(nodes.count)),
+       row("nnodes", kRanks, "N", "Number of hosts if you start shoal by hand on each host",
+           FIELD(nodes.count))
+           .within(1, kMaxHosts),
        row("node-rank", kRanks, "N", "Rank of this host, from 0 to the number of hosts - 1",
            FIELD(nodes.rank)),
        row("master-addr", kRanks, "HOST", "Address of host 0", FIELD(nodes.master_addr))

@@ -13,10 +13,11 @@ void add_measuring(std::vector<Option>& table) {
        row("eval", kBench | kCommon, "",
            "Measure evaluation: `bench loader` loads center crops, `bench step` evaluates batches",
            FIELD(bench.eval)),
-       row("steps", kBench | kCommon, "N", "`bench step`: number of steps to measure",
+       row("steps", kBench | kCommon, "N", "`bench step` and `scaling`: number of steps to measure",
            FIELD(bench.steps))
            .within(1, 1 << 20),
-       row("warmup", kBench, "N", "`bench step`: number of steps before the measurement",
+       row("warmup", kBench, "N",
+           "`bench step` and `scaling`: number of steps before the measurement",
            FIELD(bench.warmup))
            .within(0, 1 << 20),
        row("trace", kBench | kCommon, "FILE",
@@ -35,25 +36,30 @@ void add_measuring(std::vector<Option>& table) {
            "`bench loader`: find how many threads are needed to load RATE images/s; 0: off",
            FIELD(bench.wanted))
            .at_least(0),
+       row("hosts", kBench | kCommon, "N", "`bench scaling`: number of hosts to predict for",
+           FIELD(scaling.hosts))
+           .within(1, kMaxHosts),
+       row("host-processes", kBench | kCommon, "N",
+           "`bench scaling`: processes per host (GPUs, if there is one process per GPU)",
+           FIELD(scaling.processes))
+           .within(1, 1024),
        row("link-gbps", kBench | kCommon, "GBPS",
            "`bench scaling`: speed of a host's network in each direction, in Gbit/s",
            FIELD(scaling.link_gbps))
-           .unset_is("10")
-           .above(0, 1e6),
-       row("local-gbps", kBench | kCommon, "GBPS",
+           .above(0, 1e5),
+       row("link-us", kBench, "US", "`bench scaling`: latency between hosts, in microseconds",
+           FIELD(scaling.link_us))
+           .within(0, 1e5),
+       row("local-gbps", kBench, "GBPS",
            "`bench scaling`: speed between the processes of a host in each direction, in Gbit/s",
            FIELD(scaling.local_gbps))
            .unset_is("16; between GPUs: 2400")
-           .above(0, 1e6),
-       row("link-us", kBench, "US",
-           "`bench scaling`: latency between two processes, in microseconds",
-           FIELD(scaling.link_us))
-           .within(0, 1e6),
+           .above(0, 1e5),
        row("step-ms", kBench | kCommon, "MS",
            "`bench scaling`: milliseconds per step of one process, if measured elsewhere",
            FIELD(scaling.step_ms))
            .unset_is("measured on this machine")
-           .above(0, 1e6)});
+           .above(0, 1e5)});
 }
 
 }  // namespace shoal::app

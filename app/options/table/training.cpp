@@ -183,7 +183,7 @@ void add_length(std::vector<Option>& table) {
 void add_general(std::vector<Option>& table) {
   add(table, "General",
       {row("recipe", kTrain | kCommon, "NAME",
-           "Use a recipe's option values as defaults; `list` prints all", FIELD(recipe))
+           "Take defaults from a recipe; `list` prints all recipes", FIELD(recipe))
            .unset_is("none")
            .off_is("none"),
        row("config", ~kCommon, "FILE",

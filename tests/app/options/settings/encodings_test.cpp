@@ -274,9 +274,9 @@ TEST_CASE("lists and objects are converted to the option's list syntax, also fro
 }
 
 TEST_CASE("options that need an integer reject fractions") {
-  for (const char* text : {"64.5", "1e400", "inf", "6 4"})
+  for (const char* text : {"64.5", "1e400", "6 4"})
     CHECK_THROWS_WITH(parsed({std::string("--size=") + text}), Contains("a whole number"));
-  for (const char* text : {"nan", "9e18"})
+  for (const char* text : {"nan", "inf", "9e18"})
     CHECK_THROWS_WITH(parsed({std::string("--size=") + text}), Contains("a number from 32"));
   CHECK_THROWS_WITH(parsed({"--seed=-1.0"}), Contains("0 or more"));
   CHECK(parsed({"--cache", "17179869184.0"}).job.cache_bytes == int64_t{16} << 30);

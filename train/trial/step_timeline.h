@@ -1,0 +1,16 @@
+#pragma once
+// When the gradients of a training step are complete, for dist::predict_step().
+
+#include "dist/scaling.h"
+#include "models/network.h"
+#include "train/step/trainer.h"
+
+namespace shoal::train {
+
+// Returns the timeline of a step that takes `seconds`. `phases`: measured durations, of which only
+// the proportions count; null: two thirds of the step are backward. Within backward, a layer's
+// share of the time is estimated from its multiply-adds and the size of its output.
+dist::StepTimeline step_timeline(const models::Network& network, double seconds,
+                                 const StepSeconds* phases);
+
+}  // namespace shoal::train
