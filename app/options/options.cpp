@@ -22,13 +22,11 @@ std::vector<std::string> names_of(Command command) {
   return names;
 }
 
-// Returns what a number must be if it is not in the range, else "". Words (none, auto) are in it.
-std::string expected_of(const Range& range, const std::string& text) {
+// Whether a number is in the range. Returns true for words (none, auto). Without an upper limit,
+// also returns true for numbers beyond int64: option.set refuses them for whole numbers.
+bool in_range(const Range& range, const std::string& text) {
   const auto value = parse_number<double>(text);
-  if (!value || range.holds(*value)) return "";
-  // sentence() does not name the limit of ranges without an upper end.
-  const bool unlimited = range.high >= kUnlimited && *value > kUnlimited;
-  return "a number " + range.sentence() + (unlimited ? ", and at most 2^40" : "");
+  return !value || range.holds(*value) || (range.high >= kUnlimited && *value > 0x1p63);
 }
 
 }  // namespace
@@ -199,9 +197,10 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
     if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
       expected = alternatives(choices) +
                  (!text.empty() && text == option.refused ? ": " + option.refused_because : "");
-    else if (option.range)
-      expected = expected_of(*option.range, text);
-    if (expected.empty()) option.set(arguments, text);
+    else if (option.range && !in_range(*option.range, text))
+      expected = "a number " + option.range->sentence();
+    else
+      option.set(arguments, text);
   } catch (const std::invalid_argument& error) {
     expected = error.what();
   }

@@ -7,6 +7,7 @@
 #include "app/report/json_lines.h"
 #include "app/report/series.h"
 #include "base/error.h"
+#include "train/report/epochs/run_history.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
 
@@ -33,7 +34,7 @@ class History {
   // The last values of an epoch. NaN: unknown.
   struct Epoch {
     double step = kMissing, steps = 0, loss = kMissing, acc1 = kMissing, lr = kMissing;
-    double step_seconds = 0, data_seconds = 0, images_per_sec = 0, reports = 0;
+    double step_seconds = 0, data_seconds = 0, images_per_sec = kMissing;
     double val_loss = kMissing, val_acc1 = kMissing, val_acc5 = kMissing, val_seconds = 0;
     double ema_loss = kMissing, ema_acc1 = kMissing;
   };
@@ -93,8 +94,7 @@ void History::add_train(const Row& row, double time) {
   epoch.lr = number_or_missing(row, "lr");
   epoch.step_seconds = number_or_missing(timing, "step_average");
   epoch.data_seconds = number_or_missing(timing, "data_average");
-  const double speed = number_or_missing(timing, "images_per_sec");
-  if (std::isfinite(speed)) epoch.images_per_sec += speed, ++epoch.reports;
+  epoch.images_per_sec = train::mean_speed(timing).value_or(kMissing);
 }
 
 void History::add_valid(const Row& row, double time, bool ema) {
@@ -182,7 +182,7 @@ Json History::epochs() const {
                     {"ema_loss", chart_number(e.ema_loss)},
                     {"ema_acc1", chart_number(e.ema_acc1)},
                     {"lr", chart_number(e.lr)},
-                    {"images_per_sec", chart_number(e.images_per_sec / e.reports)},
+                    {"images_per_sec", chart_number(e.images_per_sec)},
                     {"wait", chart_number(wait)},
                     {"train_seconds", chart_number(e.step_seconds * e.steps)},
                     {"val_seconds", chart_number(e.val_seconds)}});

@@ -15,11 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::optional<double> speed_in(const Json& row) {
-  const auto timing = row.find("timing");
-  return timing == row.end() ? std::nullopt : number_in(*timing, "images_per_sec");
-}
-
 class Collector {
  public:
   void add(const Json& row) {
@@ -34,31 +29,20 @@ class Collector {
   RunHistory result() && {
     RunHistory history;
     history.last_time = std::move(last_time_);
-    for (auto& [epoch, collected] : epochs_) {
-      if (collected.speeds > 0)
-        collected.values.images_per_second =
-            collected.speed_sum / static_cast<double>(collected.speeds);
-      history.epochs.push_back(collected.values);
-    }
+    for (auto& [epoch, values] : epochs_) history.epochs.push_back(std::move(values));
     return history;
   }
 
  private:
-  struct Collected {
-    EpochValues values;
-    double speed_sum = 0;
-    int64_t speeds = 0;
-  };
-
   void take(const Json& row, const std::string& event, int64_t epoch) {
     if (event != "train" && event != "valid" && event != "valid_ema") return;
-    Collected& collected = epochs_[epoch];
-    EpochValues& values = collected.values;
+    EpochValues& values = epochs_[epoch];
     values.epoch = epoch;
     if (event == "train") {
       values.train_loss = number_in(row, "loss_average");
       values.train_top1 = number_in(row, "acc1_average");
-      if (const auto speed = speed_in(row)) collected.speed_sum += *speed, ++collected.speeds;
+      if (const auto timing = row.find("timing"); timing != row.end())
+        values.images_per_second = mean_speed(*timing);
     } else if (event == "valid") {
       values.loss = number_in(row, "loss");
       values.top1 = number_in(row, "acc1");
@@ -70,7 +54,7 @@ class Collector {
     }
   }
 
-  std::map<int64_t, Collected> epochs_;
+  std::map<int64_t, EpochValues> epochs_;
   std::string last_time_;
 };
 
@@ -99,6 +83,13 @@ RunHistory read_history(const std::string& text) {
   history.torn = left_out.torn;
   history.unreadable = left_out.damaged;
   return history;
+}
+
+std::optional<double> mean_speed(const Json& timing) {
+  const auto speed = number_in(timing, "images_per_sec");
+  // Both are means: of the steps since the last row, and of all steps of the epoch.
+  const auto step = number_in(timing, "step"), average = number_in(timing, "step_average");
+  return speed && step && average && *average > 0 ? *speed * *step / *average : speed;
 }
 
 std::optional<size_t> best_epoch(const std::vector<EpochValues>& epochs) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+
 namespace shoal::train {
 
 // The values of one epoch; top1 and top5 in percent. A value is absent if the history lacks it, for
@@ -15,7 +17,7 @@ struct EpochValues {
   std::optional<double> train_loss, train_top1;        // means over the epoch
   std::optional<double> loss, top1, top5;              // evaluation of the weights
   std::optional<double> ema_loss, ema_top1, ema_top5;  // evaluation of the averaged weights
-  std::optional<double> images_per_second;             // in training: mean over the printed steps
+  std::optional<double> images_per_second;             // in training: mean over the epoch
 
   // The accuracy that decides which epoch is best: that of the averaged weights if there is one,
   // otherwise that of the weights.
@@ -32,6 +34,10 @@ struct RunHistory {
 // Parses the contents of history.jsonl. Ignores unknown rows, because another version of shoal may
 // have written them. Values in a later row of an epoch replace those in an earlier row.
 RunHistory read_history(const std::string& text);
+
+// Returns the images/s from the start of an epoch (or from a resume in it) to a row of training.
+// `timing`: the row's "timing". Returns nullopt if it has no speed.
+std::optional<double> mean_speed(const nlohmann::json& timing);
 
 // Returns the index of the epoch with the highest deciding_top1(); among equal ones, the first.
 // Returns nullopt if no epoch was evaluated.

@@ -24,7 +24,7 @@ const std::string kTwoEpochs =
     "\n"
     R"({"event":"train","epoch":1,"timing":{"images_per_sec":20}})"
     "\n"
-    R"({"event":"train","epoch":1,"timing":{"images_per_sec":40}})"
+    R"({"event":"train","epoch":1,"timing":{"images_per_sec":40,"step":3,"step_average":4}})"
     "\n"
     R"({"event":"valid","epoch":1,"acc1":40,"time":"2026-01-01T00:02:00Z"})"
     "\n";

@@ -43,6 +43,16 @@ TEST_CASE("a history is read back by epoch, as it was written") {
   CHECK_FALSE(best_epoch({}));
 }
 
+TEST_CASE("an epoch's speed is that of all its steps, not of the last row") {
+  StepReport step;  // 4 images a step: 3 steps of 1 s, then one step of 0.1 s
+  step.last = step.epoch_sum = {4, 1, 2, 4, 0};
+  step.images_per_second = 4, step.step_seconds = step.step_seconds_average = 1;
+  std::string text = history_row(step) + "\n";
+  step.images_per_second = 40, step.step_seconds = 0.1, step.step_seconds_average = 3.1 / 4;
+  text += history_row(step) + "\n";
+  CHECK(*read_history(text).epochs.at(0).images_per_second == Approx(16 / 3.1));
+}
+
 TEST_CASE("the table of epochs marks the best one, also if it is not among the last ones") {
   std::string text;
   for (int epoch = 0; epoch < 6; ++epoch) text += rows_of(epoch, epoch == 1 ? 77 : 50, false);
