@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "dist/gradients/gradient_ranges.h"
 
 namespace shoal::dist {
 namespace {
@@ -43,23 +46,56 @@ Transfer average_bf16(double bytes, const Cluster& cluster) {
   return both;
 }
 
+// Simulates the exchange of the ranges. Returns its end, in seconds from the start of backward.
+double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
+  double end = 0;
+  for (const StepTimeline::Range& range : alone.ranges) {
+    const Transfer one = all_reduce(static_cast<double>(range.bytes), cluster);
+    end = std::max(end, range.ready_after) + one.seconds;
+    total.seconds += one.seconds, total.bytes += one.bytes;
+  }
+  return std::max(end, alone.backward);
+}
+
+// The same with bfloat16, where backward waits for the copies of a range before it continues
+// (kRangesAhead).
+double exchange_end_bf16(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
+  std::vector<double> halves, arrived;  // by range: seconds of either transfer; end of the first
+  double now = 0, link_free = 0;        // of backward; of the network
+  const auto send_mean = [&](size_t range) {
+    now = std::max(now, arrived[range]);
+    link_free = std::max(link_free, now) + halves[range];
+  };
+  double ready = 0;
+  for (size_t i = 0; i < alone.ranges.size(); ++i) {
+    const StepTimeline::Range& range = alone.ranges[i];
+    const Transfer one = average_bf16(static_cast<double>(range.bytes), cluster);
+    total.seconds += one.seconds, total.bytes += one.bytes;
+    now += range.ready_after - ready;
+    ready = range.ready_after;
+    halves.push_back(one.seconds / 2);
+    link_free = std::max(link_free, now) + halves.back();
+    arrived.push_back(link_free);
+    if (i >= kRangesAhead) send_mean(i - kRangesAhead);
+  }
+  now += alone.backward - ready;
+  const size_t count = alone.ranges.size();
+  for (size_t i = count - std::min(count, kRangesAhead); i < count; ++i) send_mean(i);
+  return std::max(now, link_free);
+}
+
 }  // namespace
 
 ScaledStep predict_step(const StepTimeline& alone, const Cluster& cluster) {
   if (cluster.processes() == 1) return {alone.seconds(), 0};
-  ScaledStep step;
-  double end = 0, sent = 0;  // of the exchange: end since the start of backward, and bytes
-  for (const StepTimeline::Range& range : alone.ranges) {
-    const auto bytes = static_cast<double>(range.bytes);
-    const Transfer one = cluster.bf16 ? average_bf16(bytes, cluster) : all_reduce(bytes, cluster);
-    end = std::max(end, range.ready_after) + one.seconds;
-    step.exchange += one.seconds;
-    sent += one.bytes;
-  }
+  Transfer total;
+  const double end =
+      cluster.bf16 ? exchange_end_bf16(alone, cluster, total) : exchange_end(alone, cluster, total);
   Transfer last = all_reduce(static_cast<double>(alone.bytes_after_backward), cluster);
   last.seconds += all_reduce(0, cluster).seconds;  // the metrics of the step, a few bytes
-  step.exchange += last.seconds;
-  const double stolen = 2 * (sent + last.bytes) * cluster.cpu_seconds_per_byte;
+  const double stolen = 2 * (total.bytes + last.bytes) * cluster.cpu_seconds_per_byte;
+  ScaledStep step;
+  step.exchange = total.seconds + last.seconds;
   step.seconds = alone.before_backward + std::max(alone.backward + stolen, end) + last.seconds +
                  alone.after_backward;
   return step;

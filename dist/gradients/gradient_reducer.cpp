@@ -24,11 +24,6 @@ namespace shoal::dist {
 
 namespace {
 
-// With bfloat16, a rank sends the mean of a range after its copies of this many later ranges. By
-// then, the other ranks' copies of the range have usually arrived. It does not send as soon as they
-// arrive, because all ranks must send in the same order.
-constexpr size_t kRangesAhead = 2;
-
 // Throws std::invalid_argument unless the gradients are stored one after another in one buffer.
 void check_gradients(const std::vector<at::Tensor>& parameters) {
   if (parameters.empty())

@@ -63,6 +63,21 @@ TEST_CASE("statistics follow the gradients, and the exchange takes time of the p
   CHECK(predict_step(step, cluster).seconds == Approx(3.5 + 0.62));
 }
 
+TEST_CASE("with bfloat16, backward waits for the copies of a range") {
+  StepTimeline step;  // three ranges, complete at 1, 2 and 3 s of a backward of 4 s
+  step.backward = 4;
+  step.ranges = {{1, 4'000'000}, {2, 4'000'000}, {3, 4'000'000}};
+  Cluster two = cluster_of(2, 1e6);  // each transfer takes 1 s
+  two.bf16 = true;
+  // Copies end at 2, 3 and 4 s; means follow until 7 s.
+  CHECK(predict_step(step, two).seconds == Approx(7));
+  // Each transfer takes 4 s. At 3 s, backward waits until 5 s for the copies of the first range.
+  two.between_hosts.bytes_per_second = 0.25e6;
+  CHECK(predict_step(step, two).seconds == Approx(25));
+  step.backward = 40;  // all but its last second now follows the wait of 2 s
+  CHECK(predict_step(step, two).seconds == Approx(42 + 8));
+}
+
 TEST_CASE("bfloat16 halves the bytes of two hosts, but not of hosts with many processes") {
   Cluster two = cluster_of(2, 1e6);
   two.bf16 = true;
