@@ -29,7 +29,7 @@ class Collector {
   RunHistory result() && {
     RunHistory history;
     history.last_time = std::move(last_time_);
-    for (auto& [epoch, values] : epochs_) history.epochs.push_back(std::move(values));
+    for (const auto& [epoch, values] : epochs_) history.epochs.push_back(values);
     return history;
   }
 
