@@ -18,8 +18,9 @@ double latency_of(const Cluster& cluster) {
   return (cluster.hosts > 1 ? cluster.between_hosts : cluster.within_host).latency_seconds;
 }
 
-// A ring: in each of 2 (W - 1) rounds, each process sends 1/W of the bytes to the next one. Each
-// host sends over its link what one of its processes sends. Trees send as many bytes.
+// All-reduce of W processes in a ring: in each of 2 (W - 1) rounds, each process sends 1/W of the
+// bytes to the next one. A host's link carries as many bytes as one of its processes sends. Trees
+// send the same number of bytes in fewer rounds.
 Transfer all_reduce(double bytes, const Cluster& cluster) {
   const auto world = static_cast<double>(cluster.processes());
   double rate = cluster.hosts > 1 ? cluster.between_hosts.bytes_per_second : INFINITY;
@@ -29,8 +30,9 @@ Transfer all_reduce(double bytes, const Cluster& cluster) {
   return {sent / rate + messages * latency_of(cluster), sent};
 }
 
-// An all-to-all and an all-gather of bfloat16. In each, each process sends 1/W of the numbers to
-// every other one, so a host's link carries what all its processes send to other hosts.
+// An all-to-all and an all-gather of bfloat16 between W processes. In both, each process sends 1/W
+// of the numbers to every other one, so a host's link carries what all its processes send to other
+// hosts.
 Transfer average_bf16(double bytes, const Cluster& cluster) {
   const auto world = static_cast<double>(cluster.processes());
   const auto local = static_cast<double>(cluster.processes_per_host);
@@ -46,7 +48,8 @@ Transfer average_bf16(double bytes, const Cluster& cluster) {
   return both;
 }
 
-// Simulates the exchange of the ranges. Returns its end, in seconds from the start of backward.
+// Simulates the exchange of the ranges, and adds the transfers to `total`. Returns the time when
+// backward and exchange have ended, in seconds from the start of backward.
 double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
   double end = 0;
   for (const StepTimeline::Range& range : alone.ranges) {
@@ -57,11 +60,11 @@ double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer&
   return std::max(end, alone.backward);
 }
 
-// The same with bfloat16, where backward waits for the copies of a range before it continues
-// (kRangesAhead).
+// Like exchange_end(), but with bfloat16: backward waits for the copies of a range before it sends
+// their mean (kRangesAhead).
 double exchange_end_bf16(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
-  std::vector<double> halves, arrived;  // by range: seconds of either transfer; end of the first
-  double now = 0, link_free = 0;        // of backward; of the network
+  std::vector<double> halves, arrived;  // by range: seconds per transfer; end of the first
+  double now = 0, link_free = 0;        // time in backward; when the network is free
   const auto send_mean = [&](size_t range) {
     now = std::max(now, arrived[range]);
     link_free = std::max(link_free, now) + halves[range];

@@ -16,12 +16,12 @@ struct Link {
 struct Cluster {
   int64_t hosts = 1, processes_per_host = 1;
   Link between_hosts, within_host;
-  // Time of a process's computing cores that sending or receiving one byte takes. 0 if the exchange
-  // does not slow down computation.
+  // Seconds by which sending or receiving one byte delays the computation of a process; 0: the
+  // exchange does not slow it down.
   double cpu_seconds_per_byte = 0;
   bool bf16 = false;   // gradients are exchanged as bfloat16 (bf16_average.h)
-  bool trees = false;  // an all-reduce waits for log2(processes) messages, as with NCCL, instead of
-                       // processes - 1, as with Gloo
+  bool trees = false;  // an all-reduce takes 2 log2(processes) rounds, as with NCCL, instead of
+                       // 2 (processes - 1), as with Gloo
 
   int64_t processes() const { return hosts * processes_per_host; }
 };
@@ -34,7 +34,7 @@ struct StepTimeline {
   };
   double before_backward = 0, backward = 0, after_backward = 0;
   std::vector<Range> ranges;         // in the order in which they are averaged
-  int64_t bytes_after_backward = 0;  // statistics, which all processes average after the gradients
+  int64_t bytes_after_backward = 0;  // batch norm statistics, averaged after the gradients
 
   double seconds() const { return before_backward + backward + after_backward; }
 };
@@ -44,8 +44,8 @@ struct ScaledStep {
   double exchange = 0;  // time in which the network transfers gradients and statistics
 };
 
-// Every process trains on as many images per step as the process of the timeline, and all are
-// equally fast.
+// Predicts the step of `alone` on the cluster. Assumes that all processes are equally fast and have
+// the batch size of `alone`.
 ScaledStep predict_step(const StepTimeline& alone, const Cluster& cluster);
 
 }  // namespace shoal::dist

@@ -14,7 +14,7 @@ struct Measurement {
   const char* name;
   size_t paths;  // number of positional words, including the name
   int (*run)(const Arguments&);
-  // Options that not all measurements have.
+  // Options that only some measurements have.
   std::vector<std::string> own;
 };
 
@@ -53,12 +53,14 @@ std::vector<std::string> owners(const std::string& option) {
   return names;
 }
 
-// Throws UserError if the command line has an option of other measurements. Those from a file of
-// settings, which commands may share, are ignored.
+// Throws UserError if the command line has an option that only other measurements have. Ignores
+// such options from other origins: commands may share a settings file.
 void check_options(const Arguments& arguments, const Measurement& chosen) {
-  for (const auto& [option, origin] : arguments.origins) {
+  for (const auto& given : arguments.origins) {
+    const std::string& option = given.first;
     const std::vector<std::string> names = owners(option);
-    if (names.empty() || std::ranges::count(chosen.own, option) > 0 || origin != kCommandLine)
+    if (names.empty() || std::ranges::count(chosen.own, option) > 0 ||
+        !is_on_command_line(arguments, option))
       continue;
     throw UserError("--" + option + " is an option of " + joined(names, " and ") +
                     ", not of `shoal bench " + chosen.name + "`; remove it");

@@ -1,5 +1,6 @@
 #pragma once
-// Makes lines of stdout safe that begin with a name from a file: an image's path, a tensor's name.
+// Keeps stdout lines that begin with an image's path or a tensor's name from being parsed as metric
+// lines.
 
 #include <algorithm>
 #include <array>

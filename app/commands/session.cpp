@@ -64,8 +64,8 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
   const int64_t memory = memory_share(gpus, communicator);
   if (job.fit_batch_size && !datasets.train)
     throw UserError(
-        "--batch-size auto works only in training and in `shoal bench step`; give a "
-        "number or omit it");
+        "--batch-size auto works only in training, `shoal bench step` and `shoal bench scaling`; "
+        "give a number or omit it");
   if (job.fit_batch_size) choose_batch_size(job, here, memory, env.rank == 0);
   train::ResolvedJob resolved = train::resolve(job, here);
   if (env.rank == 0 && resolved.val_resize < resolved.val_size)

@@ -198,7 +198,7 @@ Checks memory_checks() {
 }
 
 int threads_needed(const train::Job& job, int workers) {
-  constexpr int kOthers = 12;  // of each worker; most of them are Gloo's
+  constexpr int kOthers = 12;  // other threads of each worker, most of them Gloo's
   const int computing = job.threads.value_or(std::max(1, usable_processors() / workers));
   const int loading = job.workers.value_or(computing);
   return workers * (kOthers + computing + loading);

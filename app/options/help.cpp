@@ -42,7 +42,8 @@ std::string right_side(const Option& option, const Arguments& defaults) {
 
 std::string usage(Command command) {
   const CommandRow& row = row_of(command);
-  return "shoal " + row.name + " " + row.arguments + "\n" + row.summary;
+  const std::string arguments = row.arguments;
+  return "shoal " + row.name + (arguments.empty() ? "" : " ") + arguments + "\n" + row.summary;
 }
 
 std::vector<HelpEntry> exit_codes() {

@@ -148,6 +148,8 @@ Option row(std::string name, unsigned commands, std::string placeholder, std::st
   option.kind = std::is_same_v<Type, bool> ? Kind::flag : Kind::value;
   option.placeholder = std::move(placeholder);
   option.help = std::move(help);
+  option.takes_fractions =
+      std::is_same_v<Type, double> || std::is_same_v<Type, std::optional<double>>;
   option.set = [field](Arguments& arguments, const std::string& text) {
     store(field.in(arguments), text);
   };

@@ -22,11 +22,14 @@ std::vector<std::string> names_of(Command command) {
   return names;
 }
 
-// Whether a number is in the range. Returns true for words (none, auto). Without an upper limit,
-// also returns true for numbers beyond int64: option.set refuses them for whole numbers.
-bool in_range(const Range& range, const std::string& text) {
+// Returns what the value must be if it is a number outside the option's range, else an empty text.
+std::string expected_number(const Option& option, const std::string& text) {
   const auto value = parse_number<double>(text);
-  return !value || range.holds(*value) || (range.high >= kUnlimited && *value > 0x1p63);
+  const Range& range = *option.range;
+  if (!value || range.holds(*value)) return "";
+  const bool above_limit = range.high >= kUnlimited && *value > range.high;
+  if (above_limit && option.takes_fractions) return "";
+  return "a number " + range.sentence() + (above_limit ? ", at most 2^40" : "");
 }
 
 }  // namespace
@@ -180,6 +183,11 @@ UserError unknown_options(Command command, const std::vector<std::string>& writt
                    " --help`");
 }
 
+bool is_on_command_line(const Arguments& arguments, const std::string& option) {
+  const auto given = arguments.origins.find(option);
+  return given != arguments.origins.end() && given->second == kCommandLine;
+}
+
 const Option& require_option(Command command, std::string_view name, const std::string& origin) {
   if (const Option* option = find_option(command, name)) return *option;
   throw unknown_options(command, {"--" + std::string(name)}, origin);
@@ -197,10 +205,9 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
     if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
       expected = alternatives(choices) +
                  (!text.empty() && text == option.refused ? ": " + option.refused_because : "");
-    else if (option.range && !in_range(*option.range, text))
-      expected = "a number " + option.range->sentence();
-    else
-      option.set(arguments, text);
+    else if (option.range)
+      expected = expected_number(option, text);
+    if (expected.empty()) option.set(arguments, text);
   } catch (const std::invalid_argument& error) {
     expected = error.what();
   }

@@ -137,6 +137,9 @@ struct Arguments {
 // Origin of a setting that the user gave on the command line.
 inline constexpr const char* kCommandLine = "command line";
 
+// Whether the user gave this option on the command line.
+bool is_on_command_line(const Arguments& arguments, const std::string& option);
+
 // Bit of Option::commands: plain --help shows this option.
 inline constexpr unsigned kCommon = 1u << 31;
 inline constexpr const char* kCommonHelp = "common";  // topic of --help without a value
@@ -145,7 +148,7 @@ enum class Kind { flag, value, optional_value };  // --x / --no-x; --x V; --x [V
 
 // The range of numbers that an option accepts.
 struct Range {
-  double low, high;         // high = kUnlimited: no upper limit
+  double low, high;         // high = kUnlimited: no limit for fractions, 2^40 for whole numbers
   bool above_low = false;   // excludes low
   bool below_high = false;  // excludes high
   bool holds(double value) const;
@@ -176,9 +179,10 @@ struct Option {
   std::vector<std::string> choices;  // allowed values; empty: all values that can be parsed
   std::string refused, refused_because;  // a value of other programs, and why shoal refuses it
   std::optional<Range> range;
-  std::string unset;          // the default in --help, if the field's initial value is unset
-  std::string bare = "true";  // optional_value: the value that --x alone means
-  std::string off;            // value that --no-x and `false` set; empty: flags, or not allowed
+  bool takes_fractions = false;  // a number that need not be whole
+  std::string unset;             // the default in --help, if the field's initial value is unset
+  std::string bare = "true";     // optional_value: the value that --x alone means
+  std::string off;               // value that --no-x and `false` set; empty: flags, or not allowed
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // not set: the option does not change results
   bool training_only = false;    // has no effect with --eval-only

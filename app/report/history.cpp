@@ -34,7 +34,8 @@ class History {
   // The last values of an epoch. NaN: unknown.
   struct Epoch {
     double step = kMissing, steps = 0, loss = kMissing, acc1 = kMissing, lr = kMissing;
-    double step_seconds = 0, data_seconds = 0, images_per_sec = kMissing;
+    double step_seconds = 0, data_seconds = 0;
+    train::MeanSpeed speed;
     double val_loss = kMissing, val_acc1 = kMissing, val_acc5 = kMissing, val_seconds = 0;
     double ema_loss = kMissing, ema_acc1 = kMissing;
   };
@@ -94,7 +95,7 @@ void History::add_train(const Row& row, double time) {
   epoch.lr = number_or_missing(row, "lr");
   epoch.step_seconds = number_or_missing(timing, "step_average");
   epoch.data_seconds = number_or_missing(timing, "data_average");
-  epoch.images_per_sec = train::mean_speed(timing).value_or(kMissing);
+  epoch.speed.add(number_in(row, "step_in_epoch"), number_in(timing, "images_per_sec"));
 }
 
 void History::add_valid(const Row& row, double time, bool ema) {
@@ -172,20 +173,21 @@ Json History::epochs() const {
   Json list = Json::array();
   for (const auto& [number, e] : epochs_) {
     const double wait = e.step_seconds > 0 ? 100 * e.data_seconds / e.step_seconds : kMissing;
-    list.push_back({{"epoch", number + 1},
-                    {"step", chart_number(e.step)},
-                    {"loss", chart_number(e.loss)},
-                    {"acc1", chart_number(e.acc1)},
-                    {"val_loss", chart_number(e.val_loss)},
-                    {"val_acc1", chart_number(e.val_acc1)},
-                    {"val_acc5", chart_number(e.val_acc5)},
-                    {"ema_loss", chart_number(e.ema_loss)},
-                    {"ema_acc1", chart_number(e.ema_acc1)},
-                    {"lr", chart_number(e.lr)},
-                    {"images_per_sec", chart_number(e.images_per_sec)},
-                    {"wait", chart_number(wait)},
-                    {"train_seconds", chart_number(e.step_seconds * e.steps)},
-                    {"val_seconds", chart_number(e.val_seconds)}});
+    list.push_back(
+        {{"epoch", number + 1},
+         {"step", chart_number(e.step)},
+         {"loss", chart_number(e.loss)},
+         {"acc1", chart_number(e.acc1)},
+         {"val_loss", chart_number(e.val_loss)},
+         {"val_acc1", chart_number(e.val_acc1)},
+         {"val_acc5", chart_number(e.val_acc5)},
+         {"ema_loss", chart_number(e.ema_loss)},
+         {"ema_acc1", chart_number(e.ema_acc1)},
+         {"lr", chart_number(e.lr)},
+         {"images_per_sec", chart_number(e.speed.images_per_second().value_or(kMissing))},
+         {"wait", chart_number(wait)},
+         {"train_seconds", chart_number(e.step_seconds * e.steps)},
+         {"val_seconds", chart_number(e.val_seconds)}});
   }
   return list;
 }

@@ -19,7 +19,6 @@
 
 #include "base/file/folder.h"
 #include "base/hash.h"
-#include "data/file.h"
 #include "data/jpeg/index_codec.h"
 
 namespace shoal::data::jpeg {

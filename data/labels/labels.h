@@ -22,8 +22,9 @@ class LabelFile {
   //     class numbers to classes: the devkit's meta.mat, or lines `CLASS NUMBER`, as in
   //     map_clsloc.txt;
   //   * the whole devkit as downloaded (devkit.h), which contains both files.
-  // Throws std::invalid_argument for other content, missing files, `synsets` empty although needed,
-  // or given although `path` contains class names. Throws FileFailure if reading `path` fails.
+  // Throws std::invalid_argument for other content, for missing files, if `synsets` is needed but
+  // empty, and if `synsets` is given although `path` contains class names. Throws FileFailure if
+  // reading `path` fails.
   LabelFile(const std::string& path, const std::string& synsets,
             const std::vector<std::string>& known);
 

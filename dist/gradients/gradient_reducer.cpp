@@ -96,21 +96,20 @@ struct GradientReducer::Impl {
 
   // Divides the parameters into ranges, from the last one to the first.
   void divide(int64_t range_bytes) {
+    const at::Tensor& any = parameters[0].grad();  // all are in the same buffer
+    const int64_t bytes = any.element_size();
     std::vector<GradientPlace> places;
     for (const at::Tensor& parameter : parameters) {
-      const at::Tensor& gradient = parameter.grad();
-      const int64_t begin = gradient.storage_offset(), end = begin + gradient.numel();
-      places.push_back({begin * gradient.element_size(), end * gradient.element_size()});
+      const int64_t begin = parameter.grad().storage_offset() * bytes;
+      places.push_back({begin, begin + parameter.grad().numel() * bytes});
     }
     range_of.resize(parameters.size());
     size_t end = parameters.size();
     for (const size_t begin : range_starts(places, range_bytes)) {
-      const at::Tensor& last = parameters[end - 1].grad();
-      const int64_t start = parameters[begin].grad().storage_offset();
-      const int64_t count = last.storage_offset() + last.numel() - start;
+      const int64_t start = places[begin].begin / bytes, stop = places[end - 1].end / bytes;
       std::fill(range_of.begin() + static_cast<std::ptrdiff_t>(begin),
                 range_of.begin() + static_cast<std::ptrdiff_t>(end), ranges.size());
-      ranges.push_back({last.as_strided({count}, {1}, start), end - begin});
+      ranges.push_back({any.as_strided({stop - start}, {1}, start), end - begin});
       end = begin;
     }
   }

@@ -17,9 +17,9 @@ namespace {
 
 constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
-// Every link is measured kTries times. If slow links are the only fault, all links are measured up
-// to kMoreTries more times, because hosts may have been busy for a moment, but not if the slowest
-// link needs kLongTry or more per measurement.
+// Every link is measured kTries times. If slow links are the only fault, hosts may have been busy
+// for a moment, so all links are measured up to kMoreTries more times. They are not measured again
+// if the slowest link needs kLongTry or more per measurement.
 constexpr int kTries = 3, kMoreTries = 5;
 constexpr double kLongTry = 0.5;  // seconds
 

@@ -54,7 +54,7 @@ TEST_CASE("the slowest link limits a ring") {
   CHECK(predict_step(example(), cluster).exchange == Approx(30));
 }
 
-TEST_CASE("statistics follow the gradients, and the exchange takes time of the processor") {
+TEST_CASE("statistics follow the gradients, and the exchange takes processor time") {
   StepTimeline step = example();
   step.bytes_after_backward = 100'000;
   CHECK(predict_step(step, cluster_of(2, 1e6)).seconds == Approx(1 + 3.5 + 0.1 + 0.5));
@@ -74,7 +74,7 @@ TEST_CASE("with bfloat16, backward waits for the copies of a range") {
   // Each transfer takes 4 s. At 3 s, backward waits until 5 s for the copies of the first range.
   two.between_hosts.bytes_per_second = 0.25e6;
   CHECK(predict_step(step, two).seconds == Approx(25));
-  step.backward = 40;  // all but its last second now follows the wait of 2 s
+  step.backward = 40;  // its last 37 s follow the wait of 2 s; then two means take 4 s each
   CHECK(predict_step(step, two).seconds == Approx(42 + 8));
 }
 

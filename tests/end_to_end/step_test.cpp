@@ -141,7 +141,7 @@ TEST_CASE("bench scaling predicts for machines unlike this one, and refuses cont
   const auto table = run({"--step-ms", "15", "--device", "cuda", "--batch-size", "4096"});
   INFO(table.err);
   CHECK(table.exit_code == 0);
-  CHECK_THAT(table.out, Contains("cuda: 15.0 ms a step given") && Contains("speedup") &&
+  CHECK_THAT(table.out, Contains("cuda: 15.0 ms per step (given)") && Contains("speedup") &&
                             Contains("--link-gbps"));
   CHECK_THAT(run({"--eval"}).err, Contains("--eval is an option of") && Contains("bench step"));
   CHECK_THAT(run({"--hosts", "0"}).err, Contains("--hosts") && Contains("from 1 to 4096"));

@@ -67,14 +67,13 @@ def part_of(faults, count):
     survived = [group for group in groups.values() if must_go_on(group[0])]
     others = [group for group in groups.values() if not must_go_on(group[0])]
     ordered = alternating(survived, others)
-    rounds = itertools.chain.from_iterable(itertools.zip_longest(*ordered))
-    return [fault for fault in rounds if fault][:count]
+    return alternating(*ordered)[:count]
 
 
-def alternating(first, second):
-    """Returns the elements of two lists in turn; the rest of the longer list comes last."""
-    pairs = itertools.zip_longest(first, second)
-    return [one for one in itertools.chain.from_iterable(pairs) if one is not None]
+def alternating(*lists):
+    """Returns the elements of the lists in turn. A list that is used up is left out."""
+    rounds = itertools.chain.from_iterable(itertools.zip_longest(*lists))
+    return [one for one in rounds if one is not None]
 
 
 def must_go_on(fault):

@@ -296,9 +296,9 @@ def failed_flushes(calls, repeats=False):
 def is_flushed(folder, before, after):
     """Returns whether the calls `after` flush the folder in time.
 
-    If the last file that was renamed into the folder is a checkpoint without its marker, its marker
-    must not be added before the flush. Otherwise, no marker of another checkpoint may be added or
-    removed before it.
+    If the last file that was renamed into the folder is a checkpoint whose marker is missing, no
+    marker may be added before the flush. Otherwise, no marker may be removed before the flush, and
+    no marker of another checkpoint may be added.
     """
     renamed = [
         call.path

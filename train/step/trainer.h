@@ -41,6 +41,8 @@ struct StepSeconds {
   double forward = 0;   // logits and loss
   double backward = 0;  // gradients, and the part of their exchange that overlaps
   double update = 0;    // remaining exchange, optimizer, statistics, averaged weights
+
+  double sum() const { return input + forward + backward + update; }
 };
 
 // Returns the next batch, or nullptr after the last one: usually Loader::next(). May throw.

@@ -1,6 +1,6 @@
 #pragma once
-// Measures training steps or evaluation batches on synthetic images, for `shoal bench step`. Uses
-// Trainer, but no loader.
+// Measures training steps or evaluation batches on synthetic images, for `shoal bench step` and
+// `scaling`. Uses Trainer, but no loader.
 
 #include <cstdint>
 #include <functional>

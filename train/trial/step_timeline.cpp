@@ -8,14 +8,14 @@
 namespace shoal::train {
 namespace {
 
-// An output number, which is written once and read several times, takes about as long as this many
+// Writing an output element once and reading it several times takes about as long as this many
 // multiply-adds.
 constexpr double kWorkPerOutput = 32;
 constexpr auto kNumberBytes = static_cast<int64_t>(sizeof(float));
 
-// Returns the ranges of gradients that GradientReducer averages. `backward`: its seconds.
+// Returns the ranges of gradients that GradientReducer averages. `backward`: duration in seconds.
 std::vector<dist::StepTimeline::Range> ranges_of(const models::Network& network, double backward) {
-  std::vector<double> ready(network.nodes.size());  // by node; first in units of work
+  std::vector<double> ready(network.nodes.size());  // by node, in units of work
   double done = 0;
   for (size_t i = network.nodes.size(); i-- > 0;) {
     const models::Shape& out = network.nodes[i].out;
@@ -47,7 +47,7 @@ dist::StepTimeline step_timeline(const models::Network& network, double seconds,
   dist::StepTimeline step;
   step.backward = seconds * 2 / 3;
   if (phases) {
-    const double all = phases->input + phases->forward + phases->backward + phases->update;
+    const double all = phases->sum();
     step.backward = seconds * phases->backward / all;
     step.after_backward = seconds * phases->update / all;
   }

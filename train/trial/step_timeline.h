@@ -1,5 +1,5 @@
 #pragma once
-// When the gradients of a training step are complete, for dist::predict_step().
+// Estimates when the gradients of a training step are complete, for dist::predict_step().
 
 #include "dist/scaling.h"
 #include "models/network.h"
@@ -7,9 +7,9 @@
 
 namespace shoal::train {
 
-// Returns the timeline of a step that takes `seconds`. `phases`: measured durations, of which only
-// the proportions count; null: two thirds of the step are backward. Within backward, a layer's
-// share of the time is estimated from its multiply-adds and the size of its output.
+// Returns the timeline of a step that takes `seconds`. `phases`: measured durations, used only for
+// their proportions; null: backward takes two thirds of the step. Within backward, a layer's share
+// of the time is estimated from its multiply-adds and the size of its output.
 dist::StepTimeline step_timeline(const models::Network& network, double seconds,
                                  const StepSeconds* phases);
 

@@ -140,7 +140,8 @@ void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advic
 
 int bench_loader(const Arguments& arguments) {
   if (arguments.job.fit_batch_size)
-    throw UserError("--batch-size auto works only in `shoal bench step`; give a number or omit it");
+    throw UserError(
+        "--batch-size auto does not work in `shoal bench loader`; give a number or omit it");
   std::optional<TemporaryFolder> temporary;
   const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
   const std::string cache = arguments.job.cache_dir.value_or("");

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPayload = 0.95;  // share of a link that is left after the headers of packets
+constexpr double kPayload = 0.95;  // share of a link's speed left after packet headers
 // Processor time per byte that TCP sends or receives in packets of 1500 bytes: an estimate from
 // bench/exchange.
 constexpr double kSecondsPerByte = 1e-9;
@@ -35,56 +35,58 @@ struct Prediction {
 };
 
 struct Result {
-  train::ResolvedJob job;
-  bool measured = true;  // false: --step-ms
-  double link_gbps = 0, link_us = 0, local_gbps = 0;
-  dist::StepTimeline alone;
-  std::vector<Prediction> predictions;
+  const ScalingOptions& options;
+  train::ResolvedJob job = {};
+  dist::StepTimeline alone = {};
+  std::vector<Prediction> predictions = {};
 
+  bool measured() const { return !options.step_ms; }
   bool on_gpus() const { return job.device == "cuda"; }
+  // Phases are timed on the host, so they do not show when a GPU computes.
+  bool has_phases() const { return measured() && !on_gpus(); }
+  bool sends_bf16() const { return job.gradient_compression == train::Precision::bf16; }
+  double local_gbps() const {
+    return options.local_gbps.value_or(on_gpus() ? kLocalGbpsOfGpus : kLocalGbps);
+  }
   double images_per_second(const Prediction& p) const {
     return static_cast<double>(p.cluster.processes() * job.batch_size) / p.step.seconds;
   }
   double speedup(const Prediction& p) const {
     return static_cast<double>(p.cluster.processes()) * alone.seconds() / p.step.seconds;
   }
-  double gradient_megabytes() const {
+  double gradient_megabytes() const {  // as float32
     int64_t bytes = 0;
     for (const dist::StepTimeline::Range& range : alone.ranges) bytes += range.bytes;
     return static_cast<double>(bytes) / 1e6;
   }
 };
 
-std::string_view name_of(train::Precision precision) {
-  return precision == train::Precision::bf16 ? "bf16" : "off";
-}
-
-// Options of the measurement, which --step-ms replaces.
+// Throws UserError for options that have no effect with --step-ms, and for --batch-size auto.
 void check_given_step(const Arguments& arguments) {
   for (const char* option : {"steps", "warmup", "kernels", "optimizer", "ema"})
-    if (arguments.origins.contains(option))
+    if (is_on_command_line(arguments, option))
       throw UserError(std::string("--") + option +
                       " has no effect with --step-ms, which replaces the measurement; remove one");
   if (arguments.job.fit_batch_size)
     throw UserError(
-        "--batch-size is auto, but --step-ms is the time of a certain batch; give its "
-        "number of images");
+        "--batch-size is auto, but --step-ms needs the batch size of the measured step; give a "
+        "number");
 }
 
-dist::Cluster cluster_of(const Result& result, const ScalingOptions& scaling) {
+dist::Cluster cluster_of(const Result& result) {
   const auto bytes = [](double gbps) { return gbps * 1e9 / 8 * kPayload; };
   dist::Cluster cluster;
-  cluster.hosts = scaling.hosts;
-  cluster.processes_per_host = scaling.processes;
-  cluster.between_hosts = {bytes(result.link_gbps), 1e-6 * result.link_us};
-  cluster.within_host = {bytes(result.local_gbps), 1e-6 * kLocalMicroseconds};
+  cluster.hosts = result.options.hosts;
+  cluster.processes_per_host = result.options.processes;
+  cluster.between_hosts = {bytes(result.options.link_gbps), 1e-6 * result.options.link_us};
+  cluster.within_host = {bytes(result.local_gbps()), 1e-6 * kLocalMicroseconds};
   if (!result.on_gpus()) cluster.cpu_seconds_per_byte = kSecondsPerByte / result.job.threads;
   cluster.trees = result.on_gpus();
-  cluster.bf16 = result.job.gradient_compression == train::Precision::bf16;
+  cluster.bf16 = result.sends_bf16();
   return cluster;
 }
 
-// Returns predictions for one process, and for 1, 2, 4, … hosts up to those of `largest`.
+// Returns predictions for one process, then for 1, 2, 4, … hosts, and last for `largest`.
 std::vector<Prediction> predictions(const dist::StepTimeline& alone, const dist::Cluster& largest) {
   std::vector<Prediction> all;
   const auto add = [&](int64_t hosts, int64_t processes) {
@@ -106,11 +108,11 @@ std::string milliseconds(double seconds) {
 
 void print(const Result& result) {
   const double alone = result.alone.seconds();
-  log::line(strf("%s, batch %lld, %lld px, --amp %s, %s: %s a step %s\n",
+  log::line(strf("%s, batch %lld, %lld px, --amp %s, %s: %s per step (%s)\n",
                  result.job.model.name.c_str(), static_cast<long long>(result.job.batch_size),
-                 static_cast<long long>(result.job.size), name_of(result.job.amp).data(),
+                 static_cast<long long>(result.job.size), precision_name(result.job.amp),
                  result.on_gpus() ? "cuda" : counted(result.job.threads, "thread").c_str(),
-                 milliseconds(alone).c_str(), result.measured ? "measured" : "given"));
+                 milliseconds(alone).c_str(), result.measured() ? "measured" : "given"));
   std::vector<std::vector<std::string>> rows;
   for (const Prediction& p : result.predictions)
     rows.push_back({std::to_string(p.cluster.hosts), std::to_string(p.cluster.processes()),
@@ -126,19 +128,19 @@ void print(const Result& result) {
                {"speedup", true}},
               rows);
   log::line(strf(
-      "\nexchange: time in which the network transfers %.1f MB of gradients as %s\n"
-      "exposed: what the exchange adds to the step, with the processor time that it takes\n"
+      "\nexchange: network time of gradients (%.1f MB in float32, sent as %s) and statistics\n"
+      "exposed: time that the exchange adds to a step, including its processor time\n"
       "Assumes %g Gbit/s and %g us between hosts (--link-gbps, --link-us), %g Gbit/s\n"
-      "(--local-gbps) and %g us within a host, %g %% of the network for headers, equally fast\n"
-      "processes, and no waiting for images.",
-      result.gradient_megabytes(),
-      name_of(result.job.gradient_compression) == "bf16" ? "bfloat16" : "float32", result.link_gbps,
-      result.link_us, result.local_gbps, kLocalMicroseconds, 100 * (1 - kPayload)));
+      "(--local-gbps) and %g us within a host, %g %% of the bandwidth for packet headers, equally\n"
+      "fast processes, and no waiting for images.",
+      result.gradient_megabytes(), result.sends_bf16() ? "bfloat16" : "float32",
+      result.options.link_gbps, result.options.link_us, result.local_gbps(), kLocalMicroseconds,
+      100 * (1 - kPayload)));
   if (!result.on_gpus())
     log::line(
-        strf("Each process has %s of its own. Sending or receiving a byte takes %g ns of one.",
+        strf("Also assumes %s per process, and %g ns of processor time per byte sent or received.",
              counted(result.job.threads, "processor core").c_str(), 1e9 * kSecondsPerByte));
-  if (!result.measured) log::line("Two thirds of a step are backward.");
+  if (!result.has_phases()) log::line("Also assumes that backward takes two thirds of a step.");
 }
 
 Json json_of(const Result& result) {
@@ -154,33 +156,31 @@ Json json_of(const Result& result) {
   return {{"model", result.job.model.name},
           {"batch_size", result.job.batch_size},
           {"size", result.job.size},
-          {"amp", name_of(result.job.amp)},
+          {"amp", precision_name(result.job.amp)},
           {"device", result.job.device},
           {"threads", result.job.threads},
           {"step_seconds", result.alone.seconds()},
           {"backward_seconds", result.alone.backward},
-          {"measured", result.measured},
+          {"measured", result.measured()},
           {"gradient_megabytes", result.gradient_megabytes()},
-          {"gradient_compression", name_of(result.job.gradient_compression)},
-          {"link_gbps", result.link_gbps},
-          {"link_us", result.link_us},
-          {"local_gbps", result.local_gbps},
+          {"gradient_compression", precision_name(result.job.gradient_compression)},
+          {"link_gbps", result.options.link_gbps},
+          {"link_us", result.options.link_us},
+          {"local_gbps", result.local_gbps()},
           {"predictions", rows}};
 }
 
 }  // namespace
 
 int bench_scaling(const Arguments& arguments) {
-  const ScalingOptions& scaling = arguments.scaling;
-  Result result;
-  result.measured = !scaling.step_ms;
+  Result result{arguments.scaling};
   train::Job job = arguments.job;
   // Without --threads, the processes of a host share its processors.
   if (!job.threads)
-    job.threads = std::max(1, usable_processors() / static_cast<int>(scaling.processes));
+    job.threads = std::max(1, usable_processors() / static_cast<int>(arguments.scaling.processes));
   double seconds = 0;
   train::StepProfile profile;
-  if (result.measured) {
+  if (result.measured()) {
     result.job = resolved_alone(job);
     profile = measured_steps(result.job, arguments.bench, "");
     if (profile.stopped) return 128 + train::stop_signal();
@@ -188,16 +188,11 @@ int bench_scaling(const Arguments& arguments) {
   } else {
     check_given_step(arguments);
     result.job = resolved_elsewhere(job);
-    seconds = *scaling.step_ms / 1e3;
+    seconds = *arguments.scaling.step_ms / 1e3;
   }
-  // On a GPU, the host's phases do not show when the GPU computes.
-  const bool has_phases = result.measured && !result.on_gpus();
   result.alone = train::step_timeline(models::make_network(result.job.model), seconds,
-                                      has_phases ? &profile.phases : nullptr);
-  result.link_gbps = scaling.link_gbps;
-  result.link_us = scaling.link_us;
-  result.local_gbps = scaling.local_gbps.value_or(result.on_gpus() ? kLocalGbpsOfGpus : kLocalGbps);
-  result.predictions = predictions(result.alone, cluster_of(result, scaling));
+                                      result.has_phases() ? &profile.phases : nullptr);
+  result.predictions = predictions(result.alone, cluster_of(result));
   if (arguments.json)
     log::line(json_of(result).dump());
   else

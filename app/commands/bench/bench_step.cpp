@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/median.h"
-#include "models/catalogue.h"
 #include "train/control/stop.h"
 #include "train/step/kernels_name.h"
 #include "train/step/memory_need.h"
@@ -23,7 +22,6 @@ using Json = nlohmann::ordered_json;
 
 struct Measured {
   train::ResolvedJob job;
-  bool evaluate = false;
   train::StepProfile profile;
   train::StepWork work;
   train::MachineSpeed machine;
@@ -50,10 +48,10 @@ Json json_of(const Measured& m) {
   for (const auto& [name, seconds] : phases_of(m.profile.phases))
     if (seconds > 0) phases[name] = seconds / steps;
   Json json = {{"model", m.job.model.name},
-               {"mode", m.evaluate ? "eval" : "train"},
+               {"mode", m.job.eval_only ? "eval" : "train"},
                {"batch_size", m.job.batch_size},
-               {"size", m.evaluate ? m.job.val_size : m.job.size},
-               {"amp", m.job.amp == train::Precision::bf16 ? "bf16" : "off"},
+               {"size", m.job.eval_only ? m.job.val_size : m.job.size},
+               {"amp", precision_name(m.job.amp)},
                {"device", m.job.device},
                {"kernels", kernels_of(m.job)},
                {"threads", m.job.threads},
@@ -78,11 +76,11 @@ Json json_of(const Measured& m) {
 void print(const Measured& m) {
   const auto [fastest, slowest] = std::ranges::minmax(m.profile.seconds);
   log::line(strf("%s, %s, batch %lld, %lld px, --amp %s, %s, %s: %s\n", m.job.model.name.c_str(),
-                 m.evaluate ? "evaluation" : "training", static_cast<long long>(m.job.batch_size),
-                 static_cast<long long>(m.evaluate ? m.job.val_size : m.job.size),
-                 m.job.amp == train::Precision::bf16 ? "bf16" : "off",
-                 counted(m.job.threads, "thread").c_str(), m.job.device.c_str(),
-                 kernels_of(m.job).c_str()));
+                 m.job.eval_only ? "evaluation" : "training",
+                 static_cast<long long>(m.job.batch_size),
+                 static_cast<long long>(m.job.eval_only ? m.job.val_size : m.job.size),
+                 precision_name(m.job.amp), counted(m.job.threads, "thread").c_str(),
+                 m.job.device.c_str(), kernels_of(m.job).c_str()));
   log::line(strf("images/s  %10.1f   (%.1f to %.1f; %.1f ms a step)",
                  m.images_per_second(m.step_seconds()), m.images_per_second(slowest),
                  m.images_per_second(fastest), 1e3 * m.step_seconds()));
@@ -93,7 +91,7 @@ void print(const Measured& m) {
   if (m.profile.peak_gpu_bytes > 0)
     log::line(strf("GPU       %10s", gigabytes_text(m.profile.peak_gpu_bytes).c_str()));
   const auto& phases = m.profile.phases;
-  const double all = phases.input + phases.forward + phases.backward + phases.update;
+  const double all = phases.sum();
   for (const auto& [name, seconds] : phases_of(phases))
     if (seconds > 0 && seconds < all)
       log::line(strf("%-9s %7.1f ms   %4.1f %%", name,
@@ -114,15 +112,14 @@ void print(const Measured& m) {
 
 int bench_step(const Arguments& arguments) {
   Measured measured;
-  measured.evaluate = arguments.bench.eval;
   if (!arguments.bench.trace.empty()) require_writable_file("--trace", arguments.bench.trace);
   train::Job job = arguments.job;
-  job.eval_only = measured.evaluate;
+  job.eval_only = arguments.bench.eval;
   measured.job = resolved_alone(job);
   const std::string& trace = arguments.bench.trace;
   measured.profile = measured_steps(measured.job, arguments.bench, trace);
   if (measured.profile.stopped) return 128 + train::stop_signal();
-  measured.work = train::step_work(measured.job, measured.evaluate);
+  measured.work = train::step_work(measured.job, measured.job.eval_only);
   measured.machine = train::machine_speed(measured.job);
   if (arguments.json)
     log::line(json_of(measured).dump());

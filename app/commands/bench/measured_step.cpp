@@ -29,6 +29,10 @@ train::Surroundings surroundings(const train::Job& job, bool on_gpu) {
 
 }  // namespace
 
+const char* precision_name(train::Precision precision) {
+  return precision == train::Precision::bf16 ? "bf16" : "off";
+}
+
 train::ResolvedJob resolved_alone(train::Job job) {
   const train::Gpus gpus = train::claim_gpu(job, 0);
   train::Surroundings here = surroundings(job, gpus.count > 0);

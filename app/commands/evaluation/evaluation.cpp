@@ -34,13 +34,11 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // these commands have no --output folder for a cache
-  // open_datasets() would require exactly the classes in --classes, so folder_names() reads it.
+  // Clears --classes: folder_names() applies it; open_datasets() would require exactly its classes.
   job.classes_file.clear();
   const DataPlaces places = find_data(job);
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);
-  const auto train = arguments_.origins.find("train");
-  const bool named = train != arguments_.origins.end() && train->second == kCommandLine;
-  if (job.val_split == 0 && named)
+  if (job.val_split == 0 && is_on_command_line(arguments_, "train"))
     throw UserError(
         "--train has no effect in eval without --val-split; give the images with --val PATH");
   const auto known = folder_names(arguments_, weights);

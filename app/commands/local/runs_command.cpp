@@ -58,7 +58,7 @@ void list_runs(const std::vector<RunRow>& rows) {
     std::string epochs = row.epochs ? strf("%g", *row.epochs) : "-";
     // A run of 1.5 epochs evaluates twice, and each evaluation counts as an epoch.
     if (row.epochs_requested) epochs += strf("/%g", std::ceil(*row.epochs_requested));
-    cells.push_back({printable(row.name), row.model.empty() ? "-" : printable(row.model),
+    cells.push_back({row.name, row.model.empty() ? "-" : row.model,
                      row.top1 ? strf("%.3f", *row.top1) : "-", epochs,
                      row.images_per_second ? strf("%.1f", *row.images_per_second) : "-", row.state,
                      row.time.substr(0, 16)});

@@ -43,7 +43,7 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .of_training()
            .changes_results(),
        row("cutmix", kTrain, "ALPHA",
-           "CutMix: paste a rectangle from another image; its share of the area is from "
+           "CutMix: paste a rectangle from another image; its share of the area is drawn from "
            "Beta(ALPHA, ALPHA); 0: off",
            JOB(mix.cutmix))
            .within(0, 100)

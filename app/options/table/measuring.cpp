@@ -36,11 +36,11 @@ void add_measuring(std::vector<Option>& table) {
            "`bench loader`: find how many threads are needed to load RATE images/s; 0: off",
            FIELD(bench.wanted))
            .at_least(0),
-       row("hosts", kBench | kCommon, "N", "`bench scaling`: number of hosts to predict for",
+       row("hosts", kBench | kCommon, "N", "`bench scaling`: predict for 1, 2, 4, … up to N hosts",
            FIELD(scaling.hosts))
            .within(1, kMaxHosts),
        row("host-processes", kBench | kCommon, "N",
-           "`bench scaling`: processes per host (GPUs, if there is one process per GPU)",
+           "`bench scaling`: number of processes per host, usually one per GPU",
            FIELD(scaling.processes))
            .within(1, 1024),
        row("link-gbps", kBench | kCommon, "GBPS",

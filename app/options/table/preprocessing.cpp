@@ -88,8 +88,8 @@ void add_resizing(std::vector<Option>& table) {
            .of_evaluation(),
        choice<data::Interpolation>("interpolation", kRun | kAverage | kBench,
                                    "Antialiased filter for resizing images; random: bilinear or "
-                                   "bicubic at random for each training image, the default filter "
-                                   "in evaluation",
+                                   "bicubic, chosen for each training image (evaluation uses the "
+                                   "default filter)",
                                    {{"bilinear", data::Interpolation::bilinear},
                                     {"bicubic", data::Interpolation::bicubic},
                                     {"random", data::Interpolation::random}},

@@ -34,7 +34,7 @@ Option model_row(unsigned commands, std::string help, Field field) {
 Option batch_size_row() {
   Option option =
       row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
-          "Images per process and forward pass; auto (train, bench step): fill the memory",
+          "Images per process and forward pass; auto (train, bench): fill the memory",
           JOB(batch_size))
           .unset_is(std::to_string(train::kDefaultBatchSize) + ", or from --global-batch-size")
           .within(1, 1 << 20);

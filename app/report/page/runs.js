@@ -38,7 +38,7 @@ const RESULTS = [
     more: (run) => (isNumber(last(run.history.valid_ema.acc5)) ? "top-5 " + percent(last(run.history.valid_ema.acc5)) : "") },
   { title: "Validation loss", value: (run) => last(run.history.valid.loss), text: (v) => fixed(v, 4), up: false,
     more: (run) => "train " + fixed(last(run.history.epochs.map((e) => e.loss)), 4) },
-  { title: "Images/s", value: (run) => mean(run.history.train.images_per_sec), text: (v) => number(v, 3), up: true,
+  { title: "Images/s", value: (run) => mean(run.history.epochs.map((e) => e.images_per_sec)), text: (v) => number(v, 3), up: true,
     more: (run) => percent(mean(run.history.epochs.map((e) => e.wait)), 1) + " waiting" },
   { title: "Epochs", value: (run) => run.summary.epoch ?? run.history.epochs.length, text: (v) => number(v),
     more: (run) => number(run.summary.step ?? last(run.history.train.step)) + " steps" },

@@ -19,10 +19,9 @@ const Check* named(const std::vector<Check>& checks, const std::string& name) {
   return nullptr;
 }
 
-std::vector<Check> all(const train::Job& job, const dist::Variables& environment,
-                       int processes = 1) {
+std::vector<Check> all(const train::Job& job, const dist::Variables& environment) {
   std::vector<Check> list;
-  const auto groups = app::host_checks(job, processes, environment);
+  const auto groups = app::host_checks(job, /*processes=*/1, environment);
   // Leave out the last group: it needs the worker, which this test program does not have.
   for (size_t i = 0; i + 1 < groups.size(); ++i) {
     for (const Check& check : groups[i]()) list.push_back(check);
@@ -79,15 +78,16 @@ TEST_CASE("a folder that cannot be created fails the check and names the option"
   CHECK_THAT(named(checks, "output folder")->advice, Contains("--output"));
 }
 
-TEST_CASE("more processes than processors are a warning") {
-  Folder folder;
+TEST_CASE("more processes than processors are a warning, and all need threads") {
   train::Job job;
-  job.output = (folder / "runs").string();
-  const auto checks = all(job, {{"SAGEMAKER_BASE_DIR", folder.text()}}, 1000);
+  const dist::Variables environment;
+  const auto checks = app::host_checks(job, 1000, environment).front()();
   REQUIRE(named(checks, "processors"));
   CHECK(named(checks, "processors")->verdict == Check::Verdict::warn);
   CHECK_THAT(named(checks, "processors")->advice,
              Contains("1000 processes") && Contains("--nproc"));
+  job.threads = 2, job.workers = 3;
+  CHECK(app::threads_needed(job, 4) == 4 * 17);
 }
 
 TEST_CASE("the launcher check shows the rank and the launcher and variables that set it") {

@@ -188,7 +188,9 @@ TEST_CASE(
   CHECK_THAT(message("lr", "0.1x"), Contains("a number"));
   CHECK_THAT(message("epochs", ""), Contains("a number"));
   CHECK_THAT(message("keep", "2.5"), Contains("a whole number"));
-  CHECK_THAT(message("keep", "99999999999999999999"), Contains("a whole number"));
+  for (const char* text : {"2000000000000", "99999999999999999999"})
+    CHECK_THAT(message("keep", text), Contains("at most 2^40"));
+  for (const char* text : {"2e12", "1e30"}) CHECK(message("clip", text) == "no error");
   CHECK_THAT(message("momentum", "1e300"), Contains("from 0 to"));
   CHECK_THAT(message("seed", "-1"), Contains("a whole number of 0 or more"));
   CHECK_THAT(message("sync-bn", "perhaps"), Contains("true or false"));

@@ -34,7 +34,7 @@ TEST_CASE("open standard descriptors stay as they are") {
   CHECK(run.err == "err");
 }
 
-TEST_CASE("reads at an offset end with the file") {
+TEST_CASE("read_at() and read_some() stop at the end of the file") {
   const test::TemporaryDirectory folder;
   test::write_text(folder.path() / "file", "0123456789");
   const Descriptor file = open_file((folder.path() / "file").c_str(), O_RDONLY);

@@ -29,20 +29,28 @@ class Collector {
   RunHistory result() && {
     RunHistory history;
     history.last_time = std::move(last_time_);
-    for (const auto& [epoch, values] : epochs_) history.epochs.push_back(values);
+    for (auto& [epoch, collected] : epochs_) {
+      collected.values.images_per_second = collected.speed.images_per_second();
+      history.epochs.push_back(collected.values);
+    }
     return history;
   }
 
  private:
+  struct Collected {
+    EpochValues values;
+    MeanSpeed speed;
+  };
+
   void take(const Json& row, const std::string& event, int64_t epoch) {
     if (event != "train" && event != "valid" && event != "valid_ema") return;
-    EpochValues& values = epochs_[epoch];
+    auto& [values, speed] = epochs_[epoch];
     values.epoch = epoch;
     if (event == "train") {
       values.train_loss = number_in(row, "loss_average");
       values.train_top1 = number_in(row, "acc1_average");
       if (const auto timing = row.find("timing"); timing != row.end())
-        values.images_per_second = mean_speed(*timing);
+        speed.add(number_in(row, "step_in_epoch"), number_in(*timing, "images_per_sec"));
     } else if (event == "valid") {
       values.loss = number_in(row, "loss");
       values.top1 = number_in(row, "acc1");
@@ -54,7 +62,7 @@ class Collector {
     }
   }
 
-  std::map<int64_t, EpochValues> epochs_;
+  std::map<int64_t, Collected> epochs_;
   std::string last_time_;
 };
 
@@ -85,11 +93,18 @@ RunHistory read_history(const std::string& text) {
   return history;
 }
 
-std::optional<double> mean_speed(const Json& timing) {
-  const auto speed = number_in(timing, "images_per_sec");
-  // Both are means: of the steps since the last row, and of all steps of the epoch.
-  const auto step = number_in(timing, "step"), average = number_in(timing, "step_average");
-  return speed && step && average && *average > 0 ? *speed * *step / *average : speed;
+void MeanSpeed::add(std::optional<double> step_in_epoch, std::optional<double> images_per_second) {
+  if (!images_per_second || !(*images_per_second > 0)) return;
+  // A run that was rolled back repeats steps.
+  const bool advances = step_in_epoch && *step_in_epoch > last_step_;
+  const double steps = advances ? *step_in_epoch - last_step_ : 1;
+  last_step_ = step_in_epoch.value_or(last_step_);
+  steps_ += steps;
+  seconds_ += steps / *images_per_second;
+}
+
+std::optional<double> MeanSpeed::images_per_second() const {
+  return seconds_ > 0 ? std::optional(steps_ / seconds_) : std::nullopt;
 }
 
 std::optional<size_t> best_epoch(const std::vector<EpochValues>& epochs) {

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-
 namespace shoal::train {
 
 // The values of one epoch; top1 and top5 in percent. A value is absent if the history lacks it, for
@@ -35,9 +33,18 @@ struct RunHistory {
 // have written them. Values in a later row of an epoch replace those in an earlier row.
 RunHistory read_history(const std::string& text);
 
-// Returns the images/s from the start of an epoch (or from a resume in it) to a row of training.
-// `timing`: the row's "timing". Returns nullopt if it has no speed.
-std::optional<double> mean_speed(const nlohmann::json& timing);
+// Computes the mean speed of an epoch from its rows of training. Each row has the speed of the
+// steps since the previous row, so rows with more steps weigh more.
+class MeanSpeed {
+ public:
+  // Adds a row. Ignores a row without a speed. A row without a step counts as one step.
+  void add(std::optional<double> step_in_epoch, std::optional<double> images_per_second);
+  std::optional<double> images_per_second() const;
+
+ private:
+  double last_step_ = 0, steps_ = 0;
+  double seconds_ = 0;  // duration of steps_ divided by the images per step
+};
 
 // Returns the index of the epoch with the highest deciding_top1(); among equal ones, the first.
 // Returns nullopt if no epoch was evaluated.

@@ -44,13 +44,20 @@ TEST_CASE("a history is read back by epoch, as it was written") {
 }
 
 TEST_CASE("an epoch's speed is that of all its steps, not of the last row") {
-  StepReport step;  // 4 images a step: 3 steps of 1 s, then one step of 0.1 s
+  StepReport step;  // of 4 images: 30 steps at 10 images/s take 12 s, then 3 at 100 take 0.12 s
   step.last = step.epoch_sum = {4, 1, 2, 4, 0};
-  step.images_per_second = 4, step.step_seconds = step.step_seconds_average = 1;
+  step.step_in_epoch = 30, step.images_per_second = 10, step.step_seconds = 0.9;
   std::string text = history_row(step) + "\n";
-  step.images_per_second = 40, step.step_seconds = 0.1, step.step_seconds_average = 3.1 / 4;
+  step.step_in_epoch = 33, step.images_per_second = 100, step.step_seconds = 0.01;
   text += history_row(step) + "\n";
-  CHECK(*read_history(text).epochs.at(0).images_per_second == Approx(16 / 3.1));
+  CHECK(*read_history(text).epochs.at(0).images_per_second == Approx(4 * 33 / 12.12));
+  MeanSpeed speed;
+  CHECK_FALSE(speed.images_per_second());
+  speed.add(10, 20);
+  speed.add(10, std::nullopt);
+  CHECK(*speed.images_per_second() == 20);
+  speed.add(5, 10);  // after a rollback: counts as one step
+  CHECK(*speed.images_per_second() == Approx(11 / (10 / 20.0 + 1 / 10.0)));
 }
 
 TEST_CASE("the table of epochs marks the best one, also if it is not among the last ones") {
