@@ -27,8 +27,6 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
-inline constexpr int64_t kMaxHosts = 4096;  // larger numbers are probably typos
-
 // Settings of a job that the user starts by hand on each of several hosts. The options have
 // torchrun's names: --nnodes, --node-rank, --master-addr, --master-port.
 struct Nodes {

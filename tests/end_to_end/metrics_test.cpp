@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "app/commands/local/metric_definitions.h"
+#include "tests/support/history.h"
 #include "tests/support/program.h"
 
 using namespace shoal;
@@ -84,10 +85,8 @@ TEST_CASE("with fewer validation images than processes, every image counts once"
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   std::map<std::string, nlohmann::json> rows;
-  for (const auto& line : test::lines_of(test::read_text(root / "run/history.jsonl"))) {
-    const auto row = nlohmann::json::parse(line);
+  for (const nlohmann::json& row : test::rows(root / "run/history.jsonl"))
     rows[row.at("event")] = row;
-  }
   CHECK(rows.at("valid").at("images") == 2);
   CHECK(rows.at("valid_ema").at("images") == 2);
   for (const std::string nproc : {"1", "3"}) {

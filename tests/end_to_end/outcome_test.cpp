@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "tests/support/history.h"
 #include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
@@ -143,8 +144,7 @@ TEST_CASE("every history row has a time, and rows of an evaluation have the epoc
   REQUIRE(run({"--epochs", "2", "--print-freq", "1"}).exit_code == 0);
   const std::regex utc(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)");
   int tests = 0;
-  for (const auto& line : test::lines_of(test::read_text(run.output() / "history.jsonl"))) {
-    const json row = json::parse(line);
+  for (const json& row : test::rows(run.output() / "history.jsonl")) {
     CHECK(std::regex_match(row.at("time").get<std::string>(), utc));
     if (row.at("event") != "test") continue;
     CHECK(row.at("step") == 8 * (row.at("epoch").get<int>() + 1));

@@ -40,11 +40,10 @@ std::vector<std::string> command(const fs::path& root, const std::string& name, 
 
 std::string history_without_times(const fs::path& run) {
   std::string text;
-  for (const auto& line : test::lines_of(test::read_text(run / "history.jsonl"))) {
-    auto json = nlohmann::json::parse(line);
-    json.erase("timing");
-    json.erase("time");
-    text += json.dump() + "\n";
+  for (nlohmann::json row : test::rows(run / "history.jsonl")) {
+    row.erase("timing");
+    row.erase("time");
+    text += row.dump() + "\n";
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "app/commands/local/metric_definitions.h"
+#include "tests/support/history.h"
 #include "tests/support/program.h"
 
 using namespace shoal;
@@ -120,10 +121,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   const auto lines = lines_of(run.out);
-  std::vector<nlohmann::json> history;
-  for (const auto& line : lines_of(test::read_text(output + "/history.jsonl"))) {
-    history.push_back(nlohmann::json::parse(line));
-  }
+  const std::vector<nlohmann::json> history = test::rows(output + "/history.jsonl");
 
   // Each line is unique, except that two epochs may have the same accuracy.
   const auto summarizes = [](const std::string& line) { return line.starts_with(" * Acc@1 "); };

@@ -12,6 +12,8 @@ namespace shoal::app {
 inline constexpr unsigned kRanks = kTrain | kEval | kPredict;  // can run as several ranks
 inline constexpr unsigned kRun = kTrain | kEval | kPredict | kExport;
 
+inline constexpr double kMaxHosts = 4096;  // larger numbers are probably typos
+
 // Advice for settings that --resume may not change.
 inline constexpr const char* kStartAnew =
     "use the checkpoint's setting, or start a new run in another --output";

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "tests/support/program.h"
+#include "tests/support/history.h"
 #include "train/job/job.h"
 #include "train/report/report.h"
 
@@ -49,13 +49,6 @@ inline train::EvaluationReport evaluation_report(bool ema) {
   report.seconds = 2;
   report.ema = ema;
   return report;
-}
-
-inline std::vector<nlohmann::json> rows(const std::filesystem::path& path) {
-  std::vector<nlohmann::json> rows;
-  for (const std::string& line : lines_of(read_text(path)))
-    rows.push_back(nlohmann::json::parse(line));
-  return rows;
 }
 
 // Redirects a file descriptor to a file until the destructor runs.
