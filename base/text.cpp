@@ -103,6 +103,11 @@ bool changes_lines_or_direction(uint32_t point) {
 
 }  // namespace
 
+size_t byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.starts_with(kMark) ? kMark.size() : 0;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const Character next = first_character(text);

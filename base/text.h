@@ -53,6 +53,9 @@ std::string wrapped(const std::string& heading, const std::vector<std::string>& 
 
 // Whether the bytes are well-formed UTF-8 (no over-long forms, no surrogates).
 bool is_utf8(std::string_view text);
+// Returns the length of the byte order mark at the beginning of a UTF-8 text: 3, or 0 if it has
+// none.
+size_t byte_order_mark(std::string_view text);
 // Whether a UTF-8 character starts with this byte.
 inline bool starts_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;

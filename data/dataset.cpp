@@ -36,6 +36,12 @@ uint64_t listing_hash(const Dataset& dataset, const std::string& source) {
   return hash;
 }
 
+bool are_numbers(const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (parse_number<size_t>(names[i]) != i) return false;
+  return true;
+}
+
 std::string quoted_names(std::vector<std::string> names) {
   for (std::string& name : names) name = "'" + name + "'";
   return joined(names, ", ", 5);
@@ -65,10 +71,7 @@ void check_same_classes(const Source& train, const Source& val) {
                      "; they must be the same";
   const std::string difference = class_difference(a, "in training", b, "in validation");
   if (!difference.empty()) text += "; " + difference;
-  const auto numbers = [](const std::vector<std::string>& names) {
-    return !names.empty() && names[0] == "0";
-  };
-  if (numbers(a) != numbers(b))
+  if (are_numbers(a) != are_numbers(b))
     text += ". If labels are numbers, name the classes with --classes FILE";
   throw std::invalid_argument(text);
 }

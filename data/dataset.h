@@ -115,6 +115,7 @@ struct OpenOptions {
   // Files with the classes of images that are stored without a class: `labels` and, if it contains
   // only numbers, `synsets` (labels/labels.h). Empty: no file.
   std::string labels, synsets;
+  bool others_elsewhere = false;  // other hosts have other files of this dataset (--sharded)
   std::string tfrecord_keys;  // value of --tfrecord-keys (records/tf_example.h); empty: defaults
   // Ignores labels: all samples get label 0, of a single class with an empty name. Samples are in
   // file order.
@@ -145,6 +146,9 @@ std::shared_ptr<const Dataset> open_dataset(const std::string& source,
 // hashes mean that two ranks have found the same images. Ignores the prefix `source` of names, so
 // ranks may use different paths.
 uint64_t listing_hash(const Dataset& dataset, const std::string& source);
+
+// Whether the names are 0, 1, 2, …, with or without leading zeros.
+bool are_numbers(const std::vector<std::string>& names);
 
 // Returns at most five names, quoted, and the number of the others: "'a', 'b', …, 'e' and 3 more".
 std::string quoted_names(std::vector<std::string> names);

@@ -115,9 +115,21 @@ File::File(Descriptor file, std::string path) : path_(std::move(path)), file_(st
 
 File::~File() = default;
 
+FileStamp stamp_of(const struct stat& s) {
+  const auto nanoseconds = [](const timespec& time) {
+    return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+  };
+  return {s.st_size, nanoseconds(s.st_mtim), nanoseconds(s.st_ctim)};
+}
+
+std::optional<FileStamp> file_stamp(const std::string& path) {
+  struct stat s {};
+  if (::stat(path.c_str(), &s) != 0 || !S_ISREG(s.st_mode)) return std::nullopt;
+  return stamp_of(s);
+}
+
 FileStamp File::stamp() const {
-  const struct stat s = status_of(file_.number(), path_);
-  return {s.st_size, s.st_mtim.tv_sec * int64_t{1'000'000'000} + s.st_mtim.tv_nsec};
+  return stamp_of(status_of(file_.number(), path_));
 }
 
 bool File::is_regular() const {

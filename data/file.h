@@ -1,8 +1,11 @@
 #pragma once
 // Files with random access.
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -24,13 +27,17 @@ class FileFailure : public std::runtime_error {
   int error_;
 };
 
-// Size and modification time. Equal stamps mean equal content, unless the clock was set back or the
-// file changed twice within the resolution of its timestamp (see changed_recently() in
+// Size, time of the last modification, and time of the last change of content or attributes, which
+// programs cannot set. Equal stamps mean equal content, unless the clock was set back or the file
+// changed twice within the resolution of its timestamps (see changed_recently() in
 // container/cache_file.h).
 struct FileStamp {
-  int64_t bytes = 0, modified_ns = 0;
+  int64_t bytes = 0, modified_ns = 0, changed_ns = 0;
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
+FileStamp stamp_of(const struct stat& status);
+// Returns the stamp of a file (links are followed), or nothing if it is not a regular file.
+std::optional<FileStamp> file_stamp(const std::string& path);
 
 // Bytes with random access. Thread-safe.
 class Readable {

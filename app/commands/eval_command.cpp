@@ -30,7 +30,7 @@ train::EvaluationReport run(const Arguments& arguments, models::Classifier& mode
   train::EvaluationReport report;
   const auto evaluate = [&](const ByteSink& sink) {
     const auto write = [&](const std::string& text) { sink(text.data(), text.size()); };
-    write(file.header(static_cast<int64_t>(evaluation.classes().size())));
+    write(file.header());
     report = evaluation.run(model, [&](const train::BatchResult* batch) {
       std::string mine;
       if (batch)

@@ -76,12 +76,17 @@ int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communic
 }
 
 void choose_batch_size(train::Job& job, const train::Surroundings& here, int64_t memory,
-                       bool leader) {
+                       const std::function<int64_t(int64_t)>& agreed, bool leader) {
   const int64_t most = largest_of_images(job, here), even = batch_multiple(job);
+  if (most < even)
+    throw UserError("--batch-size auto: a batch needs at least " + counted(even, "image") +
+                    " per process, but there are only " + counted(most, "image") +
+                    " per process; use fewer processes or a smaller --accumulate");
   const train::ResolvedJob trial = resolved_with(job, here, even);
   const auto usable = static_cast<int64_t>(kUsed * static_cast<double>(memory));
   int64_t fits = train::largest_batch(trial, kStep, most, usable);
   if (fits == 0) fits = train::largest_batch(trial, even, most, usable);
+  fits = agreed(fits);
   if (fits == 0) fail_too_small(trial, even, memory);
   int64_t batch = fits;
   if (job.global_batch_size) {

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -13,6 +14,7 @@
 #include "app/options/settings/saved_settings.h"
 #include "base/log.h"
 #include "base/processor.h"
+#include "dist/gather.h"
 #include "dist/health/health.h"
 #include "models/catalogue.h"
 #include "train/step/allocator.h"
@@ -22,7 +24,7 @@ namespace shoal::app {
 void begin(const train::Job& job, const dist::Env& env) {
   // ATEN_CPU_CAPABILITY limits LibTorch's kernels. Limit shoal's kernels in the same way.
   if (dist::value_of(dist::environment(), "ATEN_CPU_CAPABILITY") == "avx2") hold_to_avx2();
-  train::check_values(job);
+  if (!job.resume) train::check_values(job);  // else after the checkpoint's settings are restored
   log::set_level(job.log_level, env.rank);
   train::install_allocator();
 }
@@ -66,12 +68,22 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
     throw UserError(
         "--batch-size auto works only in training, `shoal bench step` and `shoal bench scaling`; "
         "give a number or omit it");
-  if (job.fit_batch_size) choose_batch_size(job, here, memory, env.rank == 0);
+  const auto smallest = [&](int64_t number) {
+    return std::ranges::min(dist::gather_number(communicator.main, number));
+  };
+  if (job.fit_batch_size) choose_batch_size(job, here, memory, smallest, env.rank == 0);
   train::ResolvedJob resolved = train::resolve(job, here);
   if (env.rank == 0 && resolved.val_resize < resolved.val_size)
     log::warning("--val-resize " + std::to_string(resolved.val_resize) +
                  " is smaller than --val-size " + std::to_string(resolved.val_size) +
                  ": evaluation images get black borders");
+  const int64_t side = resolved.progression.largest_side();
+  if (env.rank == 0 && datasets.train && !job.size && !job.val_size &&
+      2 * resolved.val_size > 3 * side)
+    log::warning(
+        strf("training images have at most %lld px, but validation images %lld px; set "
+             "--val-size",
+             static_cast<long long>(side), static_cast<long long>(resolved.val_size)));
   if (datasets.train) check_memory(resolved, memory, env.rank == 0);
   if (datasets.train)
     resolved.class_weights = class_weights(resolved, *datasets.train, communicator);

@@ -78,6 +78,9 @@ void check_export_folder(const train::Job& job) {
     const fs::path folder = fs::weakly_canonical(fs::absolute(path), none);
     return folder.has_filename() ? folder : folder.parent_path();
   };
+  if (!job.resume && fs::exists(fs::path(*job.export_dir) / "model.safetensors", none))
+    log::warning("--export-dir " + *job.export_dir +
+                 " contains a model; the model of this run will replace it");
   // The search stops at this run's own folders, which both contain a history and look like runs.
   const fs::path output = whole(job.output), checkpoints = whole(train::checkpoint_directory(job));
   for (fs::path folder = whole(*job.export_dir);
@@ -115,9 +118,14 @@ void check_places(const train::Job& job, const DataPlaces& places, const dist::G
 
 // Lowers a batch size that comes from a recipe if the global batch is larger than the dataset. The
 // programs that the recipes imitate also train on a partial batch. shoal drops partial batches, so
-// it would have no batch at all.
-void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
+// it would have no batch at all. Collective.
+void fit_batch(Arguments& arguments, const data::Source& train,
+               const dist::Communicator& communicator) {
   train::Job& job = arguments.job;
+  const dist::Env& env = communicator.env;
+  int64_t images = train.size();
+  if (train::is_sharded(job, "train"))  // every host takes as many images as the smallest one has
+    images = count_shares(train, communicator).smallest * (env.world_size / env.local_world_size);
   const auto origin = arguments.origins.find("batch-size");
   if (origin == arguments.origins.end() || !origin->second.starts_with("recipe ")) return;
   if (!job.batch_size || job.global_batch_size) return;
@@ -157,25 +165,16 @@ std::string reason_of(const std::exception& error) {
   ::_exit(on_platform ? 0 : 128 + ending.signal);
 }
 
-// Runs the training. Returns the signal that stopped it, or 0. After a stop signal, rank 0 may save
-// and exit while this rank still waits for rank 0. This is not an error.
+// Runs the training. Returns the signal that stopped it, or 0.
 int run_training(const train::ResolvedJob& job, train::Start start, const Datasets& datasets,
                  dist::Communicator& communicator,
                  const std::function<std::string(const std::exception&)>& describe,
                  train::Watchdog& watchdog) {
-  try {
-    const int signal = train::run(job, std::move(start), datasets.train, datasets.val, communicator,
-                                  describe, &watchdog)
-                           .stop_signal;
-    communicator.shutdown();
-    return signal;
-  } catch (const std::exception& error) {
-    if (communicator.rank() == 0 || train::stop_signal() == 0 ||
-        !is_lost_peer(app::describe(error)))
-      throw;
-    log::warning("rank 0 has ended, so this rank stops too");
-    return train::stop_signal();
-  }
+  const int signal = train::run(job, std::move(start), datasets.train, datasets.val, communicator,
+                                describe, &watchdog)
+                         .stop_signal;
+  communicator.shutdown();
+  return signal;
 }
 
 // Writes OUTPUT/report.html. Only warns if that fails, because the run itself has already ended.
@@ -253,6 +252,53 @@ int train_with_report(const train::ResolvedJob& job, train::Start start, const D
   return signal;
 }
 
+// Runs the command after the ranks are connected. Returns the signal that stopped it, or 0.
+// Collective.
+int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communicator& communicator,
+                    train::Watchdog& watchdog) {
+  const dist::Env& env = communicator.env;
+  const bool dry = arguments.job.dry_run;
+  const DataPlaces places = find_data(arguments.job);
+  check_data_exists(arguments.job, places);  // after connecting: each host reports missing data
+  check_places(arguments.job, places, communicator.main);
+  check_health(arguments.job, communicator);
+  train::Start start =
+      train::find_start(arguments.job, communicator.main, weights_finder(arguments));
+  if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
+  if (start.weights) train::take_normalization(*start.weights, arguments.job);
+  if (start.weights && arguments.job.eval_only) {
+    take_saved_settings(arguments, start.weights->settings, start.weights->classes.size());
+    arguments.job.ema.reset();  // the weights may be averages, but do not include both
+  }
+  const auto& source = start.data ? start.data : start.weights;
+  if (source && arguments.job.eval_only)
+    take_held_out(arguments.job, places, train::val_split_in(source->settings), env.rank == 0);
+  models::describe(arguments.job.model);  // rejects unknown model names before listing files
+  const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
+                                          known_classes(start, arguments.job), communicator);
+  // After opening the data, so that errors in the data are reported first.
+  if (!dry) train::require_own_folder(arguments.job, start, communicator.main);
+  if (datasets.train) fit_batch(arguments, *datasets.train, communicator);
+  if (arguments.job.fit_batch_size) arguments.origins["batch-size"] = "--batch-size auto";
+  train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
+  job.index_dir = index_folder(arguments.job, places);
+  job.train_source = datasets.train_source;
+  job.val_source = datasets.val_source;
+  job.provenance = provenance_of(arguments, dist::environment());
+  job.provenance.host.emplace_back("libtorch", TORCH_VERSION);
+  if (env.rank == 0) print_start(arguments, job, start);
+  if (job.dry_run) {
+    const train::DryRun found =
+        train::dry_run(job, start, datasets.train, datasets.val, communicator);
+    communicator.shutdown();
+    print_dry_run(job, found, communicator);
+    return 0;
+  }
+  training_begins();
+  return train_with_report(job, std::move(start), datasets, communicator, watchdog,
+                           arguments.report_page && env.rank == 0);
+}
+
 }  // namespace
 
 int train_command(const Arguments& given) {
@@ -276,42 +322,17 @@ int train_command(const Arguments& given) {
       connect_ranks(arguments.job, gpus, env, progress, watchdog.loss_reporter());
   // From here on, a signal must not end this rank at once: all ranks stop at the same step.
   if (env.world_size > 1) training_begins();
-  const DataPlaces places = find_data(arguments.job);
-  check_data_exists(arguments.job, places);  // after connecting: each host reports missing data
-  check_places(arguments.job, places, communicator.main);
-  check_health(arguments.job, communicator);
-  train::Start start =
-      train::find_start(arguments.job, communicator.main, weights_finder(arguments));
-  if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
-  if (start.weights) train::take_normalization(*start.weights, arguments.job);
-  const auto& source = start.data ? start.data : start.weights;
-  if (source && arguments.job.eval_only)
-    take_held_out(arguments.job, places, train::val_split_in(source->settings), env.rank == 0);
-  models::describe(arguments.job.model);  // rejects unknown model names before listing files
-  const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
-                                          known_classes(start, arguments.job), communicator);
-  // After opening the data, so that errors in the data are reported first.
-  if (!dry) train::require_own_folder(arguments.job, start, communicator.main);
-  if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
-  if (arguments.job.fit_batch_size) arguments.origins["batch-size"] = "--batch-size auto";
-  train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
-  job.index_dir = index_folder(arguments.job, places);
-  job.train_source = datasets.train_source;
-  job.val_source = datasets.val_source;
-  job.provenance = provenance_of(arguments, dist::environment());
-  job.provenance.host.emplace_back("libtorch", TORCH_VERSION);
-  if (env.rank == 0) print_start(arguments, job, start);
-  if (job.dry_run) {
-    const train::DryRun found =
-        train::dry_run(job, start, datasets.train, datasets.val, communicator);
-    communicator.shutdown();
-    print_dry_run(job, found, communicator);
-    return 0;
+  int signal = 0;
+  try {
+    signal = train_connected(arguments, gpus, communicator, watchdog);
+  } catch (const std::exception& error) {
+    // After a stop signal, rank 0 may save and exit while this rank still waits for it. This is not
+    // an error.
+    signal = train::stop_signal();
+    if (env.rank == 0 || signal == 0 || !is_lost_peer(app::describe(error))) throw;
+    log::warning("rank 0 has ended, so this rank stops too");
   }
-  training_begins();
-  const int signal = train_with_report(job, std::move(start), datasets, communicator, watchdog,
-                                       arguments.report_page && env.rank == 0);
-  return signal == 0 || job.on_platform ? 0 : 128 + signal;
+  return signal == 0 || on_platform ? 0 : 128 + signal;
 }
 
 }  // namespace shoal::app

@@ -57,7 +57,7 @@ bool Range::holds(double value) const {
 
 std::string Range::sentence() const {
   const std::string from = above_low ? "above " + number(low) : number(low);
-  if (high >= kUnlimited) return above_low ? from : from + " or more";
+  if (high >= kUnlimited) return above_low ? from : "of " + from + " or more";
   if (below_high) return "from " + from + " to below " + number(high);
   return above_low ? from + " and at most " + number(high) : "from " + from + " to " + number(high);
 }

@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <map>
 #include <system_error>
 
 #include "app/report/evaluation.h"
@@ -9,6 +10,7 @@
 #include "app/version.h"
 #include "base/error.h"
 #include "base/file/whole_file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
@@ -35,13 +37,32 @@ Json read_object(const fs::path& file, const char* missing, std::vector<std::str
   return Json::object();
 }
 
-// Returns the last part of a run's path, "b0" for "runs/b0/".
-std::string name_of(const std::string& run) {
-  const fs::path path = fs::absolute(run).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).filename().string();
+// Returns a different name for each run: the last part of its path, "b0" for "runs/b0/", and more
+// parts if other runs have the same one.
+std::vector<std::string> names_of(const std::vector<std::string>& runs) {
+  std::vector<fs::path> names, parents;
+  for (const std::string& run : runs) {
+    const fs::path path = (fs::absolute(run) / "").lexically_normal().parent_path();
+    names.push_back(path.filename());
+    parents.push_back(path.parent_path());
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::map<fs::path, int> count;
+    for (const fs::path& name : names) ++count[name];
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (count[names[i]] == 1 || !parents[i].has_filename()) continue;
+      names[i] = parents[i].filename() / names[i];
+      parents[i] = parents[i].parent_path();
+      changed = true;
+    }
+  }
+  std::vector<std::string> texts;
+  for (const fs::path& name : names) texts.push_back(name.string());
+  return texts;
 }
 
-Json run_data(const std::string& run) {
+Json run_data(const std::string& run, const std::string& name) {
   const fs::path folder = run;
   if (!fs::is_directory(folder)) throw UserError("'" + run + "' is not a folder of a run");
   std::vector<std::string> notes;
@@ -56,7 +77,7 @@ Json run_data(const std::string& run) {
   if (!version.empty() && version != kVersion)
     notes.push_back("the run was made by shoal " + version + ", this report by " + kVersion);
   Json evaluation = read_evaluation(folder, notes);
-  return {{"name", name_of(run)},
+  return {{"name", name},
           {"path", run},
           {"summary", std::move(summary)},
           {"settings", std::move(settings)},
@@ -73,7 +94,8 @@ std::string report_data(const std::vector<std::string>& runs, bool live) {
                {"written", train::utc_time()},
                {"live", live},
                {"runs", Json::array()}};
-  for (const std::string& run : runs) data["runs"].push_back(run_data(run));
+  const std::vector<std::string> names = names_of(runs);
+  for (size_t i = 0; i < runs.size(); ++i) data["runs"].push_back(run_data(runs[i], names[i]));
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -88,7 +110,7 @@ std::string report_stamp(const std::vector<std::string>& runs) {
                     static_cast<long long>(found.st_mtim.tv_sec), found.st_mtim.tv_nsec);
     }
   }
-  return stamp;
+  return hex(hash_bytes(stamp));
 }
 
 void write_report(const std::vector<std::string>& runs, const fs::path& file) {

@@ -88,7 +88,7 @@ struct ReportServer::State {
   std::string newest_data();
   void answer(httplib::Response& response, const char* type,
               const std::function<std::string()>& text);
-  void stream(httplib::Response& response);
+  void stream(const std::string& last_id, httplib::Response& response);
   bool send_events(std::string& seen, httplib::DataSink& sink) const;
 };
 
@@ -124,18 +124,19 @@ void ReportServer::State::answer(httplib::Response& response, const char* type,
   }
 }
 
-// Sends the next part of a stream: an event if the files have changed, else a comment, which only
-// tests the connection. Returns false if the browser has closed it.
+// Sends the next part of a stream: an event if the files' stamp is not `seen`, else a comment,
+// which only tests the connection. Returns false if the browser has closed it.
 bool ReportServer::State::send_events(std::string& seen, httplib::DataSink& sink) const {
   std::string now = report_stamp(runs);
-  const std::string text = now == seen ? ":\n\n" : "data: changed\n\n";
+  const std::string text = now == seen ? ":\n\n" : "id: " + now + "\ndata: changed\n\n";
   seen = std::move(now);
   if (!sink.write(text.data(), text.size())) return false;
   std::this_thread::sleep_for(kPollInterval);
   return true;
 }
 
-void ReportServer::State::stream(httplib::Response& response) {
+// A browser that reconnects sends the id of the last event. So it misses no change in between.
+void ReportServer::State::stream(const std::string& last_id, httplib::Response& response) {
   if (streams.fetch_add(1) >= kMaxStreams) {
     --streams;
     response.status = 503;
@@ -145,7 +146,7 @@ void ReportServer::State::stream(httplib::Response& response) {
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
       "text/event-stream",
-      [this, end, seen = report_stamp(runs)](size_t, httplib::DataSink& sink) mutable {
+      [this, end, seen = last_id](size_t, httplib::DataSink& sink) mutable {
         if (stopping || std::chrono::steady_clock::now() > end) {
           sink.done();
           return true;
@@ -182,7 +183,9 @@ ReportServer::ReportServer(std::vector<std::string> runs, const std::string& add
   server.Get("/data", [&state](const auto&, auto& response) {
     state.answer(response, "application/json", [&] { return state.newest_data(); });
   });
-  server.Get("/events", [&state](const auto&, auto& response) { state.stream(response); });
+  server.Get("/events", [&state](const auto& request, auto& response) {
+    state.stream(request.get_header_value("Last-Event-ID"), response);
+  });
   state.newest_data();  // throws if a folder is not a run
   if (port == 0) {
     state.port = server.bind_to_any_port(address);

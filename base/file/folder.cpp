@@ -19,6 +19,11 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder, std::error_c
   return entries;
 }
 
+bool path_exists(const fs::path& path) {
+  std::error_code unknown;
+  return fs::exists(path, unknown);
+}
+
 bool is_inside(const fs::path& path, const fs::path& folder) {
   std::error_code error;  // ignored: on failure, absolute() and weakly_canonical() return ""
   const auto contains = [](const fs::path& outer, const fs::path& inner) {

@@ -18,6 +18,10 @@ std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder,
                                                          std::error_code& error);
 
+// Whether a file or folder exists. Unlike std::filesystem::exists(), returns false if the path
+// cannot be examined, for example because it is too long.
+bool path_exists(const std::filesystem::path& path);
+
 // Whether `path` is `folder` or inside it, either as written or after following links. The paths
 // need not exist.
 bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);

@@ -204,6 +204,7 @@ std::vector<std::string> read_lines(const fs::path& path) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     line.resize(line.find_last_not_of("\r ") + 1);
+    if (lines.empty()) line.erase(0, byte_order_mark(line));
     lines.push_back(std::move(line));
   }
   if (file.bad()) throw_file_error("read", path);

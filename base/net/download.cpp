@@ -80,7 +80,7 @@ class Download {
   std::string connect_once() {
     if (validator_.empty()) have_ = 0;
     refusal_.clear(), write_error_ = 0;
-    body_begun_ = stalled_ = false;
+    body_begun_ = stalled_ = changed_ = false;
     last_change_ = now();
     HttpGet request{url_, options_.token, options_.certificates, options_.connect_seconds};
     request.offset = have_;
@@ -105,6 +105,11 @@ class Download {
       throw_file_error("write", path_, write_error_);
     }
     if (!refusal_.empty()) throw std::runtime_error(sentence(refusal_));
+    if (changed_) {
+      validator_.clear();
+      return "the file changed on the server";
+    }
+    if (whole && have_ < total_) return "the server sent fewer bytes than the file has";
     if (whole) return "";
     if (status == 416 && have_ > 0) {
       if (result.response.range_total == have_) return "";
@@ -138,6 +143,11 @@ class Download {
     if (response.status == 206) {
       if (response.range_begin != have_)
         return refuse("the server sent other bytes than those that were requested");
+      const std::string validator = response.validator();
+      if (!validator.empty() && validator != validator_) {  // the server ignored If-Range
+        changed_ = true;
+        return false;
+      }
       total_ = response.range_total;
     } else {
       have_ = 0;
@@ -216,7 +226,7 @@ class Download {
   bool body_begun_ = false;  // begin_body() was called
   std::string refusal_;      // why the response is unusable; empty: it is usable
   int write_error_ = 0;      // errno
-  bool stalled_ = false;
+  bool stalled_ = false, changed_ = false;
   double last_change_ = 0;  // now() when the connection started or last received bytes
 };
 

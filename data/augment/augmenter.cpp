@@ -87,6 +87,12 @@ const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& ran
   return operations_;
 }
 
+Sampling Augmenter::draw_sampling(KeyedRandom& random) const {
+  const bool either = interpolation_ == Interpolation::random && random.uniform() < 0.5;
+  return interpolation_ == Interpolation::bilinear || either ? Sampling::bilinear
+                                                             : Sampling::bicubic;
+}
+
 // Draws whether to apply a step of a timm policy. If so, draws magnitude and interpolation, and
 // adds the operation to operations_.
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
@@ -103,9 +109,7 @@ void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   scene.size = size;
   scene.fill = fill_;
   scene.translate = policy_.translate;
-  const bool either = interpolation_ == Interpolation::random && random.uniform() < 0.5;
-  scene.sampling =
-      interpolation_ == Interpolation::bilinear || either ? Sampling::bilinear : Sampling::bicubic;
+  scene.sampling = draw_sampling(random);
   magnitude = std::clamp(magnitude, 0.0, policy_.magnitude_limit);
   operations_.push_back(timm_operation(step.level, magnitude, scene, random));
 }
@@ -137,9 +141,9 @@ void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random) {
     const auto chosen = below(static_cast<int64_t>(policy_.sequences.size()), random);
     for (const Step& step : policy_.sequences[static_cast<size_t>(chosen)]) {
       if (step.probability < 1 && !happens(step.probability, random)) continue;
-      operations_.push_back(torchvision_operation(effect_of(step.level),
-                                                  static_cast<int64_t>(step.magnitude), kAutoBins,
-                                                  Range::usual, size, random));
+      operations_.push_back(
+          torchvision_operation(effect_of(step.level), static_cast<int64_t>(step.magnitude),
+                                kAutoBins, Range::usual, size, draw_sampling(random), random));
     }
     return;
   }
@@ -152,8 +156,9 @@ void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random) {
             ? below(kBins, random)
             : std::clamp<int64_t>(std::llround(strength_ * static_cast<double>(policy_.magnitude)),
                                   0, kBins - 1);
-    operations_.push_back(torchvision_operation(
-        effect, bin, kBins, trivial ? Range::wide : Range::usual, size, random));
+    operations_.push_back(torchvision_operation(effect, bin, kBins,
+                                                trivial ? Range::wide : Range::usual, size,
+                                                draw_sampling(random), random));
   }
 }
 

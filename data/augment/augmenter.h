@@ -41,6 +41,7 @@ class Augmenter {
   void add(const Step& step, const Size& size, KeyedRandom& random);
   void draw_independent(const Size& size, KeyedRandom& random);
   void draw_torchvision(const Size& size, KeyedRandom& random);
+  Sampling draw_sampling(KeyedRandom& random) const;
   void draw_weights(KeyedRandom& random);
 
   AugmentOptions options_;

@@ -90,7 +90,7 @@ Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
 }
 
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
-                                const Size& size, KeyedRandom& random) {
+                                const Size& size, Sampling sampling, KeyedRandom& random) {
   const bool wide = range == Range::wide;
   const auto up_to = [&](double most) { return linspace(0, static_cast<float>(most), bins, bin); };
   const auto sign = [&](double amount) { return either_sign(amount, random); };
@@ -100,13 +100,13 @@ Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range 
   switch (effect) {
     case Effect::shear_x:
     case Effect::shear_y:
-      return {effect, sign(up_to(wide ? 0.99 : 0.3))};
+      return {effect, sign(up_to(wide ? 0.99 : 0.3)), sampling};
     case Effect::translate_x:
-      return {effect, moved(size.width)};
+      return {effect, moved(size.width), sampling};
     case Effect::translate_y:
-      return {effect, moved(size.height)};
+      return {effect, moved(size.height), sampling};
     case Effect::rotate:
-      return {effect, sign(up_to(wide ? 135 : 30))};
+      return {effect, sign(up_to(wide ? 135 : 30)), sampling};
     case Effect::brightness:
     case Effect::color:
     case Effect::contrast:

@@ -61,8 +61,9 @@ enum class Range : uint8_t { usual, wide };
 
 // Returns the operation for magnitude number `bin` (0 … bins - 1). For amounts that can be positive
 // or negative, and for factors that can be above or below 1, draws from `random` which of the two.
-// The operation uses nearest-neighbor sampling and fills with black.
+// The operation fills with black. `sampling`: torchvision's reference scripts use the filter with
+// which they resize images.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
-                                const Size& size, KeyedRandom& random);
+                                const Size& size, Sampling sampling, KeyedRandom& random);
 
 }  // namespace shoal::data::augment

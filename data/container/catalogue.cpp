@@ -33,7 +33,7 @@ class Labeler {
 
   Catalogue run() {
     survey();
-    const bool by_text = all_texts_ && (known_.empty() || texts_known_ || !all_numbers_);
+    const bool by_text = all_texts_ && (known_.empty() || any_text_known_ || !all_numbers_);
     if (!by_text && !all_numbers_)
       refuse(mixed_file_, mixed_entry_,
              "has no label of the same kind (name or number) as the other images");
@@ -54,8 +54,10 @@ class Labeler {
       all_texts_ = all_texts_ && text;
       all_numbers_ = all_numbers_ && number;
       largest_ = std::max(largest_, entry.number);
-      if (text) texts_known_ = texts_known_ && places_.contains(text_of(file, entry));
     });
+    for (const Scan& scan : scans_)
+      for (const std::string& text : scan.texts)
+        any_text_known_ = any_text_known_ || places_.contains(text);
   }
 
   const std::string& text_of(uint32_t file, const ScanEntry& entry) const {
@@ -101,7 +103,7 @@ class Labeler {
   const std::vector<Scan>& scans_;
   const std::vector<std::string>& known_;
   std::map<std::string, int32_t, std::less<>> places_;
-  bool all_texts_ = true, all_numbers_ = true, texts_known_ = true;
+  bool all_texts_ = true, all_numbers_ = true, any_text_known_ = false;
   int64_t largest_ = 0;
   uint32_t mixed_file_ = 0, mixed_entry_ = 0;
 };

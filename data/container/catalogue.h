@@ -48,7 +48,8 @@ std::vector<std::string> numbered_classes(int64_t count);
 
 // Returns a catalogue of all images, in the order of files and records, with the labels of the
 // scans. `known`: classes of the training set; each label is one of these names or an index into
-// them. If `known` is empty, the classes are the sorted names that occur as labels, or
+// them. If all images have names and numbers, the names are the labels, unless none of them is
+// known. If `known` is empty, the classes are the sorted names that occur as labels, or
 // numbered_classes() up to the largest label. Throws std::invalid_argument with the image's name if
 // its label is missing or not one of the classes, or if some labels are names and others numbers.
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,

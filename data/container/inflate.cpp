@@ -29,6 +29,10 @@ class Inflater {
   z_stream* operator->() { return &z_; }
   int step() { return ::inflate(&z_, Z_NO_FLUSH); }
   void next_member() { ::inflateReset(&z_); }
+  // Skips zeros in the input. Zeros may follow a member, for example to fill a block of a tape.
+  void skip_zeros() {
+    for (; z_.avail_in > 0 && *z_.next_in == 0; --z_.avail_in) ++z_.next_in;
+  }
 
  private:
   z_stream z_{};
@@ -36,11 +40,14 @@ class Inflater {
 
 }  // namespace
 
+bool is_gzip(std::span<const uint8_t> head) {
+  return head.size() >= 2 && head[0] == 0x1f && head[1] == 0x8b;
+}
+
 bool is_compressed(std::span<const uint8_t> head) {
   if (head.size() < 2) return false;
-  const bool gzip = head[0] == 0x1f && head[1] == 0x8b;
   const bool zlib = (head[0] & 0x8f) == 8 && (head[0] * 256 + head[1]) % 31 == 0;
-  return gzip || zlib;
+  return is_gzip(head) || zlib;
 }
 
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
@@ -77,7 +84,11 @@ std::shared_ptr<const File> inflate_file(const File& file) {
       stream->next_in = in.data();
       stream->avail_in = static_cast<uInt>(count);
     }
-    if (ended && stream->avail_in > 0) stream.next_member();
+    if (ended) {
+      stream.skip_zeros();
+      if (stream->avail_in == 0) continue;
+      stream.next_member();
+    }
     stream->next_out = out.data();
     stream->avail_out = static_cast<uInt>(out.size());
     const int result = stream.step();

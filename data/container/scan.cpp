@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr char kScanCache[] = "shoal scan 2\n";
+constexpr char kScanCache[] = "shoal scan 3\n";
 
 void write_scan(CacheWriter& out, const Scan& scan) {
   out.array(scan.entries);

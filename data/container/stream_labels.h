@@ -18,6 +18,7 @@ class StreamLabels {
   explicit StreamLabels(std::vector<std::string> classes);
 
   const std::vector<std::string>& classes() const { return classes_; }
+  bool has(std::string_view name) const { return find(name) != nullptr; }
   // Returns the index of a label in classes(); a number is already the index. Throws
   // std::invalid_argument if there is no such class. The message has no subject: the caller must
   // put the image's name before it.

@@ -25,12 +25,9 @@ constexpr int64_t kProgressStep = 1000;  // files
                            std::generic_category().message(errno));
 }
 
-int64_t nanoseconds(const timespec& time) {
-  return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
-}
-
-DirectoryStamp stamp_of(const struct stat& s) {
-  return {nanoseconds(s.st_mtim), nanoseconds(s.st_ctim)};
+DirectoryStamp folder_stamp(const struct stat& s) {
+  const FileStamp stamp = stamp_of(s);
+  return {stamp.modified_ns, stamp.changed_ns};
 }
 
 struct Entries {
@@ -40,14 +37,18 @@ struct Entries {
   int64_t hidden = 0;  // number of hidden files
 };
 
-// Returns the type of a directory entry after following links; DT_LNK for a broken link.
-unsigned char kind_of(int directory, const dirent& entry) {
+// Returns the type of an entry of the folder `path` after following links; DT_LNK: a broken link.
+unsigned char kind_of(int directory, const std::string& path, const dirent& entry) {
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return entry.d_type;
   struct stat s {};
-  if (fstatat(directory, entry.d_name, &s, 0) != 0)
-    return fstatat(directory, entry.d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode)
-               ? DT_LNK
-               : DT_UNKNOWN;
+  if (fstatat(directory, entry.d_name, &s, 0) != 0) {
+    const int error = errno;
+    if (fstatat(directory, entry.d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(s.st_mode))
+      return DT_UNKNOWN;  // it was removed
+    if (error == ENOENT || error == ENOTDIR || error == ELOOP) return DT_LNK;
+    errno = error;
+    fail("examine", path + "/" + entry.d_name);
+  }
   return S_ISDIR(s.st_mode) ? DT_DIR : S_ISREG(s.st_mode) ? DT_REG : DT_UNKNOWN;
 }
 
@@ -57,10 +58,10 @@ Entries read_directory(const std::string& path) {
   struct stat s {};
   if (fstat(dirfd(directory.get()), &s) != 0) fail("examine the folder", path);
   Entries entries;
-  entries.stamp = stamp_of(s);
+  entries.stamp = folder_stamp(s);
   errno = 0;
   while (const dirent* entry = readdir(directory.get())) {
-    const unsigned char kind = kind_of(dirfd(directory.get()), *entry);
+    const unsigned char kind = kind_of(dirfd(directory.get()), path, *entry);
     const bool hidden = entry->d_name[0] == '.';
     if (hidden && kind == DT_REG) ++entries.hidden;
     if (!hidden && kind == DT_DIR) entries.folders.emplace_back(entry->d_name);
@@ -195,13 +196,7 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
 std::optional<DirectoryStamp> directory_stamp(const std::string& path) {
   struct stat s {};
   if (stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) return std::nullopt;
-  return stamp_of(s);
-}
-
-std::optional<FileStamp> file_stamp(const std::string& path) {
-  struct stat s {};
-  if (stat(path.c_str(), &s) != 0 || !S_ISREG(s.st_mode)) return std::nullopt;
-  return FileStamp{s.st_size, nanoseconds(s.st_mtim)};
+  return folder_stamp(s);
 }
 
 }  // namespace shoal::data

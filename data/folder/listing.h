@@ -19,7 +19,7 @@ struct DirectoryStamp {
   friend bool operator==(const DirectoryStamp&, const DirectoryStamp&) = default;
 };
 
-constexpr FileStamp kBrokenLink = {-1, 0};  // stamp of a broken link in a listing
+constexpr FileStamp kBrokenLink = {-1, 0, 0};  // stamp of a broken link in a listing
 
 struct Listing {
   struct Directory {
@@ -62,7 +62,7 @@ using ListingProgress = std::function<void(int64_t files)>;
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 
 // Returns the cached listing of `root` in `cache_dir`. Returns nothing if there is none, if it is
-// damaged, or if a directory or a left-out file in a class folder has changed since.
+// damaged, or if a directory, a left-out file in a class folder or a broken link has changed since.
 std::optional<Listing> load_listing(const std::string& cache_dir, const std::string& root);
 
 // Writes the cached listing atomically; creates `cache_dir`. Returns false without writing if a
@@ -75,7 +75,5 @@ std::string listing_cache_path(const std::string& cache_dir, const std::string& 
 
 // Returns the stamp of a directory, or nothing if it is not a directory.
 std::optional<DirectoryStamp> directory_stamp(const std::string& path);
-// Returns the stamp of a file (links are followed), or nothing if it is not a regular file.
-std::optional<FileStamp> file_stamp(const std::string& path);
 
 }  // namespace shoal::data

@@ -1,6 +1,7 @@
 // Cache of listings: one file per listed folder. A cached listing is valid if no directory has
-// changed, and no left-out file in a class folder (it may have become an image). Checking a
-// directory's modification and change times takes one stat(), which is faster than reading it.
+// changed, no left-out file in a class folder (it may have become an image), and all broken links
+// are still broken. Checking a directory's modification and change times takes one stat(), which is
+// faster than reading it.
 #include <filesystem>
 
 #include "base/file/whole_file.h"
@@ -10,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr char kMagic[] = "shoal listing 2\n";
+constexpr char kMagic[] = "shoal listing 3\n";
 
 std::string absolute(const std::string& root) {
   return std::filesystem::absolute(root).lexically_normal().string();
@@ -84,6 +85,13 @@ bool may_become_image(const Listing::LeftOutFile& file) {
   return file.path.find('/') != std::string::npos;
 }
 
+bool is_unchanged(const std::string& root, const Listing::LeftOutFile& file) {
+  const std::string path = root + "/" + file.path;
+  std::error_code missing;
+  if (file.stamp == kBrokenLink) return !std::filesystem::exists(path, missing);
+  return !may_become_image(file) || file_stamp(path) == file.stamp;
+}
+
 }  // namespace
 
 std::string listing_cache_path(const std::string& cache_dir, const std::string& root) {
@@ -98,9 +106,7 @@ std::optional<Listing> load_listing(const std::string& cache_dir, const std::str
   for (const auto& d : listing->directories)
     if (directory_stamp(root + "/" + d.path) != d.stamp) return std::nullopt;
   for (const auto& file : listing->left_out)
-    if (may_become_image(file) &&
-        file_stamp(root + "/" + file.path).value_or(kBrokenLink) != file.stamp)
-      return std::nullopt;
+    if (!is_unchanged(root, file)) return std::nullopt;
   return listing;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
 #include "base/file/folder.h"
 #include "base/text.h"
@@ -58,17 +59,43 @@ void expand_braces(const std::string& text, const std::string& pattern,
     expand_braces(text.substr(0, open) + word + text.substr(close + 1), pattern, visit);
 }
 
-bool has_wildcard(const std::string& text) {
-  return text.find_first_of("*?[") != std::string::npos;
+constexpr char kWildcards[] = "*?[";
+
+// A pattern in two parts. The folder is empty or ends with '/'.
+struct Pattern {
+  std::string folder, name;
+
+  // The longest folder that exists is taken literally, because its name may contain brackets.
+  explicit Pattern(const std::string& text) {
+    size_t end = text.rfind('/');
+    while (end != std::string::npos && end > 0 && !path_exists(text.substr(0, end)))
+      end = text.rfind('/', end - 1);
+    folder = text.substr(0, end + 1);  // empty if end is npos
+    name = text.substr(folder.size());
+  }
+  bool has_braces() const {
+    return name.find('{') < name.find('}') && name.find('}') != std::string::npos;
+  }
+};
+
+bool has_wildcard(const std::string& name) {
+  return name.find_first_of(kWildcards) != std::string::npos;
 }
 
-std::vector<std::string> matches(const std::string& name) {
+std::vector<std::string> matches(const std::string& folder, const std::string& name) {
+  std::string text;
+  for (const char letter : folder) {
+    if (letter == '\\' || std::string_view(kWildcards).find(letter) != std::string_view::npos)
+      text += '\\';
+    text += letter;
+  }
+  text += name;
   glob_t found{};
-  const int result = ::glob(name.c_str(), 0, nullptr, &found);
+  const int result = ::glob(text.c_str(), 0, nullptr, &found);
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (result != 0 && result != GLOB_NOMATCH)
-    throw std::runtime_error("cannot look for files named " + name);
+    throw std::runtime_error("cannot look for files named " + folder + name);
   std::erase_if(paths, [](const std::string& path) { return fs::is_directory(path); });
   return paths;  // sorted by locale; callers that need a fixed order must sort them
 }
@@ -76,36 +103,38 @@ std::vector<std::string> matches(const std::string& name) {
 }  // namespace
 
 bool is_pattern(const std::string& text) {
-  const bool braces = text.find('{') < text.find('}') && text.find('}') != std::string::npos;
-  return (braces || has_wildcard(text)) && !fs::exists(text);
+  const Pattern pattern(text);
+  return (pattern.has_braces() || has_wildcard(pattern.name)) && !path_exists(text);
 }
 
-std::vector<std::string> expand_pattern(const std::string& pattern) {
+std::vector<std::string> expand_pattern(const std::string& text) {
+  const Pattern pattern(text);
   std::vector<std::string> paths;
   size_t names = 0, searches = 0;
-  expand_braces(pattern, pattern, [&](const std::string& name) {
-    if (++names > kMaxNames)
-      throw std::invalid_argument(pattern + " names more than a million files");
-    if (has_wildcard(name) && !fs::exists(name)) {
+  expand_braces(pattern.name, text, [&](const std::string& name) {
+    if (++names > kMaxNames) throw std::invalid_argument(text + " names more than a million files");
+    const std::string path = pattern.folder + name;
+    if (path_exists(path)) {
+      paths.push_back(path);
+    } else if (has_wildcard(name)) {
       if (++searches > kMaxSearches)
-        throw std::invalid_argument(pattern +
+        throw std::invalid_argument(text +
                                     " searches its folder more than 10,000 times; use braces or "
                                     "wildcards, but not both");
-      auto found = matches(name);
+      auto found = matches(pattern.folder, name);
       std::sort(found.begin(), found.end());
       paths.insert(paths.end(), found.begin(), found.end());
-    } else if (fs::exists(name)) {
-      paths.push_back(name);
     } else {
-      throw std::invalid_argument("the file " + name + " of " + pattern + " does not exist");
+      throw std::invalid_argument("the file " + path + " of " + text + " does not exist");
     }
   });
-  if (paths.empty()) throw std::invalid_argument("no file matches " + pattern);
+  if (paths.empty()) throw std::invalid_argument("no file matches " + text);
   return paths;
 }
 
-bool matches_files(const std::string& pattern) {
-  return !matches(pattern).empty();
+bool matches_files(const std::string& text) {
+  const Pattern pattern(text);
+  return !matches(pattern.folder, pattern.name).empty();
 }
 
 std::vector<std::string> files_in(const std::string& folder) {

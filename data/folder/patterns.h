@@ -1,5 +1,6 @@
 #pragma once
-// Patterns that name several files, such as shard-{000000..000012}.tar or {train,extra}-*.tar.
+// Patterns that name several files, such as shard-{000000..000012}.tar or {train,extra}-*.tar. The
+// longest folder in a pattern that exists is taken literally, even if its name has wildcards.
 
 #include <string>
 #include <vector>
@@ -9,17 +10,17 @@ namespace shoal::data {
 // Whether `text` has braces or wildcards and is not the path of an existing file or folder.
 bool is_pattern(const std::string& text);
 
-// Expands a pattern to the paths of existing files. First expands braces, in order: {A..B} to the
-// numbers from A to B (padded with zeros to the length of A if A starts with a zero), {a,b} to the
-// alternatives. Then expands the wildcards * ? [ ] in each result, and sorts their matches. Throws
-// std::invalid_argument if an expansion without wildcards does not exist, if nothing matches, if
-// braces are malformed or name more than a million files, or if more than 10,000 expansions have
-// wildcards. Throws std::runtime_error if a folder cannot be searched.
-std::vector<std::string> expand_pattern(const std::string& pattern);
+// Expands the pattern `text` to the paths of existing files. First expands braces, in order: {A..B}
+// to the numbers from A to B (padded with zeros to the length of A if A starts with a zero), {a,b}
+// to the alternatives. Then expands the wildcards * ? [ ] in each result, and sorts their matches.
+// Throws std::invalid_argument if an expansion without wildcards does not exist, if nothing
+// matches, if braces are malformed or name more than a million files, or if more than 10,000
+// expansions have wildcards. Throws std::runtime_error if a folder cannot be searched.
+std::vector<std::string> expand_pattern(const std::string& text);
 
-// Whether any file matches the pattern. Expands wildcards but not braces. Throws std::runtime_error
-// if a folder cannot be searched.
-bool matches_files(const std::string& pattern);
+// Whether any file matches the pattern `text`. Expands wildcards but not braces. Throws
+// std::runtime_error if a folder cannot be searched.
+bool matches_files(const std::string& text);
 
 // Returns the sorted paths of the regular files in a folder. Skips names that start with a dot.
 // Throws std::runtime_error if the folder cannot be read.

@@ -23,7 +23,7 @@ constexpr std::string_view kGaps = " \t\r,";
 
 // `path` appears in messages.
 std::vector<std::string> lines_of(const std::string& text, const std::string& path) {
-  std::istringstream file(text);
+  std::istringstream file(text.substr(byte_order_mark(text)));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     while (!line.empty() && kGaps.find(line.back()) != std::string_view::npos) line.pop_back();
@@ -57,6 +57,15 @@ std::vector<std::string> words_of(const std::string& line) {
     at = line.find_first_not_of(kGaps, end);
   }
   return words;
+}
+
+// Whether the words of the first line are the usual names of the two columns.
+bool is_header(const std::vector<std::string>& words) {
+  static const std::set<std::string> kImage = {"image",     "imageid", "image_id", "filename",
+                                               "file_name", "file",    "path",     "name"};
+  static const std::set<std::string> kClass = {"label",    "class",  "class_name",
+                                               "category", "target", "predictionstring"};
+  return words.size() == 2 && kImage.contains(lower(words[0])) && kClass.contains(lower(words[1]));
 }
 
 [[noreturn]] void refuse_line(const std::string& path, size_t line, const std::string& what) {
@@ -107,8 +116,8 @@ void LabelFile::read_pairs(const std::vector<std::string>& lines,
   const std::set<std::string_view> names(known.begin(), known.end());
   bool numbers = !known.empty();
   for (size_t i = 0; i < lines.size(); ++i) {
-    if (i == 0 && lines[i] == "ImageId,PredictionString") continue;
     const std::vector<std::string> words = words_of(lines[i]);
+    if (i == 0 && is_header(words)) continue;
     if (words.size() < 2) refuse_line(path_, i, "expected the name of an image and its class");
     const auto [found, fresh] = by_name_.emplace(stem_of(words[0]), words[1]);
     if (!fresh && found->second != words[1])

@@ -21,6 +21,12 @@ class BadImageLog {
     if (reported_.insert(name).second && on_bad_) on_bad_(name + ": " + reason);
   }
 
+  // Never calls on_bad again. Waits for a call in progress.
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    on_bad_ = nullptr;
+  }
+
  private:
   std::mutex mutex_;
   std::unordered_set<std::string> reported_;

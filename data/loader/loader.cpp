@@ -227,6 +227,7 @@ Loader::~Loader() {
   const std::string image = impl_->slowest_read();
   impl_->log.report(image.empty() ? "the data loader" : image,
                     "its read has not returned; abandoned the thread that waits for it");
+  impl_->log.stop();  // on_bad may refer to objects that no longer exist when the read returns
   for (std::jthread& thread : impl_->threads) thread.detach();
   static_cast<void>(impl_.release());  // never freed: the threads may use it until the process ends
 }

@@ -7,6 +7,7 @@
 #include "base/file/whole_file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "data/file.h"
 #include "data/jpeg/turbo.h"
 #include "data/pack/file_writer.h"
 #include "data/pack/reader.h"
@@ -18,12 +19,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Returns a hash of the listing and of the images' files. An image in a file of its own may be
+// replaced without a change of the listing.
+uint64_t source_hash(const Dataset& source) {
+  uint64_t hash = listing_hash(source, "");
+  for (int64_t i = 0; i < source.size(); ++i) {
+    if (source.encoded_bytes(i) >= 0) continue;
+    if (const auto stamp = file_stamp(source.name(i)))
+      hash = combine(combine(hash, static_cast<uint64_t>(stamp->bytes)),
+                     static_cast<uint64_t>(stamp->modified_ns));
+  }
+  return hash;
+}
+
 // Returns a hash of everything that determines the content of a file. Only a call with the same
-// hash may continue interrupted work. `listing`: listing_hash() of the source. `first`: first
-// sample of the file.
-uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
-  uint64_t hash = combine(combine(listing, static_cast<uint64_t>(o.max_side)),
-                          static_cast<uint64_t>(o.quality));
+// hash may continue interrupted work. `source`: source_hash(). `first`: first sample of the file.
+uint64_t request_of(uint64_t source, const PackOptions& o, int64_t first) {
+  uint64_t hash =
+      combine(combine(source, static_cast<uint64_t>(o.max_side)), static_cast<uint64_t>(o.quality));
   hash = combine(combine(hash, static_cast<uint64_t>(o.raw_share * 1e9)), o.index);
   return combine(combine(hash, static_cast<uint64_t>(o.shard_bytes)), static_cast<uint64_t>(first));
 }
@@ -47,13 +60,13 @@ void add(PackSummary& sum, const PackedDataset& pack) {
 PackSummary write_shards(const Dataset& source, const std::string& folder,
                          const PackOptions& options, const PackProgress& progress,
                          const PackWarning& warning) {
-  const uint64_t listing = listing_hash(source, "");
-  ShardList list(folder, request_of(listing, options, 0), options.overwrite);
+  const uint64_t hash = source_hash(source);
+  ShardList list(folder, request_of(hash, options, 0), options.overwrite);
   int64_t resumed = list.next_sample();
   while (list.next_sample() < source.size()) {
     const int64_t first = list.next_sample();
     const PackedFile file =
-        write_pack_file(source, request_of(listing, options, first), list.path_of(list.finished()),
+        write_pack_file(source, request_of(hash, options, first), list.path_of(list.finished()),
                         options, first, progress, warning);
     resumed += file.summary.resumed;
     if (file.summary.images == 0) break;  // only damaged images were left
@@ -80,7 +93,7 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
     throw std::invalid_argument(path +
                                 " is not a packed set, and --overwrite replaces only packed sets; "
                                 "choose another name, or remove it");
-  const uint64_t request = request_of(listing_hash(source, ""), options, 0);
+  const uint64_t request = request_of(source_hash(source), options, 0);
   if (fs::exists(path) && !options.overwrite) {
     if (!is_packed_set(path) || PackedDataset(path).request() != hex(request))
       refuse_existing(path);
@@ -114,7 +127,7 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
 
 void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options) {
   if (!fs::exists(path) || (options.shard_bytes > 0 && !is_sharded_set(path))) return;
-  const uint64_t asked = request_of(listing_hash(source, ""), options, 0);
+  const uint64_t asked = request_of(source_hash(source), options, 0);
   if (options.shard_bytes > 0) {
     [[maybe_unused]] const ShardList list(path, asked, false);  // throws if `path` has another set
     return;

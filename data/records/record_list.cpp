@@ -15,7 +15,9 @@ RecordList read_record_list(const std::string& records) {
   const std::string path = std::filesystem::path(records).replace_extension(".lst").string();
   if (path == records || !std::filesystem::exists(path)) return list;
   const FileStamp stamp = File(path).stamp();
-  list.stamp = path + " " + std::to_string(stamp.bytes) + " " + std::to_string(stamp.modified_ns);
+  list.stamp = path;
+  for (const int64_t part : {stamp.bytes, stamp.modified_ns, stamp.changed_ns})
+    list.stamp += " " + std::to_string(part);
   std::map<std::string, std::string> folder_of, label_of;
   list.names_classes = true;
   int64_t number = 0;

@@ -8,9 +8,12 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "base/file/crc32c.h"
+#include "base/text.h"
 #include "data/container/catalogue.h"
 #include "data/container/inflate.h"
 #include "data/container/scan_files.h"
@@ -102,13 +105,44 @@ class TfRecordScan {
   Scan scan_;
 };
 
-// Subtracts the label of the first class, so that labels start at 0.
-void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
-                  std::vector<Scan>& scans) {
-  int64_t offset = keys.first_label();
-  for (const Scan& scan : scans)
+// Whether numbers, and not names, determine the labels (catalogue.h).
+bool labeled_by_number(const std::vector<Scan>& scans, const std::vector<std::string>& known) {
+  const std::unordered_set<std::string_view> names(known.begin(), known.end());
+  bool any_known = known.empty();
+  for (const Scan& scan : scans) {
     for (const ScanEntry& entry : scan.entries)
-      if (entry.number == 0 && !keys.label_offset) offset = 0;
+      if (entry.text < 0) return true;
+    any_known = any_known || std::ranges::any_of(scan.texts, [&](const std::string& text) {
+                  return names.contains(text);
+                });
+  }
+  return !any_known;
+}
+
+// Returns the label of the first class. Throws std::invalid_argument if it may be 0 or 1 and a
+// wrong guess would exchange classes: if the classes are known, or if other hosts have other files.
+int64_t first_label(const ExampleKeys& keys, const std::vector<Scan>& scans,
+                    const OpenOptions& options) {
+  if (keys.label_offset) return *keys.label_offset;
+  int64_t largest = 0;
+  for (const Scan& scan : scans) {
+    for (const ScanEntry& entry : scan.entries) {
+      if (entry.number == 0) return 0;
+      largest = std::max(largest, entry.number);
+    }
+  }
+  const int64_t guess = keys.first_label(), classes = std::ssize(options.classes);
+  const bool ambiguous = classes > 0 ? largest < classes : options.others_elsewhere;
+  if (guess != 0 && ambiguous && !options.unlabeled && labeled_by_number(scans, options.classes))
+    throw std::invalid_argument(
+        strf("no label is 0 and the largest is %lld, so the first class may be 0 or 1; set it with "
+             "--tfrecord-keys label-offset=0 or label-offset=1",
+             static_cast<long long>(largest)));
+  return guess;
+}
+
+// Subtracts the label of the first class, so that labels start at 0.
+void shift_labels(const std::vector<SourceFile>& files, int64_t offset, std::vector<Scan>& scans) {
   for (size_t file = 0; file < scans.size(); ++file) {
     for (size_t i = 0; i < scans[file].size(); ++i) {
       int64_t& number = scans[file].entries[i].number;
@@ -209,7 +243,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
     const std::lock_guard lock(one_unpacked);
     return TfRecordScan(*inflate_file(file), keys, warning).run();
   });
-  shift_labels(files, keys, scans);
+  shift_labels(files, first_label(keys, scans, options), scans);
   Catalogue catalogue = options.unlabeled ? catalogue_unlabeled(scans)
                                           : catalogue_by_label(files, scans, options.classes);
   return std::make_shared<TfRecordDataset>(std::move(files), std::move(catalogue),

@@ -1,3 +1,4 @@
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -55,15 +56,18 @@ class TfRecordStream : public RecordStream {
     }
   }
 
-  // Unlike files, a stream cannot be searched for a label 0 beforehand. Therefore assumes that
+  // As in files (catalogue.h), the numbers of images that also have names are used only if no name
+  // is known. Unlike files, a stream cannot be searched beforehand. So the first image decides, and
   // labels under ImageNet's key start at 1, unless --tfrecord-keys sets label-offset.
-  int32_t label_of(const Example& example) const {
+  int32_t label_of(const Example& example) {
     if (!example.class_name.empty()) {
-      try {
-        return labels_.label_of({kNoNumber, example.class_name});
-      } catch (const std::invalid_argument&) {
-        if (!example.number) throw;
-      }
+      const bool known = labels_.has(example.class_name);
+      if (!uses_names_) uses_names_ = known || !example.number;
+      if (*uses_names_) return labels_.label_of({kNoNumber, example.class_name});
+      if (known || !example.number)
+        throw std::invalid_argument("has the class '" + example.class_name +
+                                    "', but the class of the first image is unknown; name the "
+                                    "classes with --classes FILE");
     }
     const int64_t offset = keys_.first_label();
     if (*example.number < offset)
@@ -78,6 +82,7 @@ class TfRecordStream : public RecordStream {
   const StreamLabels& labels_;
   const ExampleKeys& keys_;
   std::vector<uint8_t> record_;
+  std::optional<bool> uses_names_;  // unset: no image with a name yet
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ class FolderCatalogue {
       });
     } else if (!options_.labels.empty()) {
       labels_from_file();
-    } else if (files_.size() == 1) {
+    } else if (files_.size() == 1 || labels_beside()) {
       refuse_unlabeled();
     } else {
       check_class_tars();
@@ -60,14 +60,16 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  // Whether the left-out files of the first tar include WebDataset labels (.cls).
+  // Whether the left-out files include WebDataset labels (.cls).
   bool labels_beside() const {
-    return std::ranges::any_of(scans_[0].left_out.examples,
-                               [](const std::string& name) { return name.ends_with(".cls"); });
+    return std::ranges::any_of(scans_, [](const Scan& scan) {
+      return std::ranges::any_of(scan.left_out.examples,
+                                 [](const std::string& name) { return name.ends_with(".cls"); });
+    });
   }
 
   [[noreturn]] void refuse_unlabeled() const {
-    if (flat_ == static_cast<int64_t>(scans_[0].size()))
+    if (flat_ == static_cast<int64_t>(total()))
       throw std::invalid_argument(
           files_[0].path +
           " has images without classes; name a file with their classes with --val-labels FILE, or "

@@ -116,13 +116,14 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
 Location resolve(const std::string& text) {
   Location location{row_of(text).kind, text};
   // Patterns count as existing: opening a pattern with braces reports the first missing file.
-  if (location.kind == Location::Kind::path) location.exists = is_pattern(text) || fs::exists(text);
+  if (location.kind == Location::Kind::path)
+    location.exists = is_pattern(text) || path_exists(text);
   return location;
 }
 
 std::optional<Location> find_split(const std::string& folder, const std::string& split) {
   for (const std::string& place : candidates(folder, split))
-    if (fs::exists(place) || matches_files(place)) return Location{Location::Kind::path, place};
+    if (path_exists(place) || matches_files(place)) return Location{Location::Kind::path, place};
   return std::nullopt;
 }
 

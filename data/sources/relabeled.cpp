@@ -13,13 +13,6 @@
 namespace shoal::data {
 namespace {
 
-// Whether the names are 0, 1, 2, …, with or without leading zeros.
-bool are_numbers(const std::vector<std::string>& names) {
-  for (size_t i = 0; i < names.size(); ++i)
-    if (parse_number<size_t>(names[i]) != i) return false;
-  return true;
-}
-
 class Relabeled : public ForwardingDataset {
  public:
   Relabeled(std::shared_ptr<const Dataset> source, std::vector<std::string> classes,

@@ -1,5 +1,6 @@
 #include "data/tar/webdataset.h"
 
+#include <string_view>
 #include <utility>
 
 #include "data/container/label_text.h"
@@ -60,11 +61,16 @@ class ShardScan {
 }  // namespace
 
 bool is_webdataset(const std::vector<TarMember>& members) {
-  for (size_t i = 1; i < members.size(); ++i) {
-    const std::string &a = members[i - 1].name, &b = members[i].name;
-    if (sample_key(a) == sample_key(b) &&
-        ((is_image_name(a) && is_label_name(b)) || (is_label_name(a) && is_image_name(b))))
-      return true;
+  std::string_view key;
+  bool image = false, label = false;  // among the previous members with this key
+  for (const TarMember& member : members) {
+    if (sample_key(member.name) != key) {
+      key = sample_key(member.name);
+      image = label = false;
+    }
+    image = image || is_image_name(member.name);
+    label = label || is_label_name(member.name);
+    if (image && label) return true;
   }
   return false;
 }

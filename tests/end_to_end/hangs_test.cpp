@@ -159,6 +159,24 @@ TEST_CASE("if another process is killed, rank 0 saves the state") {
   require_exact_resume(root, 2);
 }
 
+TEST_CASE("SIGTERM before training is no failure, also if rank 0 waits for a file") {
+  const test::TemporaryDirectory directory;
+  const fs::path root = with_images(directory), weights = root / "weights.pth";
+  REQUIRE(::mkfifo(weights.c_str(), 0600) == 0);
+  auto words = command(root, "run", 2);
+  words.insert(words.end(), {"--weights", weights.string()});
+  bool sent = false;
+  const auto watch = [&](pid_t shoal) {
+    if (!sent && says(shoal, "no progress for")) sent = ::kill(shoal, SIGTERM) == 0;
+    return false;
+  };
+  const auto stopped = test::run_shoal(words, {}, watch, kEndSeconds);
+  INFO(stopped.err);
+  CHECK(sent);
+  REQUIRE(stopped.exit_code == 143);
+  CHECK_THAT(stopped.err, !Contains("failed") && !Contains("shoal: error"));
+}
+
 TEST_CASE("SIGTERM also stops a process that SIGSTOP has stopped") {
   const test::TemporaryDirectory directory;
   const fs::path root = with_images(directory);

@@ -345,6 +345,57 @@ TEST_CASE("--eval-only evaluates the last checkpoint without changing the run") 
   REQUIRE(test::read_text(root / "run" / "summary.json") == summary);
 }
 
+TEST_CASE("--eval-only evaluates what a run evaluated, and leaves other runs alone") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_images(root / "data", 100, 30, 4, 40);
+  const auto evaluated = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"train", "--data", (root / "data").string(), "--eval-only"});
+    return test::run_shoal(words);
+  };
+  const auto trained = test::run_shoal(command(root, "run", 1, false));
+  REQUIRE(trained.exit_code == 0);
+  const auto figures = [](const std::string& out) {
+    return out.substr(out.rfind(" * EMA Acc@1"), 30);
+  };
+  const std::string run = (root / "run").string();
+  const auto resumed = evaluated({"--resume", run, "--output", (root / "results").string()});
+  INFO(resumed.err);
+  REQUIRE(resumed.exit_code == 0);
+  CHECK_THAT(resumed.out, Catch::Contains(" * Acc@1"));
+  CHECK(figures(resumed.out) == figures(trained.out));
+  const auto weights = evaluated({"--weights", run, "--output", (root / "results2").string()});
+  INFO(weights.err);
+  REQUIRE(weights.exit_code == 0);  // knows the model and the image size of the run
+  CHECK_THAT(weights.err, Catch::Contains("val_size=32"));
+
+  REQUIRE(test::run_shoal(command(root, "other", 1, false)).exit_code == 0);
+  const std::string history = test::read_text(root / "other/history.jsonl");
+  const auto refused = evaluated({"--resume", run, "--output", (root / "other").string()});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("another run") && Catch::Contains("--output"));
+  CHECK(test::read_text(root / "other/history.jsonl") == history);
+}
+
+TEST_CASE("--mixup-mode half cannot begin within a run; more accumulation can") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_images(root / "data", 100, 8, 4, 40);
+  const auto run = [&](const std::vector<std::string>& more, bool resume) {
+    auto words = command(root, "run", 1, resume);
+    words.insert(words.end(), more.begin(), more.end());
+    return test::run_shoal(words);
+  };
+  REQUIRE(run({"--max-steps", "3"}, false).exit_code == 0);
+  const auto refused = run({"--mixup", "0.2", "--mixup-mode", "half"}, true);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("images_per_step") && Catch::Contains("--mixup-mode"));
+  const auto accumulated = run({"--accumulate", "2", "--max-steps", "5"}, true);
+  INFO(accumulated.err);
+  REQUIRE(accumulated.exit_code == 0);
+  CHECK_THAT(accumulated.err, Catch::Contains("accumulate 1 → 2"));
+}
+
 TEST_CASE("a run continues when the reader of its stdout exits") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();

@@ -30,8 +30,6 @@ std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more, 
                    "efficientnet_b0",
                    "--size",
                    "32",
-                   "--batch-size",
-                   "4",
                    "--epochs",
                    "1",
                    "--lr",
@@ -66,7 +64,7 @@ TEST_CASE("hosts with different images agree on classes and steps") {
     fs::remove_all(first_class(root / "host0" / half, false));
     fs::remove_all(first_class(root / "host1" / half, true));
   }
-  const auto runs = two_hosts(root, {"--sharded", "both"}, 29617);
+  const auto runs = two_hosts(root, {"--sharded", "both", "--batch-size", "4"}, 29617);
   INFO(runs[0].err << runs[1].err);
   REQUIRE((runs[0].exit_code == 0 && runs[1].exit_code == 0));
   CHECK(nlohmann::json::parse(test::read_text(root / "run/classes.json")).size() == 3);
@@ -75,6 +73,18 @@ TEST_CASE("hosts with different images agree on classes and steps") {
   CHECK(runs[0].out.find("valid:images=10") != std::string::npos);
   CHECK_THAT(runs[0].err, Contains("20 train and 10 val images"));
   CHECK_THAT(runs[0].err, Contains("4 images left out"));
+}
+
+TEST_CASE("hosts with different images lower the batch size of a recipe to the same number") {
+  test::TemporaryDirectory directory;
+  const fs::path root = directory.path();
+  test::make_images(root / "host0", 12, 6, 2, 40);
+  test::make_images(root / "host1", 20, 6, 2, 40);
+  const auto runs = two_hosts(root, {"--sharded", "both", "--recipe", "imagenet_example"}, 29619);
+  INFO(runs[0].err << runs[1].err);
+  REQUIRE((runs[0].exit_code == 0 && runs[1].exit_code == 0));
+  CHECK_THAT(runs[0].err, Contains("lowered the batch size") && Contains("to 12"));
+  CHECK(train::CheckpointStore(root / "run/checkpoints", 1).entries().front().step == 1);
 }
 
 TEST_CASE("without --sharded, hosts with different images are named before the first step") {

@@ -57,8 +57,8 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
 
 // Throws UserError if `store` contains checkpoints but the run does not continue from that folder.
 void require_own(const CheckpointStore& store, const Start& start);
-// Calls require_own() on rank 0 for the run's checkpoint directory, and throws its error on all
-// ranks. Does nothing with --eval-only. Collective.
+// Checks on rank 0 that the run's checkpoint directory has no checkpoints of other runs, and throws
+// the UserError on all ranks. Collective.
 void require_own_folder(const Job& job, const Start& start, const dist::Group& group);
 
 // What a path of --resume, --checkpoint or --weights names.

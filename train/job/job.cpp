@@ -23,7 +23,6 @@ void check_values(const Job& job) {
           "--nesterov needs a --momentum above 0");
   require(job.freeze == "none" || !job.weights.empty() || job.resume,
           "--freeze keeps initial weights, which are random without --weights; add --weights PATH");
-  require(job.schedule.min_lr <= job.schedule.lr, "--min-lr must not be above --lr");
   check_images(job);
 }
 
@@ -283,6 +282,9 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   if (job.scale_lr)
     out.schedule.lr *=
         static_cast<double>(out.global_batch_size) / static_cast<double>(*job.scale_lr);
+  require(out.schedule.min_lr <= out.schedule.lr,
+          strf("--min-lr must not be above --lr%s, which is %g",
+               job.scale_lr ? " × --scale-lr" : "", out.schedule.lr));
   out.optimizer.eps = resolved_eps(job.optimizer);
   out.train_samples = job.train_samples.value_or(0);
   out.epoch_steps = job.epoch_steps.value_or(0);

@@ -7,6 +7,7 @@
 #include "train/run/loop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/now.h"
+#include "dist/gather.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"
 #include "train/checkpoint/resume.h"
@@ -55,6 +57,7 @@ class Run {
   bool train_step(double start);
   bool evaluate();
   void end_epoch();
+  void count_evaluation();
 
   void require_images(const std::exception_ptr& failure);
   bool continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines = {});
@@ -93,7 +96,8 @@ Run::Run(const RunContext& run, const Images& train, const Images& val)
 }
 
 RunResult Run::train() {
-  if (run_.steps_over() || run_.patience_over()) reports_.nothing_left();
+  const bool over = run_.steps_over() || run_.patience_over();
+  if (over && !position_.evaluation_pending) reports_.nothing_left();
   if (!position_.pending.empty())
     recovery_.add_loss(std::exchange(position_.pending, {}), position_.step);
   if (position_.rollback_due > 0) recovery_.roll_back(position_.rollback_due);
@@ -208,7 +212,17 @@ void Run::end_epoch() {
   if (top1) position_.note_best(*top1);
   if (top1 && run_.patience_over()) reports_.early_stop();
   history_before_evaluation_.reset();
+  if (top1) count_evaluation();
   checkpoints_.save(top1);
+}
+
+// Counts the time of the evaluation towards --time-budget. Collective.
+void Run::count_evaluation() {
+  if (job_.time_budget == 0) return;
+  const auto mine = std::llround(1e3 * run_.time.trained(now()));
+  const auto of_ranks = dist::gather_number(run_.communicator.main, mine);
+  run_.time.arrived(position_.step, static_cast<double>(of_ranks[0]) / 1e3);
+  if (run_.time.used_up(position_.step)) position_.used_budget = job_.time_budget;
 }
 
 // Returns true if `stop_signal` is 0. Otherwise saves a checkpoint for --resume and returns false.

@@ -52,8 +52,10 @@ void RunReports::nothing_left() const {
   const Position& position = run_.position;
   std::string why;
   if (position.step >= run_.job.last_step)
-    why = strf("the checkpoint is at step %lld of %lld; raise --epochs or --max-steps to continue",
-               static_cast<long long>(position.step), static_cast<long long>(run_.job.last_step));
+    why = strf(
+        "the checkpoint is at step %lld, and the run ends at step %lld; raise --epochs or "
+        "--max-steps to continue",
+        static_cast<long long>(position.step), static_cast<long long>(run_.job.last_step));
   else if (run_.steps_over())
     why = strf("the time budget of %g s is used up; raise --time-budget to continue",
                position.used_budget);

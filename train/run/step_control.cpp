@@ -40,21 +40,26 @@ int StepControl::apply_last(int stop_signal) {
   return apply(message, run_.position.step);
 }
 
+// Reports images that could not be read at `step`. Returns why the run must end, or nothing.
+std::string StepControl::count_unreadable(int64_t images, int64_t step) {
+  // Not in the history: equal runs must write equal histories, but a run that stops handles the
+  // message of its last step earlier than a run that continues.
+  if (images > 0)
+    run_.reporter.event({"unreadable",
+                         step,
+                         {{"images", static_cast<double>(images)}},
+                         /*in_history=*/false});
+  return unreadable_.add(images, run_.position.step_in_epoch);
+}
+
 int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool save) {
   if (message.trained_ms > 0)
     run_.time.arrived(step, static_cast<double>(message.trained_ms) / 1e3);
-  // Not in the history: equal runs must write equal histories, but a run that stops handles the
-  // message of its last step earlier than a run that continues.
-  if (message.unreadable_images > 0)
-    run_.reporter.event({"unreadable",
-                         step,
-                         {{"images", static_cast<double>(message.unreadable_images)}},
-                         /*in_history=*/false});
-  const std::string reason =
-      unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
+  const std::string reason = count_unreadable(message.unreadable_images, step);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
   if (message.stop_signal != 0) {
-    control_.collect();  // no message may be pending when the run ends
+    // No message may be pending when the run ends. The last one is that of the last step.
+    count_unreadable(control_.collect().unreadable_images, run_.position.step);
     return message.stop_signal;
   }
   const bool due = save || message.checkpoint_requested || checkpoints_.due_by_steps();

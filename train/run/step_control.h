@@ -41,6 +41,7 @@ class StepControl {
   // of the latest step requires a checkpoint. Returns the message's stop signal.
   int apply(const dist::ControlMessage& message, int64_t step, bool save = false);
   bool handle_loss(const Meter& step);
+  std::string count_unreadable(int64_t images, int64_t step);
 
   const RunContext& run_;
   dist::ControlChannel& control_;

@@ -94,7 +94,7 @@ void Trainer::freeze(int64_t stages) {
     if (trained[i]) reducer_index_[i] = index++;
   for (int stage : statistics_->stages()) fixed.push_back(stage < stages || job_.freeze_bn);
   reducer_.reset();
-  parameters_->train_only(trained, std::max<int64_t>(0, unfrozen_step_));
+  parameters_->train_only(trained, optimizer_->steps());
   statistics_->fix(fixed);
   dist::ReducerOptions options;
   options.bf16 = job_.gradient_compression == Precision::bf16 && !job_.eval_only;
@@ -106,7 +106,6 @@ void Trainer::set_epoch(int64_t epoch) {
   const bool frozen = job_.unfreeze_epoch == 0 || epoch < job_.unfreeze_epoch;
   const int64_t stages = frozen ? job_.frozen_stages : 0;
   if (stages == frozen_stages_) return;
-  if (!frozen && unfrozen_step_ < 0) unfrozen_step_ = optimizer_->steps();
   freeze(stages);
 }
 

@@ -113,6 +113,7 @@ class Trainer {
   // each micro-batch. `images`: number of this rank's images in the step. Completes `result`.
   void update(int64_t step, double lr, const std::vector<at::Tensor>& sums, int64_t images,
               StepResult& result);
+  void load_first_steps(const CheckpointData& data);
   // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm.
   // Collective.
   void freeze(int64_t stages);
@@ -129,8 +130,6 @@ class Trainer {
   std::vector<size_t> reducer_index_;  // index in reducer_ of each trained parameter
   std::function<void(at::Tensor&)> sum_across_ranks_;
   int64_t frozen_stages_ = 0;
-  // Number of committed steps when the frozen layers were unfrozen; -1: not yet.
-  int64_t unfrozen_step_ = -1;
   at::Tensor class_weights_;  // float64; undefined: all 1
   at::Tensor gradient_norm_, non_finite_;
   BlankBatch blank_;

@@ -11,6 +11,9 @@
 namespace shoal::train {
 namespace {
 
+// Before a parameter's name: its ops::Segment::first_step, if it is not 0.
+constexpr char kFirstStep[] = "first_step ";
+
 // Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) to `to`. If `buffer` is
 // defined, copies the values from this buffer of the same layout.
 template <class Flat>
@@ -57,7 +60,21 @@ void Trainer::save(CheckpointData& data) const {
     save_each(*parameters_, data.optimizer.emplace_back(state.name, NamedTensors()).second,
               state.flat);
   data.integers["optimizer_steps"] = optimizer_->steps();
-  data.integers["unfrozen_step"] = unfrozen_step_;
+  for (size_t i = 0; i < parameters_->names().size(); ++i)
+    if (const int64_t step = parameters_->segments()[i].first_step; step != 0)
+      data.integers[kFirstStep + parameters_->names()[i]] = step;
+}
+
+// Restores Segment::first_step. Older checkpoints have one number for all frozen parameters.
+void Trainer::load_first_steps(const CheckpointData& data) {
+  const auto unfrozen = data.integers.find("unfrozen_step");
+  for (size_t i = 0; i < parameters_->names().size(); ++i) {
+    const auto saved = data.integers.find(kFirstStep + parameters_->names()[i]);
+    int64_t step = saved == data.integers.end() ? 0 : saved->second;
+    if (unfrozen != data.integers.end() && parameters_->traits()[i].stage < job_.frozen_stages)
+      step = unfrozen->second;
+    parameters_->set_first_step(i, step);
+  }
 }
 
 void Trainer::load(const CheckpointData& data, bool weights_only) {
@@ -84,9 +101,8 @@ void Trainer::load(const CheckpointData& data, bool weights_only) {
     load_each(*parameters_, by_name(it->second), "optimizer state", state.flat);
   }
   optimizer_->set_steps(data.integer("optimizer_steps"));
-  const auto unfrozen = data.integers.find("unfrozen_step");  // missing in older checkpoints
-  unfrozen_step_ = unfrozen == data.integers.end() ? -1 : unfrozen->second;
-  if (job_.frozen_stages > 0) freeze(job_.frozen_stages);
+  load_first_steps(data);
+  freeze(job_.frozen_stages);
 }
 
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema) {

@@ -98,13 +98,13 @@ PredictionFile::PredictionFile(const Arguments& arguments, const std::vector<std
                     ": the ending selects the format; use .csv, or .jsonl for JSON lines");
 }
 
-std::string PredictionFile::header(int64_t classes) const {
+std::string PredictionFile::header() const {
   if (!csv_) return "";
   std::string line = "path,label,class,loss";
   for (size_t i = 1; i <= train::ImageResult::kTop; ++i)
     line += strf(",predicted%zu,probability%zu", i, i);
   line += ",error";
-  for (int64_t i = 0; logits_ && i < classes; ++i) line += ",logit" + std::to_string(i);
+  for (size_t i = 0; logits_ && i < classes_.size(); ++i) line += ",logit" + std::to_string(i);
   return line + "\n";
 }
 
@@ -137,8 +137,9 @@ std::string PredictionFile::csv(const std::string& path, const train::ImageResul
                 ? ",,"
                 : "," + field(name(image.classes[i])) + number(image.probabilities[i]);
   line += "," + (image.readable() ? "" : field(error));
-  for (const float logit : logits)
-    if (logits_) line += number(logit);
+  if (logits_)
+    for (size_t i = 0; i < classes_.size(); ++i)
+      line += i < logits.size() ? number(logits[i]) : ",";
   return line + "\n";
 }
 

@@ -35,7 +35,7 @@ class PredictionFile {
   // Throws UserError for other file extensions.
   PredictionFile(const Arguments& arguments, const std::vector<std::string>& classes);
 
-  std::string header(int64_t classes) const;
+  std::string header() const;
   std::string row(const std::string& path, const train::ImageResult& image,
                   std::span<const float> logits, const std::string& error) const;
 

@@ -57,7 +57,7 @@ std::shared_ptr<const data::Dataset> with_known_classes(
   try {
     dataset = data::with_classes(dataset, known.names, known.source);
   } catch (const std::invalid_argument& error) {
-    const bool numbers = (own.empty() ? "" : own[0]) == "0" || known.names[0] == "0";
+    const bool numbers = data::are_numbers(own) || data::are_numbers(known.names);
     throw UserError(request.split.option + ": classes of the validation images are " +
                     error.what() +
                     (numbers ? ". If labels are numbers, give the class names with --classes FILE"

@@ -112,7 +112,8 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   train::load_weights(*weights.model, data, weights.ema);
   weights.transform = train::evaluation_transform(job, weights.model->info());
   if (!opened.is_ours())
-    weights.origin += ", images of " + std::to_string(weights.transform.size) + " px (--val-size)";
+    weights.origin +=
+        ", images of " + std::to_string(weights.transform.eval_size) + " px (--val-size)";
   return weights;
 }
 

@@ -38,6 +38,8 @@ int start(const Plan& plan, const Call& call) {
   const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
   start_of.early_stop_is_fine = platform;
   start_of.stop_seconds = call.arguments.job.stop_timeout + kMoreThanWorkers;
+  // If another process fails, rank 0 has the same time to save.
+  start_of.grace_seconds = std::max(start_of.grace_seconds, start_of.stop_seconds);
   if (plan.in_place && ::getpid() != 1 && !platform)
     become(start_of.program, start_of.arguments, workers[0].environment);
   return launch(start_of);
@@ -61,7 +63,7 @@ void check_host(const Plan& plan, const Call& call) {
 }  // namespace
 
 int start_ranks(const Call& call) {
-  train::check_values(call.arguments.job);  // before starting processes
+  if (!call.arguments.job.resume) train::check_values(call.arguments.job);
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
   log::set_level(call.arguments.job.log_level, 0);
   for (const std::string& note : plan.notes) log::warning(note);

@@ -120,17 +120,17 @@ void add_reading(std::vector<Option>& table) {
            .within(0, 1 << 24)
            .off_is("0")
            .of_training()
-           .changes_results(),
+           .changes_results(MayDiffer::between_epochs, kWithinEpoch),
        text_choice("sharded", kTrain | kEval,
                    "Splits that are already sharded per host (SageMaker's ShardedByS3Key)",
                    {"none", "train", "val", "both"}, JOB(sharded))
            .off_is("none")
-           .changes_results(),
+           .changes_results(MayDiffer::between_epochs, kWithinEpoch),
        row("forward-reads", kTrain | kEval, "",
            "Read tars and records sequentially in blocks of 4 MiB and shuffle the images in a "
            "buffer; faster on file systems that read ahead, such as SageMaker FastFile",
            JOB(forward_reads))
-           .changes_results()});
+           .changes_results(MayDiffer::between_epochs, kWithinEpoch)});
 }
 
 }  // namespace

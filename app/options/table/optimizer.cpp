@@ -19,7 +19,9 @@ Option amp_row() {
                         "without a value: bf16",
                         {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
           .refuses("fp16", "bf16 is as fast and needs no loss scaling")
-          .changes_results();
+          .also_called({"fp16", "half", "bf16"})
+          .changes_results()
+          .of_evaluation();
   option.kind = Kind::optional_value;
   option.bare = "bf16";
   option.off = "off";
@@ -36,7 +38,8 @@ Option ema_row() {
                       .unset_is("no average")
                       .from_below(0, 1)
                       .off_is("none")
-                      .changes_results();
+                      .changes_results()
+                      .of_evaluation();
   option.resolved = [text = option.resolved](const train::ResolvedJob& job) -> std::string {
     return job.ema == 0 ? "off" : text(job);
   };

@@ -173,7 +173,7 @@ void add_length(std::vector<Option>& table) {
            "--global-batch-size are given",
            JOB(accumulate))
            .within(1, 1 << 16)
-           .changes_results(MayDiffer::never, kStartAnew),
+           .changes_results(),
        row("batch-per-host", kTrain, "",
            "Treat --batch-size and --workers as totals per host, split among its processes "
            "(default: one per GPU)",

@@ -278,6 +278,11 @@ TEST_CASE("several runs are in one report, and its stamp changes with their file
   REQUIRE(data["live"] == true);
   REQUIRE(data["runs"].size() == 2);
   REQUIRE(data["runs"][1]["name"] == "other");
+  write_sample_run(sample.directory.path() / "copy" / "other");
+  const Json same = Json::parse(
+      report_data({other.string(), (sample.directory.path() / "copy/other").string()}, false));
+  REQUIRE(same["runs"][1]["name"] == "copy/other");
+  REQUIRE(same["runs"][0]["name"] != "other");
   const std::string before = report_stamp(runs);
   REQUIRE(report_stamp(runs) == before);
   std::ofstream(other / "history.jsonl", std::ios::app) << train_row(1, 11, 21, 1);

@@ -83,17 +83,27 @@ TEST_CASE("the served page shows the newest numbers") {
   REQUIRE_THAT(serving.get("/data"), Contains("500") && Contains("history.jsonl"));
 }
 
-TEST_CASE("the server sends an event when a file of the run changes") {
+TEST_CASE("the server sends an event when a file has changed since the last event") {
   const Serving serving;
+  const auto has_event = [](const std::string& got) {
+    return got.find("data: changed\n\n") != got.npos;
+  };
+  const std::string first = serving.get("/events", "127.0.0.1", has_event);
+  REQUIRE_THAT(first, Contains("text/event-stream") && Contains("data: changed\n\n"));
+  const std::string header = "127.0.0.1\r\nLast-Event-ID: " + between(first, "id: ", "\n");
   bool changed = false;
-  const std::string answer = serving.get("/events", "127.0.0.1", [&](const std::string& got) {
+  const std::string again = serving.get("/events", header, [&](const std::string& got) {
     if (!changed && got.find(":\n\n") != got.npos) {  // the stream has begun
+      REQUIRE_FALSE(has_event(got));
       changed = true;
       std::ofstream(serving.folder / "history.jsonl", std::ios::app) << "{}\n";
     }
-    return got.find("data: ") != got.npos;
+    return has_event(got);
   });
-  REQUIRE_THAT(answer, Contains("text/event-stream") && Contains("data: changed\n\n"));
+  REQUIRE(changed);
+  REQUIRE(has_event(again));
+  // A change between two connections is not missed.
+  REQUIRE(has_event(serving.get("/events", header, has_event)));
 }
 
 TEST_CASE("on a loopback address only requests to this machine's names are answered") {

@@ -26,10 +26,11 @@ TEST_CASE("magnitudes give the same amounts as in timm and torchvision", "[singl
         amounts.insert(timm_operation(static_cast<Level>(level), magnitude, scene, random).amount);
       } else {
         const int64_t bins = who == "auto" ? 10 : 31;
-        amounts.insert(
-            torchvision_operation(static_cast<Effect>(level), static_cast<int64_t>(magnitude), bins,
-                                  who == "wide" ? Range::wide : Range::usual, {200, 100}, random)
-                .amount);
+        amounts.insert(torchvision_operation(static_cast<Effect>(level),
+                                             static_cast<int64_t>(magnitude), bins,
+                                             who == "wide" ? Range::wide : Range::usual, {200, 100},
+                                             Sampling::nearest, random)
+                           .amount);
       }
     }
     // If both signs are possible, the golden file has the larger amount.
@@ -40,8 +41,9 @@ TEST_CASE("magnitudes give the same amounts as in timm and torchvision", "[singl
   CHECK(checked > 400);
 }
 
-TEST_CASE("both signs are equally likely, and geometric operations use timm's filter and fill",
-          "[single]") {
+TEST_CASE(
+    "both signs are equally likely, and geometric operations use the filter and the policy's fill",
+    "[single]") {
   TimmScene scene;
   scene.size = {224, 224};
   scene.sampling = Sampling::bilinear;
@@ -55,8 +57,8 @@ TEST_CASE("both signs are equally likely, and geometric operations use timm's fi
     negative += rotation.amount < 0;
   }
   CHECK(negative == Approx(1000).margin(120));
-  const Operation theirs =
-      torchvision_operation(Effect::rotate, 9, 31, Range::usual, scene.size, random);
-  CHECK(theirs.sampling == Sampling::nearest);
+  const Operation theirs = torchvision_operation(Effect::rotate, 9, 31, Range::usual, scene.size,
+                                                 scene.sampling, random);
+  CHECK(theirs.sampling == Sampling::bilinear);
   CHECK(theirs.fill == std::array<uint8_t, 3>{0, 0, 0});
 }

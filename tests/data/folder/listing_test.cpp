@@ -170,6 +170,19 @@ TEST_CASE("a folder is listed again when a file, a folder or a class is added or
   CHECK(c.listed == listed);
 }
 
+TEST_CASE("a folder is listed again when a broken link has become a class") {
+  Cached c;
+  const TempFolder elsewhere;
+  fs::create_directory_symlink(elsewhere / "late", c.data / "late");
+  age(c.data.path());
+  CHECK(c.open() == 4);
+  const int listed = c.listed;
+  CHECK(c.open() == 4);
+  CHECK(c.listed == listed);
+  elsewhere.write("late/1.jpg", "x");
+  CHECK(c.open() == 5);
+}
+
 TEST_CASE("a damaged cache is written again, wherever the damage is") {
   Cached c;
   c.open();

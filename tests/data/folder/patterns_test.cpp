@@ -23,6 +23,10 @@ TEST_CASE("braces count and list, and malformed ones are reported") {
   CHECK(names("{b-00,a}{8,9}") == Texts{"b-008", "b-009", "a8", "a9"});
   CHECK(names("{b*,a?}") == Texts{"b-008", "b-009", "b-010", "a8", "a9"});
   CHECK_FALSE(is_pattern(t / "c[1]"));
+  t.write("d [v2] {a,b}*/e1", "x");
+  CHECK(names("d [v2] {a,b}*/e?") == Texts{"d [v2] {a,b}*/e1"});
+  CHECK_FALSE(is_pattern(t / "d [v2] {a,b}*/missing"));
+  CHECK(names("?8") == Texts{"a8"});
   CHECK_THROWS_WITH(names("a{8..11}"), Contains("a11") && Contains("does not exist"));
   CHECK_THROWS_WITH(names("a{9..8}"), Contains("{FIRST..LAST}"));
   CHECK_THROWS_WITH(names("a{x..y}"), Contains("{FIRST..LAST}"));

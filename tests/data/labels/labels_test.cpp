@@ -67,7 +67,18 @@ TEST_CASE("the classes of flat images come from a list, Kaggle's table or the de
   CHECK(v.opened("ImageId,PredictionString\nILSVRC2012_val_00000003,n01 85 1 499 272 \n"
                  "ILSVRC2012_val_00000001,n02 1 2 3 4 n02 5 6 7 8 \n"
                  "ILSVRC2012_val_00000002,n01 1 2 3 4 \n") == expected);
+  CHECK(v.opened("\xef\xbb\xbfimage,label\nILSVRC2012_val_00000003,n01\n"
+                 "ILSVRC2012_val_00000001,n02\nILSVRC2012_val_00000002,n01\n") == expected);
   CHECK(v.opened("7\n9\n9\n9\n", "n02 7 kit_fox\nn01 9 setter\nn00 8 none\n") == expected);
+}
+
+TEST_CASE("a list that begins like compressed data is read as text") {
+  TempFolder t;
+  t.write("images/80_0.jpg", "x");
+  t.write("labels.txt", "80_0.jpg airplane\n");
+  OpenOptions options;
+  options.labels = t / "labels.txt";
+  CHECK(open_dataset(t / "images", options)->classes() == Texts{"airplane"});
 }
 
 TEST_CASE("labels are indices into the training set's classes") {

@@ -143,6 +143,9 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
   CHECK_THROWS(write_pack(*open_dataset(source.path()), folder / "set.pack", {}, interrupt));
   fs::rename(source / "a/1.jpg", source / "a/1b.jpg");
   CHECK(write_pack(*open_dataset(source.path()), folder / "set.pack", {}).resumed == 0);
+  source.write("a/2.jpg", made_jpeg(7));  // the listing stays the same
+  CHECK_THROWS_WITH(write_pack(*open_dataset(source.path()), folder / "set.pack", {}),
+                    Catch::Contains("already exists"));
 }
 
 TEST_CASE("a packed set does not contain the path of its source") {

@@ -79,6 +79,26 @@ TEST_CASE("labels start at 1 like ImageNet's, at 0 if a 0 occurs, or as the opti
   CHECK(open_dataset(golden_record("numbers.tfrecord"), options)->label(2) == 3);
 }
 
+TEST_CASE("a first label that would be a guess between known classes is refused") {
+  OpenOptions options;
+  options.classes = {"n01", "n02", "n03", "n04", "n05"};
+  const std::string numbers = golden_record("numbers.tfrecord");  // labels 1, 2 and 4
+  CHECK_THAT(message_of(numbers, options), Contains("label-offset=0 or label-offset=1"));
+  options.tfrecord_keys = "label-offset=1";
+  CHECK(open_dataset(numbers, options)->label(2) == 3);
+  OpenOptions sharded;
+  sharded.others_elsewhere = true;
+  CHECK_THAT(message_of(numbers, sharded), Contains("label-offset=0 or label-offset=1"));
+  CHECK(open_dataset(golden_record("imagenet.tfrecord"), sharded)->label(2) == 2);
+}
+
+TEST_CASE("one unknown name does not make the numbers beside all names the labels") {
+  OpenOptions options;
+  options.classes = {"n01", "n02", "n03"};
+  CHECK_THAT(message_of(golden_record("imagenet.tfrecord"), options),
+             Contains("n04_1.JPEG") && Contains("class 'n04'"));
+}
+
 TEST_CASE("--tfrecord-keys names other features") {
   const std::string text = "image=data,label=labels,raw=uint8,shape=2x2x3";
   const auto pixels = open_dataset(golden_record("uint8.tfrecord"), with_keys(text));
@@ -206,4 +226,6 @@ TEST_CASE("compressed records can only be read in order, as shoal pack does") {
   const std::string twice = golden_record_bytes("imagenet.tfrecord.gz");
   t.write("twice", twice + twice);
   CHECK(open_dataset(t / "twice", options)->size() == 6);
+  t.write("padded", twice + std::string(512, '\0'));
+  CHECK(open_dataset(t / "padded", options)->size() == 3);
 }

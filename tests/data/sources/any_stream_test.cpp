@@ -174,6 +174,11 @@ TEST_CASE("TFRecords give images by class or number") {
   CHECK(streamed(numbers, {"a", "b", "c", "d"})[2] == "3 record 2 content of n04_1.JPEG");
   CHECK(streamed(numbers, {"a", "b", "c", "d", "e"}, "label-offset=0")[2] ==
         "4 record 2 content of n04_1.JPEG");
+  CHECK_THAT(error_of_stream(golden_record_bytes("imagenet.tfrecord"), {"n01", "n02", "n03"}),
+             Contains("record 2") && Contains("class 'n04'"));
+  CHECK_THAT(
+      error_of_stream(golden_record_bytes("imagenet.tfrecord"), {"n01", "n03", "n04", "n05"}),
+      Contains("record 1") && Contains("class of the first image is unknown"));
   CHECK_THAT(error_of_stream(numbers, kClasses), Contains("record 2 has the label 3"));
   CHECK_THAT(error_of_stream(numbers, kClasses, "label-offset=2"),
              Contains("below label-offset=2"));

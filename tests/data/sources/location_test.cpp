@@ -20,6 +20,26 @@ TEST_CASE("the kind of a source follows from its prefix, and a path must exist")
   CHECK(resolve(t / "{a,b}.tar").exists);  // patterns are checked when they are opened
 }
 
+TEST_CASE("a path that cannot be examined does not exist") {
+  CHECK_FALSE(resolve(std::string(300, 'x') + ".jpg").exists);
+  CHECK_FALSE(resolve(std::string(300, 'x') + "*.jpg").kind == Kind::pipe);
+  const TempFolder t;
+  std::filesystem::create_symlink("loop", t / "loop");
+  CHECK_FALSE(resolve(t / "loop").exists);
+}
+
+TEST_CASE("a split is found in a folder whose name looks like a pattern") {
+  const TempFolder t;
+  for (const char* name : {"set [v2]", "set {a,b}", "set*"}) {
+    INFO(name);
+    t.write(std::string(name) + "/train-00000", "x");
+    const auto location = find_split(t / name, "train");
+    REQUIRE(location);
+    CHECK(location->exists);
+    CHECK_THROWS_WITH(open_dataset(*location), Contains("train-00000"));
+  }
+}
+
 TEST_CASE("a split is found under each of its names, folders first") {
   const TempFolder t;
   CHECK_FALSE(find_split(t.path(), "val"));

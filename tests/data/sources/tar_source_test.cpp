@@ -141,6 +141,22 @@ TEST_CASE("the second opening uses the cache until a tar changes") {
   CHECK(scanned == 7);
 }
 
+TEST_CASE("a tar with other labels but the same size and time is scanned again") {
+  TempFolder t;
+  const TempFolder cache;
+  OpenOptions options;
+  options.cache_dir = cache.path();
+  const auto hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  const auto label = [&](const std::string& text) {
+    t.write("a.tar", make_tar({{"1.jpg", "a"}, {"1.cls", text}, {"2.jpg", "b"}, {"2.cls", "5"}}));
+    fs::last_write_time(t / "a.tar", hour_ago);
+    return open_dataset(t / "a.tar", options)->label(0);
+  };
+  CHECK(label("3") == 3);
+  CHECK_FALSE(fs::is_empty(cache.path()));
+  CHECK(label("4") == 4);
+}
+
 TEST_CASE("few files stay open, and a tar that changes during a run is an error") {
   TempFolder t;
   for (int i = 0; i < 40; ++i)

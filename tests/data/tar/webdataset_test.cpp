@@ -25,6 +25,16 @@ TEST_CASE("files with the same key belong to one sample, in any order and with a
   CHECK(described(*open_dataset(t / "shard-*.tar")) == expected);
 }
 
+TEST_CASE("a file between an image and its label does not hide the label") {
+  const TempFolder t;
+  t.write("a-0.tar", make_tar({{"1.cls", "2"}, {"1.id.npy", "x"}, {"1.jpg", "a"}}));
+  t.write("a-1.tar", make_tar({{"2.cls", "0"}, {"2.depth.png", "x"}, {"2.jpg", "b"}}));
+  CHECK(described(*open_dataset(t / "a-{0..1}.tar")) == Texts{"2 2 1.jpg a", "0 0 2.jpg b"});
+  t.write("b-0.tar", make_tar({{"1.jpg", "a"}, {"label-1.cls", "2"}}));
+  t.write("b-1.tar", make_tar({{"2.jpg", "b"}, {"label-2.cls", "0"}}));
+  CHECK_THAT(message_of(t / "b-{0..1}.tar"), Contains("same name before the first dot"));
+}
+
 TEST_CASE("labels may be names, which are looked up in the training set's classes") {
   TempFolder t;
   t.write("a.tar", make_tar({{"1.jpg", "a"}, {"1.cls", "dog"}, {"2.jpg", "b"}, {"2.cls", "cat"}}));

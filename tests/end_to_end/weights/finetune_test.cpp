@@ -1,6 +1,7 @@
 // Tests runs that start from weights and freeze layers.
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -117,6 +118,32 @@ TEST_CASE("a run that unfreezes layers continues with the same bits before and a
     again.insert(again.end(), {"--resume", "--max-steps", "12"});
     CHECK(changed(whole, pretrained.tune(name, again)).empty());
   }
+}
+
+TEST_CASE("layers that a resumed run no longer freezes begin like new ones") {
+  const Pretrained pretrained;
+  const auto tuned = [&](const std::string& name, Words words) {
+    words.insert(words.end(), {"--schedule", "constant", "--weight-decay", "0"});
+    return pretrained.tune(name, words);
+  };
+  const Words frozen = {"--freeze", "all-but-head", "--max-steps", "4"};
+  const auto resumed = [&](const std::string& name, const char* steps) {
+    return tuned(name, {"--resume", "--freeze", "none", "--max-steps", steps});
+  };
+  const auto weights = [](const fs::path& model) {
+    const std::string bytes = tensors_in(model).at("features.0.0.weight");
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  };
+  const auto before = weights(tuned("stopped", frozen));
+  const auto after = weights(resumed("stopped", "5"));
+  double change = 0;
+  for (size_t i = 0; i < after.size(); ++i)
+    change = std::max<double>(change, std::abs(after[i] - before[i]));
+  CHECK(change == Approx(0.01).epsilon(0.05));  // Adam's first step is the learning rate
+  tuned("whole", frozen);
+  CHECK(changed(resumed("whole", "9"), resumed("stopped", "9")).empty());
 }
 
 TEST_CASE("with --freeze-bn, only the other layers change") {

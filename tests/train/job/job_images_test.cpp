@@ -98,6 +98,7 @@ TEST_CASE("transform and augmentation are resolved, and contradictory values are
   refused([](Job& j) { j.crop_ratio_max = 0.4; }, "--crop-ratio-min is 0.5");
   refused([](Job& j) { j.mix.erase_area_min = 0.5; }, "--random-erase-area-min is 0.5");
   refused([](Job& j) { j.schedule.min_lr = 1; }, "--min-lr");
+  refused([](Job& j) { j.schedule.min_lr = 0.05, j.scale_lr = 1'000'000; }, "--scale-lr");
   refused([](Job& j) { j.optimizer.momentum = 0, j.optimizer.nesterov = true; }, "--nesterov");
 }
 

@@ -1,7 +1,10 @@
 // Tests options for small and unbalanced data: --balance and class weights across --resume,
 // --eval-every, --patience and --time-budget.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
 
 #include "tests/support/spawn_ranks.h"
 #include "tests/train/run/run_support.h"
@@ -139,6 +142,27 @@ TEST_CASE("--patience ends a run that gets no better; --resume adds nothing unle
   rows = resumed(3);
   CHECK(rows.size() == 18);
   CHECK(rows.back() == "early_stop 12");
+}
+
+TEST_CASE("A time budget that an evaluation uses up ends the run after it", "[slow]") {
+  struct Slow : data::ForwardingDataset {
+    Slow() : ForwardingDataset(test::synthetic_images(5)) {}
+    void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+      if (sample == 0) std::this_thread::sleep_for(std::chrono::seconds(6));
+      ForwardingDataset::read(sample, bytes);
+    }
+  };
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) {
+    j.time_budget = 5;
+    j.epochs = 1000;
+    j.max_steps = 9;
+  });
+  run_alone(job, nullptr, std::make_shared<const Slow>());
+  const Rows rows = history_of(job);
+  CHECK(std::ranges::count_if(
+            rows, [](const std::string& row) { return row.starts_with("valid"); }) == 1);
+  CHECK(rows.size() % 3 == 1);  // whole epochs of three steps, and the evaluation
 }
 
 TEST_CASE("A time budget ends all ranks at the same step; a raised budget goes on", "[slow]") {

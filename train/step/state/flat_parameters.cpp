@@ -100,11 +100,17 @@ void FlatParameters::upload_segments() {
 
 void FlatParameters::train_only(const std::vector<bool>& trained, int64_t steps) {
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (trained[i] && !tensors_[i].requires_grad()) segments_[i].first_step = steps;
+    int64_t& first = segments_[i].first_step;
+    if (trained[i] && first < 0) first = steps;
+    if (!trained[i] && steps == 0) first = -1;
     tensors_[i].set_requires_grad(trained[i]);
   }
   zero_gradients();
   upload_segments();
+}
+
+void FlatParameters::set_first_step(size_t index, int64_t step) {
+  segments_[index].first_step = step;
 }
 
 std::vector<at::Tensor> FlatParameters::trained_tensors() const {

@@ -57,9 +57,12 @@ class FlatParameters {
 
   // Trains only the parameters whose entry in `trained` is true. The others need no gradients, and
   // the optimizer leaves them as they are. Zeroes the gradients. Initially all parameters are
-  // trained. `steps`: number of steps so far; for a parameter that was frozen until now, the
-  // bias corrections of Adam, AdamW and LAMB count only later steps.
+  // trained. `steps`: number of steps so far. For a parameter that was never trained until now, the
+  // bias corrections of Adam, AdamW and LAMB count only later steps (ops::Segment::first_step, -1
+  // for a parameter that was never trained).
   void train_only(const std::vector<bool>& trained, int64_t steps);
+  // Restores Segment::first_step of a parameter. Call train_only() afterwards.
+  void set_first_step(size_t index, int64_t step);
   // Returns the trained parameters in layer order.
   std::vector<at::Tensor> trained_tensors() const;
   const std::vector<models::Traits>& traits() const { return traits_; }

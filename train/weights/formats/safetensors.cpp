@@ -14,16 +14,19 @@ void write_safetensors(const Safetensors& content,
   if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
   std::vector<at::Tensor> tensors;
   uint64_t end = 0;
-  for (const auto& [name, value] : content.tensors) {
-    const bool floating = value.is_floating_point();
-    const at::Tensor tensor =
-        value.detach().to(at::kCPU, floating ? at::kFloat : at::kLong).contiguous();
-    const uint64_t begin = end;
-    end += tensor.nbytes();
-    header[name] = {{"dtype", floating ? "F32" : "I64"},
-                    {"shape", tensor.sizes().vec()},
-                    {"data_offsets", {begin, end}}};
-    tensors.push_back(tensor);
+  // Integers, whose elements are larger, come first, so that all tensors are aligned.
+  for (const bool floating : {false, true}) {
+    for (const auto& [name, value] : content.tensors) {
+      if (value.is_floating_point() != floating) continue;
+      const at::Tensor tensor =
+          value.detach().to(at::kCPU, floating ? at::kFloat : at::kLong).contiguous();
+      const uint64_t begin = end;
+      end += tensor.nbytes();
+      header[name] = {{"dtype", floating ? "F32" : "I64"},
+                      {"shape", tensor.sizes().vec()},
+                      {"data_offsets", {begin, end}}};
+      tensors.push_back(tensor);
+    }
   }
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -103,6 +103,17 @@ TEST_CASE("evaluation restores only the model and the image sizes") {
   CHECK(arguments.job.epochs == train::Job().epochs);
 }
 
+TEST_CASE("a recipe that the user did not name does not replace the checkpoint's settings") {
+  Arguments arguments = parsed({"photos", "--resume"});  // like PyTorch's imagenet example
+  REQUIRE(arguments.recipe == "imagenet_example");
+  app::take_saved_settings(arguments, kSaved, 10);
+  CHECK(arguments.job.model.name == "resnet18");
+  CHECK(arguments.job.size == 96);
+  CHECK(arguments.job.val_size == 128);
+  CHECK(arguments.job.global_batch_size == 64);
+  CHECK_FALSE(arguments.job.batch_size);
+}
+
 TEST_CASE("an invalid saved value is an error that names the option") {
   Arguments arguments = parsed({"--resume"});
   CHECK_THROWS_WITH(app::take_saved_settings(arguments, {{"schedule", "zigzag"}}, 1),
