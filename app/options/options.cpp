@@ -63,7 +63,7 @@ std::string Range::sentence() const {
 }
 
 std::string Range::formula(const std::string& name) const {
-  if (high > 1e5) return name + (above_low ? " > " : " >= ") + readable(number(low));
+  if (high >= 1e5) return name + (above_low ? " > " : " >= ") + readable(number(low));
   return readable(number(low)) + (above_low ? " < " : " <= ") + name +
          (below_high ? " < " : " <= ") + readable(number(high));
 }
