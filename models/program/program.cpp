@@ -72,8 +72,10 @@ void Program::reserve() {
       if (p.differentiates) needs.include(backward_needs(op));
     };
     if (p.kernel == KernelKind::pointwise) {
-      const fused::Pointwise op = pointwise(i);
-      include(op);
+      fused::Pointwise op = pointwise(i);
+      needs.include(forward_needs(op));
+      op.tile = fused::backward_tile(op.in, op.out);
+      if (p.differentiates) needs.include(backward_needs(op));
       const int64_t squeezed =
           p.squeeze < 0 ? 0 : squeezes_[static_cast<size_t>(p.squeeze)].squeezed;
       packed =

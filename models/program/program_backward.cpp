@@ -150,6 +150,7 @@ void Program::backward_convolution(int i) {
       fused::collect_gradient(true, op.channels, op.kernel * op.kernel, to, workspace_);
   } else {
     fused::Pointwise op = pointwise(i);
+    op.tile = fused::backward_tile(op.in, op.out);
     float* const packed = pack_squeeze(op, p.squeeze);
     op.weights = fused::pack_pointwise(workspace_.loops(), weight(parameter), op.in, 1, op.out,
                                        op.in, packed);

@@ -40,7 +40,7 @@ fused::Pointwise Program::pointwise(int i) {
   op.out = p.channels;
   op.input = operand(i);
   op.squeeze = squeeze_of(p.squeeze);
-  op.tile = fused::tile_rows(op.in, op.out);
+  op.tile = fused::forward_tile(op.in, op.out);
   op.wide = op.out > op.in;
   op.y = at(p.output);
   op.streams = streams(i);
@@ -80,11 +80,11 @@ fused::Dense Program::dense(int i) const {
   set_window(i, from.height, from.width, op);
   op.in = from.channels;
   op.out = p.channels;
-  choose_rows(op);
+  choose_items(op, workspace_);
   // If the input is also the second input of the following join, its gradient is added to the
   // buffer that contains dy. So process whole images at a time: all rows of dy are then loaded
   // before any is overwritten.
-  if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_rows = op.height;
+  if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_item.rows = op.height;
   op.input = operand(i);
   op.y = at(p.output);
   op.streams = streams(i);

@@ -32,10 +32,10 @@ struct SummedOutputs {
 // is paired with zero. `memory`: for dy and, with SHOAL_DOT, for x.
 inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, const Band& band,
                                     TileCell* memory, int64_t* places) {
-  const int64_t out = padded(op.out), rows = item.end - item.begin, width = op.out_width;
+  const int64_t out = padded(op.out), rows = item.images * item.rows(), width = op.out_width;
   const auto load_row = [&](int64_t y, TileCell* to) {
     const int64_t row = (item.image * op.out_height + item.begin + y) * width;
-    load_gradient(op.dy, {item.image, row, width, 0, out / kLanes, out},
+    load_gradient(op.dy, {item.image + y / item.rows(), row, width, 0, out / kLanes, out},
                   Tile<TileCell>{to, out, kLanes});
   };
 #if defined(SHOAL_DOT)
@@ -46,10 +46,10 @@ inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, cons
   for (int64_t y = 0; y < rows; ++y) {
     load_row(y, row);
     summed_rows(row, width, out, dy + y * half * out);
-    for (int64_t c = 0; c < half; ++c) *places++ = (y * band.columns + 2 * c) * op.stride * in;
+    const int64_t from = y / item.rows() * band.rows + y % item.rows() * op.stride;
+    for (int64_t c = 0; c < half; ++c) *places++ = (from * band.columns + 2 * c * op.stride) * in;
   }
-  const int64_t height = (rows - 1) * op.stride + op.kernel;
-  const int64_t pixels = height * band.columns;
+  const int64_t pixels = item.images * band.rows * band.columns;
   for (int64_t p = 0; p < pixels; ++p) {
     const Cell* const first = band.memory + p * in;
     const bool paired = p + op.stride < pixels;
@@ -62,23 +62,23 @@ inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, cons
   return {x, dy, rows * half, in};
 #else
   for (int64_t y = 0; y < rows; ++y) load_row(y, memory + y * width * out);
-  output_places(op, band, rows, places);
+  output_places(op, band, item, places);
   return {band.memory, memory, rows * width, band.stride};
 #endif
 }
 
 // d_weights: kernel²×padded(in)×padded(out).
-void dense_weight_gradient(const Dense& op, int64_t begin, int64_t end, const Scratch& scratch) {
+void dense_weight_gradient(const Dense& all, int64_t begin, int64_t end, const Scratch& scratch) {
+  const Dense op = read_pixels(all);
   const int64_t out = padded(op.out), height = padded(op.in);
   int64_t* const places = (int64_t*)scratch.memory;
-  float* memory = scratch.memory + padded(2 * op.rows * op.out_width);
-  const int64_t pixels = ((op.rows - 1) * op.stride + op.kernel) * input_columns(op);
-  TileCell* const band_memory = (TileCell*)memory;
-  memory += pixels * height;
+  TileCell* const band_memory =
+      (TileCell*)(scratch.memory + padded(2 * most_pixels(op.item, op.out_width)));
+  TileCell* const memory = (TileCell*)after_input_band(op, band_memory);
   for (int64_t i = begin; i < end; ++i) {
-    const DenseItem item = dense_item(i, op.out_height, op.rows);
-    const Band band = load_input_band(op, item, band_memory);
-    const SummedOutputs s = summed_outputs(op, item, band, (TileCell*)memory, places);
+    const DenseItem item = dense_item(i, op.images, op.out_height, op.item);
+    const Band band = load_input_band(all, item, band_memory);
+    const SummedOutputs s = summed_outputs(op, item, band, memory, places);
     for (int64_t t = 0; t < dense_taps(op); ++t) {
       const int64_t offset = (t / op.kernel * band.columns + t % op.kernel) * s.pixel;
       multiply_gathered_transposed<TileProduct>(s.count, s.x + offset, places, op.in, s.dy, out,
@@ -96,36 +96,41 @@ struct StoreAt {
   }
 };
 
-// Writes the gradient of the input as Downstream (kernels.h) specifies. `gradient`: the gradient
-// with respect to the activated input.
-void store_input_gradient(const Operand& input, const Downstream& dx, const Part& part,
-                          const float* gradient, const FloatSums& sums) {
-  const int64_t stride = part.stride;
-  Cell* const u = cells(dx.u) + part.row * stride;
+// Writes the gradient of `count` input pixels as Downstream (kernels.h) specifies. `first`: the
+// first of these pixels, numbered across all images; `step`: distance from one to the next.
+// `gradient`: the gradient with respect to the activated input, count×stride.
+void store_input_gradient(const Operand& input, const Downstream& dx, int64_t first, int64_t step,
+                          int64_t count, int64_t stride, const float* gradient,
+                          const FloatSums& sums) {
+  Cell* const u = cells(dx.u) + first * stride;
   if (!input.norm) {
-    for (int64_t i = 0; i < part.count * stride; i += kLanes) {
-      const Vec value = load(gradient + i);
-      store(u + i, dx.add ? load(u + i) + value : value);
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t c = 0; c < stride; c += kLanes) {
+        const Vec value = load(gradient + i * stride + c);
+        Cell* const to = u + i * step * stride + c;
+        store(to, dx.add ? load(to) + value : value);
+      }
     }
     return;
   }
-  const Cell* const x = cells(input.x) + part.row * stride;
+  const Cell* const x = cells(input.x) + first * stride;
   const Norm& norm = *input.norm;
   for_activation(input.activation, [&](auto tag) {
     for (int64_t c = 0; c < stride; c += kLanes) {
       const Vec scale = load(norm.scale + c), shift = load(norm.shift + c);
       const Vec mean = load(norm.mean + c);
-      Vec first = splat(0), second = splat(0);
-      for (int64_t i = c; i < part.count * stride; i += stride) {
-        const Vec raw = load(x + i);
+      Vec of_u = splat(0), of_product = splat(0);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = i * step * stride + c;
+        const Vec raw = load(x + at);
         const Vec slope = activate_both<tag.value>(multiply_add(raw, scale, shift)).slope;
-        const Vec value = load(gradient + i) * slope;
-        store(u + i, value);
-        first += value;
-        second = multiply_add(value, raw - mean, second);
+        const Vec value = load(gradient + i * stride + c) * slope;
+        store(u + at, value);
+        of_u += value;
+        of_product = multiply_add(value, raw - mean, of_product);
       }
-      add_to(sums.first + c, first);
-      add_to(sums.second + c, second);
+      add_to(sums.first + c, of_u);
+      add_to(sums.second + c, of_product);
     }
   });
 }
@@ -134,22 +139,23 @@ inline int64_t floor_div(int64_t a, int64_t b) {
   return (a >= 0 ? a : a - b + 1) / b;
 }
 
-// Returns a band, not yet filled, for the rows of dy that contribute to the gradients of the input
-// rows from `begin` on.
-inline Band gradient_band(const Dense& op, int64_t begin, TileCell* memory) {
+// Returns a band, not yet filled, for the rows of dy that contribute to the gradients of input rows
+// [begin, end). Here and below, `op` is the convolution on its read_pixels().
+inline Band gradient_band(const Dense& op, int64_t begin, int64_t end, TileCell* memory) {
   const int64_t left = least(floor_div(op.left - op.kernel + 1, op.stride), 0);
   const int64_t last = most((op.width - 1 + op.left) / op.stride, op.out_width - 1);
-  return {memory, last - left + 1, padded(op.out),
-          floor_div(begin + op.top - op.kernel + 1, op.stride), left};
+  const int64_t top = floor_div(begin + op.top - op.kernel + 1, op.stride);
+  return {memory, (end - 1 + op.top) / op.stride + 1 - top, last - left + 1, padded(op.out), top,
+          left};
 }
 
-// Computes the gradients of the pixels in rows [begin, end) whose row modulo the stride is `of_row`
-// and whose column modulo the stride is `of_column`. The same taps contribute to all of them.
-// `places` and `to`: scratch memory.
-void residue_gradient(const Dense& op, const Band& band, int64_t begin, int64_t end, int64_t of_row,
+// Computes the gradients of an item's pixels whose row modulo the stride is `of_row` and whose
+// column modulo the stride is `of_column`. The same taps contribute to all of them. `places` and
+// `to`: scratch memory.
+void residue_gradient(const Dense& op, const Band& band, const DenseItem& item, int64_t of_row,
                       int64_t of_column, float* gradient, int64_t* places, float** to) {
   const int64_t in = padded(op.in), depth = tap_depth(op.out), s = op.stride;
-  const int64_t first = begin + (of_row - begin % s + s) % s;
+  const int64_t first = item.begin + (of_row - item.begin % s + s) % s;
   Tap taps[kMostTaps];
   int64_t count = 0, pixels = 0;
   for (int64_t t = 0; t < dense_taps(op); ++t) {
@@ -158,10 +164,14 @@ void residue_gradient(const Dense& op, const Band& band, int64_t begin, int64_t 
     taps[count++] = {band.words((y / s - band.top) * band.columns + x / s - band.left),
                      op.weights.values + t * depth * in};
   }
-  for (int64_t y = first; y < end; y += s) {
-    for (int64_t x = of_column; x < op.width; x += s) {
-      places[pixels] = band.words((y - first) / s * band.columns + x / s);
-      to[pixels++] = gradient + ((y - begin) * op.width + x) * in;
+  for (int64_t i = 0; i < item.images; ++i) {
+    for (int64_t y = first; y < item.end; y += s) {
+      const int64_t from = (i * band.rows + (y - first) / s) * band.columns;
+      float* const row = gradient + (i * item.rows() + y - item.begin) * op.width * in;
+      for (int64_t x = of_column; x < op.width; x += s) {
+        places[pixels] = band.words(from + x / s);
+        to[pixels++] = row + x * in;
+      }
     }
   }
   StoreAt epilogue{to};
@@ -169,8 +179,32 @@ void residue_gradient(const Dense& op, const Band& band, int64_t begin, int64_t 
                                  epilogue);
 }
 
-void dense_input_gradient(const Dense& op, int64_t begin, int64_t end, const Scratch& scratch) {
-  const int64_t in = padded(op.in), pixels = op.input_rows * op.width;
+// Writes the gradients of an item's pixels (`gradient`) to dx.u, and zeros for the pixels that a
+// 1×1 convolution with a stride does not read. `all`: the convolution on all pixels.
+void store_item_gradient(const Dense& all, const DenseItem& item, const float* gradient,
+                         const FloatSums& sums) {
+  const Dense op = read_pixels(all);
+  const int64_t in = padded(op.in), step = op.stride < all.stride ? all.stride : 1;
+  const int64_t pixels = all.height * all.width;
+  if (step == 1)
+    return store_input_gradient(op.input, op.dx, item.image * pixels + item.begin * op.width, 1,
+                                item.images * item.rows() * op.width, in, gradient, sums);
+  for (int64_t i = 0; i < item.images; ++i) {
+    const int64_t image = (item.image + i) * pixels;
+    for (int64_t y = item.begin; y < item.end; ++y, gradient += op.width * in) {
+      const int64_t row = image + y * step * all.width;
+      const int64_t next = y + 1 < op.height ? row + step * all.width : image + pixels;
+      if (op.input.norm || !op.dx.add)
+        __builtin_memset(cells(op.dx.u) + row * in, 0,
+                         static_cast<size_t>((next - row) * in) * sizeof(Cell));
+      store_input_gradient(op.input, op.dx, row, step, op.width, in, gradient, sums);
+    }
+  }
+}
+
+void dense_input_gradient(const Dense& all, int64_t begin, int64_t end, const Scratch& scratch) {
+  const Dense op = read_pixels(all);
+  const int64_t in = padded(op.in), pixels = most_pixels(op.input_item, op.width);
   const FloatSums sums{scratch.memory, scratch.memory + in};
   sums.clear(in);
   float* memory = scratch.memory + 2 * in;
@@ -179,18 +213,18 @@ void dense_input_gradient(const Dense& op, int64_t begin, int64_t end, const Scr
   float* const gradient = memory + 2 * padded(2 * pixels);
   TileCell* const band_memory = (TileCell*)(gradient + pixels * in);
   for (int64_t i = begin; i < end; ++i) {
-    const DenseItem item = dense_item(i, op.height, op.input_rows);
-    const Band band = gradient_band(op, item.begin, band_memory);
-    fill_band(
-        band, item.image, op.out_height, op.out_width, (item.end - 1 + op.top) / op.stride + 1,
-        [&](const Part& part, const Tile<TileCell>& tile) { load_gradient(op.dy, part, tile); });
+    const DenseItem item = dense_item(i, op.images, op.height, op.input_item);
+    const Band band = gradient_band(op, item.begin, item.end, band_memory);
+    fill_band(band, item.image, item.images, op.out_height, op.out_width,
+              [&](int64_t image, int64_t y, const Tile<TileCell>& tile) {
+                const int64_t row = (image * op.out_height + y) * op.out_width;
+                load_gradient(
+                    op.dy, {image, row, op.out_width, 0, band.stride / kLanes, band.stride}, tile);
+              });
     for (int64_t y = 0; y < op.stride; ++y)
       for (int64_t x = 0; x < op.stride; ++x)
-        residue_gradient(op, band, item.begin, item.end, y, x, gradient, places, to);
-    const int64_t row = (item.image * op.height + item.begin) * op.width;
-    const int64_t count = (item.end - item.begin) * op.width;
-    store_input_gradient(op.input, op.dx, {item.image, row, count, 0, in / kLanes, in}, gradient,
-                         sums);
+        residue_gradient(op, band, item, y, x, gradient, places, to);
+    store_item_gradient(all, item, gradient, sums);
     if (op.input.norm) sums.flush(in, scratch.sums);
   }
 }

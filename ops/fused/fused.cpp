@@ -16,7 +16,7 @@ int64_t items(const Depthwise& op) {
   return op.images * chunks(padded(op.channels), op.block);
 }
 int64_t items(const Dense& op) {
-  return op.images * chunks(op.out_height, op.rows);
+  return item_count(op.images, op.out_height, op.item);
 }
 int64_t items(const MaxPool& op) {
   return op.images;
@@ -114,8 +114,8 @@ void run_weight_gradient(const Dense& op, Workspace& w) {
 void run_input_gradient(const Dense& op, Workspace& w) {
   Needs needs = backward_needs(op);
   needs.d_weights = 0;
-  on_all_threads(w.loops().dense_input_gradient, op, op.images * chunks(op.height, op.input_rows),
-                 needs, w);
+  on_all_threads(w.loops().dense_input_gradient, op,
+                 item_count(op.images, read_pixels(op).height, op.input_item), needs, w);
 }
 void run_backward(const Pointwise& op, bool weight_gradient, Workspace& w) {
   backward(w.loops().pointwise_backward, op, weight_gradient, w);

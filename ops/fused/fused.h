@@ -33,15 +33,12 @@ Needs backward_needs(const Join&);
 Needs backward_needs(const Pool&);
 Needs backward_needs(const MaxPool&);
 
-// tile_rows() returns the number of rows of a Pointwise tile. The other two return the number of
-// channels of a Depthwise block. Tiles and blocks of this size fit into the caches of a core.
-int64_t tile_rows(int64_t in, int64_t out);
+// The first two return the number of rows of a Pointwise tile, the other two the number of channels
+// of a Depthwise block. Tiles and blocks of this size fit into the caches of a core.
+int64_t forward_tile(int64_t in, int64_t out);
+int64_t backward_tile(int64_t in, int64_t out);
 int64_t forward_block(const Depthwise&);
 int64_t backward_block(const Depthwise&);
-// Sets Dense::rows and Dense::input_rows so small that the rows of a work item fit into the caches
-// of a core.
-void choose_rows(Dense&);
-
 // The memory and the loops that the threads use.
 class Workspace {
  public:
@@ -64,6 +61,10 @@ class Workspace {
   const Loops* loops_;
   float* memory_ = nullptr;
 };
+
+// Sets Dense::item and Dense::input_item: so small that the data of a work item fits into the caches
+// of a core, and so large that the weights are not loaded for a few pixels only.
+void choose_items(Dense&, const Workspace&);
 
 // These functions run one operation on all threads. In the workspace, run() leaves the sums for
 // finish_norm(); the others leave the sums for finish_norm_backward() and the weight gradient for

@@ -142,12 +142,25 @@ struct Depthwise : Window {  // kernel: 3 or 5; stride: 1 or 2
   Downstream dx;
 };
 
+// The size of a work item: `rows` rows of one image or, if these are all rows, `images` images.
+struct ItemSize {
+  int64_t rows = 1, images = 1;
+};
+[[maybe_unused]] static constexpr int64_t item_count(int64_t images, int64_t height,
+                                                     const ItemSize& size) {
+  return chunks(images, size.images) * chunks(height, size.rows);
+}
+// Returns the number of pixels of a work item; `width`: pixels per row.
+[[maybe_unused]] static constexpr int64_t most_pixels(const ItemSize& size, int64_t width) {
+  return size.images * size.rows * width;
+}
+
 // A convolution with one group. Its backward consists of two operations: dense_weight_gradient and
 // dense_input_gradient.
 struct Dense : Window {
   int64_t in, out;
-  int64_t rows, input_rows;  // rows per work item: of the output; of the input (input gradient)
-  Operand input;             // without a gate
+  ItemSize item, input_item;  // of the output; of the input's read_pixels() (input gradient)
+  Operand input;              // without a gate
   // One matrix per kernel position, by pack_dense. Forward: in×padded(out); backward:
   // out×padded(in).
   Packed weights;
@@ -156,6 +169,17 @@ struct Dense : Window {
   Upstream dy;
   Downstream dx;
 };
+
+// Returns the convolution on the pixels that it reads. If the kernel is 1×1, these are the pixels of
+// every stride-th row and column, and the convolution on them has stride 1.
+[[maybe_unused]] static Dense read_pixels(const Dense& op) {
+  Dense read = op;
+  if (op.kernel > 1) return read;
+  read.height = op.out_height;
+  read.width = op.out_width;
+  read.stride = 1;
+  return read;
+}
 
 // The first convolution. It reads the images, which need no gradient.
 struct Stem : Window {

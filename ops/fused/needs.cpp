@@ -12,6 +12,9 @@ namespace {
 constexpr int64_t kTileBytes = 200'000;
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
 constexpr int64_t kBandBytes = 250'000;
+constexpr int64_t kLargeGradient = 1'000'000;  // the weight gradient of a Pointwise
+// Dense: a work item has several images if it has this many pixels and bytes at most.
+constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
 constexpr int64_t kRingMargin = 40;  // columns, for padding and rounding
 
 int64_t depth_of(const Stem& op) {
@@ -36,20 +39,30 @@ int64_t block_of(const Depthwise& op, int64_t columns, int64_t bytes) {
 }
 
 // Upper limits for the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
+// `op` is the convolution on its read_pixels().
 int64_t input_band(const Dense& op) {
   const int64_t columns = std::max(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
-  return ((op.rows - 1) * op.stride + op.kernel) * columns;
+  return op.item.images * ((op.item.rows - 1) * op.stride + op.kernel) * columns;
 }
 int64_t gradient_band(const Dense& op) {
   const int64_t columns = op.width / op.stride + op.out_width + op.kernel;
-  return ((op.input_rows + op.kernel) / op.stride + 2) * columns;
+  return op.input_item.images * ((op.input_item.rows + op.kernel) / op.stride + 2) * columns;
 }
 
-// Returns how many of `all` rows to process together. Each row needs `bytes`, and `more` further
-// rows must be loaded with them.
-int64_t rows_of(int64_t all, int64_t bytes, int64_t more) {
-  const int64_t most = std::clamp<int64_t>(kBandBytes / bytes - more, 1, all);
-  return chunks(all, chunks(all, most));
+// Returns the size of a work item for `images` images with `height` rows of `width` pixels. Each
+// row needs `bytes`, and `more` further rows must be loaded with the item's rows. All threads get
+// about the same number of images.
+ItemSize item_of(int64_t images, int threads, int64_t height, int64_t width, int64_t bytes,
+                 int64_t more) {
+  const int64_t enough = std::min(chunks(kItemPixels, width), kItemBytes / bytes - more);
+  const int64_t most_rows =
+      std::clamp<int64_t>(std::max(kBandBytes / bytes - more, enough), 1, height);
+  const int64_t rows = chunks(height, chunks(height, most_rows));
+  if (rows < height) return {rows, 1};
+  const int64_t most_images = std::max<int64_t>(
+      std::min(kItemBytes / (bytes * (height + more)), kItemPixels / (height * width)), 1);
+  const int64_t of_thread = chunks(images, threads);
+  return {rows, chunks(images, threads * chunks(of_thread, most_images))};
 }
 
 }  // namespace
@@ -70,24 +83,31 @@ Needs forward_needs(const Depthwise& op) {
   return {2 * channels + (op.block * op.kernel + kPadding) * input_columns(op), 2 * channels, 0};
 }
 
-void choose_rows(Dense& op) {
+void choose_items(Dense& all, const Workspace& workspace) {
   const auto bytes = [](int64_t pixels, int64_t channels) {
     return pixels * padded(channels) * static_cast<int64_t>(sizeof(float));
   };
-  op.rows = rows_of(op.out_height, op.stride * bytes(op.width, op.in), op.kernel / op.stride);
-  op.input_rows = rows_of(op.height, bytes(op.width, op.in) + bytes(op.out_width, op.out), 1);
+  const Dense op = read_pixels(all);
+  const int threads = workspace.threads();
+  all.item = item_of(op.images, threads, op.out_height, op.out_width,
+                     op.stride * bytes(op.width, op.in), op.kernel / op.stride);
+  all.input_item = item_of(op.images, threads, op.height, op.width,
+                           bytes(op.width, op.in) + bytes(op.out_width, op.out), 1);
 }
 
-Needs forward_needs(const Dense& op) {
+Needs forward_needs(const Dense& all) {
+  const Dense op = read_pixels(all);
   const int64_t out = padded(op.out);
-  return {2 * out + padded(2 * op.rows * op.out_width) + input_band(op) * padded(op.in), 2 * out,
-          0};
+  return {2 * out + padded(2 * most_pixels(op.item, op.out_width)) + input_band(op) * padded(op.in),
+          2 * out, 0};
 }
 
-Needs backward_needs(const Dense& op) {
-  const int64_t in = padded(op.in), out = padded(op.out), pixels = op.input_rows * op.width;
-  const int64_t weights = padded(2 * op.rows * op.out_width) + 2 * input_band(op) * in +
-                          (op.rows + 1) * (op.out_width + 1) * out;
+Needs backward_needs(const Dense& all) {
+  const Dense op = read_pixels(all);
+  const int64_t in = padded(op.in), out = padded(op.out);
+  const int64_t pixels = most_pixels(op.input_item, op.width);
+  const int64_t weights = padded(2 * most_pixels(op.item, op.out_width)) + 2 * input_band(op) * in +
+                          (op.item.images * op.item.rows + 1) * (op.out_width + 1) * out;
   const int64_t input = 2 * in + 2 * padded(2 * pixels) + pixels * in + gradient_band(op) * out;
   return {std::max(weights, input) + kPadding, 2 * in, op.kernel * op.kernel * in * out};
 }
@@ -131,9 +151,16 @@ Needs backward_needs(const Pool& op) {
   return {0, 2 * padded(op.channels), 0};
 }
 
-int64_t tile_rows(int64_t in, int64_t out) {
+int64_t forward_tile(int64_t in, int64_t out) {
   const int64_t widest = padded(std::max(in, out)) * static_cast<int64_t>(sizeof(float));
   return std::clamp<int64_t>(kTileBytes / widest / 48 * 48, 48, 192);
+}
+
+// Each tile reads and writes the whole weight gradient. If that does not fit into the caches, a
+// larger tile is faster.
+int64_t backward_tile(int64_t in, int64_t out) {
+  const int64_t gradient = padded(in) * padded(out) * static_cast<int64_t>(sizeof(float));
+  return std::max<int64_t>(forward_tile(in, out), gradient < kLargeGradient ? 48 : 96);
 }
 
 int64_t forward_block(const Depthwise& op) {

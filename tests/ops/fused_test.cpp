@@ -94,43 +94,50 @@ std::vector<Output> depthwise_outputs(const Set& set, int64_t kernel, int64_t st
   return outputs;
 }
 
-std::vector<Output> dense_outputs(const Set& set, int64_t kernel, int64_t stride, int64_t in,
-                                  int64_t out, bool deferred) {
-  const int64_t images = 2, height = 9, width = 11, taps = kernel * kernel;
+struct DenseCase {
+  int64_t kernel, stride, in, out;
+  bool deferred = false;
+  int64_t images = 2, height = 9, width = 11;
+  ItemSize item{2, 1}, input_item{4, 1};
+};
+
+std::vector<Output> dense_outputs(const Set& set, const DenseCase& c) {
+  const int64_t taps = c.kernel * c.kernel, images = c.images;
   seed_random(4);
   Dense op{};
   op.images = images;
-  op.height = height;
-  op.width = width;
-  op.out_height = chunks(height, stride);
-  op.out_width = chunks(width, stride);
-  op.in = in;
-  op.out = out;
-  op.kernel = kernel;
-  op.stride = stride;
-  op.top = kernel / 2;
-  op.left = (kernel - 1) / 2;
-  op.rows = 2;
-  op.input_rows = 4;
+  op.height = c.height;
+  op.width = c.width;
+  op.out_height = chunks(c.height, c.stride);
+  op.out_width = chunks(c.width, c.stride);
+  op.in = c.in;
+  op.out = c.out;
+  op.kernel = c.kernel;
+  op.stride = c.stride;
+  op.top = c.kernel / 2;
+  op.left = (c.kernel - 1) / 2;
+  op.item = c.item;
+  op.input_item = c.input_item;
   const int64_t outputs = images * op.out_height * op.out_width;
-  Values weights(1, out * taps * in), packed(taps * padded(in), out);
-  Activations x(set.storage, images * height * width, in), y(set.storage, outputs, out, 0, 0.001f),
-      u(set.storage, outputs, out), dx(set.storage, images * height * width, in, 0, 0.001f);
-  NormValues before(in), after(out);
-  op.input = {x, deferred ? &before.norm : nullptr, deferred ? Activation::silu : Activation::none,
-              nullptr};
+  const int64_t inputs = images * c.height * c.width;
+  Values weights(1, c.out * taps * c.in), packed(taps * padded(c.in), c.out);
+  Activations x(set.storage, inputs, c.in), y(set.storage, outputs, c.out, 0, 0.001f),
+      u(set.storage, outputs, c.out), dx(set.storage, inputs, c.in, 0, 0.001f);
+  NormValues before(c.in), after(c.out);
+  op.input = {x, c.deferred ? &before.norm : nullptr,
+              c.deferred ? Activation::silu : Activation::none, nullptr};
   op.y = y;
   const Loops& loops = *set.loops;
   op.weights = pack_dense(op, weights, false, loops, packed);
-  const int64_t items = images * chunks(op.out_height, op.rows);
+  const int64_t items = item_count(images, op.out_height, op.item);
   std::vector<Output> outputs_of{output_of(loops.dense, op, items, forward_needs(op), y)};
   op.dy = {y, &after.norm, Activation::none, u};
-  op.dx = {dx, !deferred};
+  op.dx = {dx, !c.deferred};
   Needs needs = backward_needs(op);
   outputs_of.push_back(output_of(loops.dense_weight_gradient, op, items, needs, y));
   op.weights = pack_dense(op, weights, true, loops, packed);
   needs.d_weights = 0;
-  const int64_t input_items = images * chunks(height, op.input_rows);
+  const int64_t input_items = item_count(images, read_pixels(op).height, op.input_item);
   outputs_of.push_back(output_of(loops.dense_input_gradient, op, input_items, needs, dx));
   return outputs_of;
 }
@@ -228,10 +235,26 @@ TEST_CASE("the fused dense convolutions of all instruction sets agree") {
       for (const int64_t stride : {1, 2}) {
         for (const auto& [in, out] : kSizes) {
           CAPTURE(set.loops->name, kernel, stride, in, out);
-          for (const bool deferred : {false, true})
-            compare(dense_outputs(set, kernel, stride, in, out, deferred),
-                    dense_outputs(kPortable, kernel, stride, in, out, deferred), set.limit);
+          for (const bool deferred : {false, true}) {
+            const DenseCase c{kernel, stride, in, out, deferred};
+            compare(dense_outputs(set, c), dense_outputs(kPortable, c), set.limit);
+          }
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("the fused dense convolutions do not depend on how many images an item has") {
+  for (const Set& set : instruction_sets()) {
+    for (const int64_t kernel : {1, 3}) {
+      for (const int64_t stride : {1, 2}) {
+        CAPTURE(set.loops->name, kernel, stride);
+        DenseCase c{kernel, stride, 24, 40, true, 5};
+        const std::vector<Output> want = dense_outputs(kPortable, c);
+        c.item = {chunks(c.height, stride), 2};
+        c.input_item = {kernel > 1 ? c.height : c.item.rows, 3};
+        compare(dense_outputs(set, c), want, set.limit);
       }
     }
   }
