@@ -89,7 +89,7 @@ void Program::reserve() {
     } else if (p.kernel == KernelKind::dense) {
       const fused::Dense op = dense(i);
       include(op);
-      packed = std::max(packed, op.kernel * op.kernel * padded(op.in) * padded(op.out));
+      packed = std::max(packed, packed_floats(op));
     } else if (p.kernel == KernelKind::max_pool) {
       include(max_pool(i));
     } else if (p.kernel == KernelKind::stem) {

@@ -142,6 +142,13 @@ inline int64_t floor_div(int64_t a, int64_t b) {
 // Returns a band, not yet filled, for the rows of dy that contribute to the gradients of input rows
 // [begin, end). Here and below, `op` is the convolution on its read_pixels().
 inline Band gradient_band(const Dense& op, int64_t begin, int64_t end, TileCell* memory) {
+  if (op.winograd)
+    return {memory,
+            tiled(end - begin) + 2,
+            most(2 - op.left + op.out_width, tiled(op.width) + 2),
+            padded(op.out),
+            begin + op.top - 2,
+            op.left - 2};
   const int64_t left = least(floor_div(op.left - op.kernel + 1, op.stride), 0);
   const int64_t last = most((op.width - 1 + op.left) / op.stride, op.out_width - 1);
   const int64_t top = floor_div(begin + op.top - op.kernel + 1, op.stride);
@@ -212,6 +219,9 @@ void dense_input_gradient(const Dense& all, int64_t begin, int64_t end, const Sc
   float** const to = (float**)(memory + padded(2 * pixels));
   float* const gradient = memory + 2 * padded(2 * pixels);
   TileCell* const band_memory = (TileCell*)(gradient + pixels * in);
+  const Band largest = gradient_band(op, 0, op.input_item.rows, band_memory);
+  float* const after_band = (float*)(band_memory + op.input_item.images * largest.rows *
+                                                       largest.columns * largest.stride);
   for (int64_t i = begin; i < end; ++i) {
     const DenseItem item = dense_item(i, op.images, op.height, op.input_item);
     const Band band = gradient_band(op, item.begin, item.end, band_memory);
@@ -221,7 +231,11 @@ void dense_input_gradient(const Dense& all, int64_t begin, int64_t end, const Sc
                 load_gradient(
                     op.dy, {image, row, op.out_width, 0, band.stride / kLanes, band.stride}, tile);
               });
-    for (int64_t y = 0; y < op.stride; ++y)
+    if (op.winograd) {
+      StoreTo epilogue{gradient, in};
+      winograd(band, {item.images, item.rows(), op.width}, op.weights, after_band, epilogue);
+    }
+    for (int64_t y = 0; !op.winograd && y < op.stride; ++y)
       for (int64_t x = 0; x < op.stride; ++x)
         residue_gradient(op, band, item, y, x, gradient, places, to);
     store_item_gradient(all, item, gradient, sums);

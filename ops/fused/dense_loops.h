@@ -4,7 +4,7 @@
 // contains each output's place, which is the offset of its first input pixel in the band. Each
 // kernel position (tap) adds an offset to the place.
 
-#include "ops/fused/pointwise_loops.h"
+#include "ops/fused/winograd_loops.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
@@ -60,91 +60,8 @@ void multiply_gathered(const float* a, const int64_t* places, int64_t outputs, c
   }
 }
 
-// The part of the images that a work item computes: rows [begin, end) of `images` images from
-// `image` on. If `images` is not 1, these are all rows.
-struct DenseItem {
-  int64_t image, images, begin, end;
-
-  int64_t rows() const { return end - begin; }  // of each image
-};
-
-inline DenseItem dense_item(int64_t item, int64_t images, int64_t height, const ItemSize& size) {
-  const int64_t groups = chunks(height, size.rows), begin = item % groups * size.rows;
-  const int64_t image = item / groups * size.images;
-  return {image, least(size.images, images - image), begin, least(begin + size.rows, height)};
-}
-
-// Rows of the activated input, or of dy, with zeros around them, for each image of a work item.
-struct Band {
-  TileCell* memory;
-  int64_t rows, columns;  // size in pixels for each image
-  int64_t stride;         // padded channels
-  int64_t top, left;      // row and column of the first pixel in the image; may be negative
-
-  int64_t words(int64_t pixels) const { return pixels * stride / TileProduct::kTogether; }
-};
-
-// Fills the band for `images` images of height×width pixels from `image` on. load(image, row, tile)
-// loads one row of an image. Pixels outside the image become zero.
-template <class Load>
-inline void fill_band(const Band& band, int64_t image, int64_t images, int64_t height,
-                      int64_t width, const Load& load) {
-  const int64_t before = -band.left, after = band.columns - before - width;
-  const auto clear = [&](TileCell* from, int64_t pixels) {
-    if (pixels > 0)
-      __builtin_memset(from, 0, static_cast<size_t>(pixels * band.stride) * sizeof(TileCell));
-  };
-  TileCell* row = band.memory;
-  for (int64_t i = 0; i < images * band.rows; ++i, row += band.columns * band.stride) {
-    const int64_t y = band.top + i % band.rows;
-    if (y < 0 || y >= height) {
-      clear(row, band.columns);
-      continue;
-    }
-    clear(row, before);
-    TileCell* const first = row + before * band.stride;
-    clear(first + width * band.stride, after);
-    load(image + i / band.rows, y, Tile<TileCell>{first, band.stride, kLanes});
-  }
-}
-
 inline int64_t dense_taps(const Dense& op) {
   return op.kernel * op.kernel;
-}
-
-// Returns a band, not yet filled, for the input rows that output rows [begin, end) depend on. Here
-// and in the functions below, `op` is the convolution on its read_pixels().
-inline Band input_band(const Dense& op, int64_t begin, int64_t end, TileCell* memory) {
-  return {memory,
-          (end - 1 - begin) * op.stride + op.kernel,
-          most(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel),
-          padded(op.in),
-          begin * op.stride - op.top,
-          -op.left};
-}
-
-// Returns the memory after the largest band of a work item.
-inline float* after_input_band(const Dense& op, TileCell* memory) {
-  const Band band = input_band(op, 0, op.item.rows, memory);
-  return (float*)(memory + op.item.images * band.rows * band.columns * band.stride);
-}
-
-// Loads the input pixels that the outputs of an item depend on. `all`: the convolution on all
-// pixels. `memory`: for the band, 64-byte aligned.
-inline Band load_input_band(const Dense& all, const DenseItem& item, TileCell* memory) {
-  const Dense op = read_pixels(all);
-  const Band band = input_band(op, item.begin, item.end, memory);
-  const int64_t step = all.stride / op.stride;
-  fill_band(band, item.image, item.images, op.height, op.width,
-            [&](int64_t image, int64_t y, const Tile<TileCell>& tile) {
-              const int64_t row = (image * all.height + y * step) * all.width;
-              Operand from = op.input;
-              from.x = cells(op.input.x) + row * band.stride;
-              load_operand<TileCell>(
-                  from, {image, 0, op.width, 0, band.stride / kLanes, step * band.stride},
-                  {.values = tile});
-            });
-  return band;
 }
 
 // Writes the places of an item's outputs, in words from the start of the band.
@@ -177,13 +94,19 @@ void dense(const Dense& all, int64_t begin, int64_t end, const Scratch& scratch)
   for (int64_t i = begin; i < end; ++i) {
     const DenseItem item = dense_item(i, op.images, op.out_height, op.item);
     const Band band = load_input_band(all, item, memory);
-    for (int64_t t = 0; t < dense_taps(op); ++t)
-      taps[t] = {tap_offset(op, band, t), op.weights.values + t * depth * out};
-    output_places(op, band, item, places);
     const int64_t first = (item.image * op.out_height + item.begin) * op.out_width;
     StoreSums epilogue{cells(op.y) + first * out, out, sums, op.streams};
-    multiply_gathered<TileProduct>(words(memory), places, item.images * item.rows() * op.out_width,
-                                   taps, dense_taps(op), depth, out, epilogue);
+    if (op.winograd) {
+      winograd(band, {item.images, item.rows(), op.out_width}, op.weights,
+               after_input_band(op, memory), epilogue);
+    } else {
+      for (int64_t t = 0; t < dense_taps(op); ++t)
+        taps[t] = {tap_offset(op, band, t), op.weights.values + t * depth * out};
+      output_places(op, band, item, places);
+      multiply_gathered<TileProduct>(words(memory), places,
+                                     item.images * item.rows() * op.out_width, taps, dense_taps(op),
+                                     depth, out, epilogue);
+    }
     sums.flush(out, scratch.sums);
   }
   finish_streams();

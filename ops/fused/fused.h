@@ -62,8 +62,9 @@ class Workspace {
   float* memory_ = nullptr;
 };
 
-// Sets Dense::item and Dense::input_item: so small that the data of a work item fits into the caches
-// of a core, and so large that the weights are not loaded for a few pixels only.
+// Sets Dense::winograd, Dense::item and Dense::input_item. A work item is so small that its data
+// fits into the caches of a core, and so large that the weights are not loaded for a few pixels
+// only.
 void choose_items(Dense&, const Workspace&);
 
 // These functions run one operation on all threads. In the workspace, run() leaves the sums for
@@ -111,7 +112,8 @@ void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient,
 // The same for a Dense; `gradient` is out×kernel²×in.
 void collect_gradient(const Dense&, float* gradient, const Workspace&);
 // Packs the weights of a Dense (out×kernel²×in) for run() or, if `backward`, for
-// run_input_gradient(). `packed` has kernel² * padded(in) * padded(out) floats.
+// run_input_gradient(). `packed` has packed_floats() floats.
+int64_t packed_floats(const Dense&);
 Packed pack_dense(const Dense&, const float* weights, bool backward, const Loops&, float* packed);
 
 // Pack all panels of a matrix with Loops::pack or Loops::pack_pointwise. `packed` has depth *

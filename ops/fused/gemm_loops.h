@@ -93,11 +93,16 @@ void pack(const float* values, int64_t k_step, int64_t n_step, int64_t depth, in
   }
 }
 
+constexpr int64_t kLine = 16;  // words of a cache line
+
 // Adds Σ over k < depth of a[row][k] * b[k, …] to sums[row]. `b`: a panel, `vectors` vectors wide.
-template <class Product, int rows, int vectors>
+// If `prefetches`, prefetches `depth` cache lines from `next` on.
+template <class Product, bool prefetches = false, int rows, int vectors>
 [[gnu::always_inline]] inline void accumulate(const float* const (&a)[rows], const float* b,
-                                              int64_t depth, Vec (&sums)[rows][vectors]) {
+                                              int64_t depth, Vec (&sums)[rows][vectors],
+                                              const float* next = nullptr) {
   for (int64_t k = 0; k < depth; ++k, b += vectors * kLanes) {
+    if constexpr (prefetches) __builtin_prefetch(next + k * kLine, 0, 2);
     Vec columns[vectors];
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) columns[j] = load(b + j * kLanes);
@@ -135,35 +140,44 @@ inline void for_blocks(int64_t m, int64_t count, const Block& block) {
 }
 
 // Multiplies `count` rows of a by one panel of b, whose first column is n. Passes the results to
-// `epilogue`.
-template <class Product, int vectors, class Epilogue>
+// `epilogue`. If `prefetches`, prefetches panel `next`: a part of it with each block of rows.
+template <class Product, int vectors, bool prefetches, class Epilogue>
 void multiply_panel(const float* a, int64_t stride, int64_t count, int64_t depth,
-                    const float* panel, Epilogue& epilogue, int64_t n) {
+                    const float* panel, const float* next, Epilogue& epilogue, int64_t n) {
+  constexpr int64_t kParts = vectors * kLanes > kLine ? vectors * kLanes / kLine : 1;
+  const float* const last = next + (kParts - 1) * depth * kLine;
   for_blocks<kRows<vectors>>(0, count, [&]<int rows>(int64_t m) {
     const float* from[rows];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) from[i] = a + (m + i) * stride;
     Vec sums[rows][vectors] = {};
-    accumulate<Product>(from, panel, depth, sums);
+    accumulate<Product, prefetches>(from, panel, depth, sums, next);
+    if constexpr (prefetches) next = next < last ? next + depth * kLine : last;
     store_sums(sums, epilogue, m, n);
   });
 }
 
 // Multiplies `count` rows of a by panels [begin, end) of b. Passes the results to `epilogue`.
-template <class Product, class Epilogue>
+// If `prefetches`, prefetches panel `next`, which the caller needs next.
+template <class Product, bool prefetches = false, class Epilogue>
 void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, int64_t begin,
-              int64_t end, Epilogue& epilogue) {
+              int64_t end, Epilogue& epilogue, const float* next = nullptr) {
   int64_t n = 0;
   for (int64_t p = 0; p < end; ++p) {
     const int64_t vectors = panel_vectors((b.width - n) / kLanes);
     const float* panel = b.values + n * b.depth;
     if (p >= begin) {
+      const int64_t depth = b.depth;
       if constexpr (kWidest == 4) {
-        if (vectors == 4) multiply_panel<Product, 4>(a, stride, count, b.depth, panel, epilogue, n);
-        if (vectors == 3) multiply_panel<Product, 3>(a, stride, count, b.depth, panel, epilogue, n);
+        if (vectors == 4)
+          multiply_panel<Product, 4, prefetches>(a, stride, count, depth, panel, next, epilogue, n);
+        if (vectors == 3)
+          multiply_panel<Product, 3, prefetches>(a, stride, count, depth, panel, next, epilogue, n);
       }
-      if (vectors == 2) multiply_panel<Product, 2>(a, stride, count, b.depth, panel, epilogue, n);
-      if (vectors == 1) multiply_panel<Product, 1>(a, stride, count, b.depth, panel, epilogue, n);
+      if (vectors == 2)
+        multiply_panel<Product, 2, prefetches>(a, stride, count, depth, panel, next, epilogue, n);
+      if (vectors == 1)
+        multiply_panel<Product, 1, prefetches>(a, stride, count, depth, panel, next, epilogue, n);
     }
     n += vectors * kLanes;
   }

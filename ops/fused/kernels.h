@@ -160,15 +160,25 @@ struct ItemSize {
 struct Dense : Window {
   int64_t in, out;
   ItemSize item, input_item;  // of the output; of the input's read_pixels() (input gradient)
-  Operand input;              // without a gate
-  // One matrix per kernel position, by pack_dense. Forward: in×padded(out); backward:
-  // out×padded(in).
+  // Computes outputs and the input gradient with fewer multiplications (winograd_loops.h). Requires
+  // uses_winograd().
+  bool winograd = false;
+  Operand input;  // without a gate
+  // By pack_dense: one matrix per kernel position or, if `winograd`, 36 matrices. Forward:
+  // in×padded(out); backward: out×padded(in).
   Packed weights;
   bool streams = false;
   void* y = nullptr;
   Upstream dy;
   Downstream dx;
 };
+
+constexpr int64_t kWinogradTile = 4;    // outputs of a tile in one dimension
+constexpr int64_t kWinogradTiles = 48;  // maximum number of tiles that are computed together
+// Returns `size` rounded up to whole tiles.
+[[maybe_unused]] static constexpr int64_t tiled(int64_t size) {
+  return chunks(size, kWinogradTile) * kWinogradTile;
+}
 
 // Returns the convolution on the pixels that it reads. If the kernel is 1×1, these are the pixels of
 // every stride-th row and column, and the convolution on them has stride 1.
@@ -251,6 +261,10 @@ struct Loops {
   void (*pack_pointwise)(const float* values, int64_t k_step, int64_t n_step, int64_t depth,
                          int64_t width, int64_t begin, int64_t end, float* packed);
   int64_t together;
+  // `packed`: 36 matrices of `size` floats each. The last nine contain the weights of a 3×3 Dense.
+  // Sets elements [begin, end) of all 36 to the transformed weights. `begin` and `end` must be
+  // multiples of kPadding.
+  void (*winograd_weights)(float* packed, int64_t size, int64_t begin, int64_t end);
   // c[m, n] += Σ over k of a[m, k] b[k, n], for the columns n in panels [begin, end) of b.
   void (*multiply_panels)(const float* a, int64_t stride, int64_t rows, const Packed& b,
                           int64_t begin, int64_t end, float* c, int64_t c_stride);

@@ -15,6 +15,9 @@ constexpr int64_t kBandBytes = 250'000;
 constexpr int64_t kLargeGradient = 1'000'000;  // the weight gradient of a Pointwise
 // Dense: a work item has several images if it has this many pixels and bytes at most.
 constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
+// Dense with Winograd's algorithm: the same for bytes, and limits for its use.
+constexpr int64_t kWinogradBytes = 1'500'000;
+constexpr int64_t kWinogradChannels = 16, kWinogradWeights = 512 * 512;
 constexpr int64_t kRingMargin = 40;  // columns, for padding and rounding
 
 int64_t depth_of(const Stem& op) {
@@ -38,31 +41,66 @@ int64_t block_of(const Depthwise& op, int64_t columns, int64_t bytes) {
   return padded(chunks(channels, chunks(channels, most)));
 }
 
+// Returns the number of pixels in the band of winograd_loops.h. `least_width`: minimum number of
+// columns; `width`: outputs in a row.
+int64_t winograd_band(const ItemSize& item, int64_t least_width, int64_t width) {
+  return item.images * (tiled(item.rows) + 2) * std::max(least_width, tiled(width) + 2);
+}
+
+// Returns the number of floats that winograd() needs. `width`: outputs in a row; `in`: channels.
+int64_t winograd_floats(const Dense& op, const ItemSize& item, int64_t width, int64_t in) {
+  constexpr int64_t kPoints = 36, kPanel = 64;  // matrices; columns of their products
+  if (!op.winograd) return 0;
+  const int64_t tiles =
+      item.images * tiled(item.rows) * tiled(width) / (kWinogradTile * kWinogradTile);
+  return kPoints * (std::min(tiles, kWinogradTiles) * (padded(in) + kPanel) + 2 * kPadding);
+}
+
 // Upper limits for the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
 // `op` is the convolution on its read_pixels().
 int64_t input_band(const Dense& op) {
+  if (op.winograd) return winograd_band(op.item, op.left + op.width, op.out_width);
   const int64_t columns = std::max(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
   return op.item.images * ((op.item.rows - 1) * op.stride + op.kernel) * columns;
 }
 int64_t gradient_band(const Dense& op) {
+  if (op.winograd) return winograd_band(op.input_item, 2 + op.out_width, op.width);
   const int64_t columns = op.width / op.stride + op.out_width + op.kernel;
   return op.input_item.images * ((op.input_item.rows + op.kernel) / op.stride + 2) * columns;
 }
 
-// Returns the size of a work item for `images` images with `height` rows of `width` pixels. Each
-// row needs `bytes`, and `more` further rows must be loaded with the item's rows. All threads get
-// about the same number of images.
-ItemSize item_of(int64_t images, int threads, int64_t height, int64_t width, int64_t bytes,
-                 int64_t more) {
-  const int64_t enough = std::min(chunks(kItemPixels, width), kItemBytes / bytes - more);
+// The rows that Dense computes, and what a work item may contain.
+struct ItemShape {
+  int64_t images, height, width;  // all images, their rows, and pixels per row
+  int64_t bytes, more;            // each row needs `bytes`; `more` further rows must be loaded
+  bool tiles;                     // computed in tiles of kWinogradTile rows and columns
+};
+
+// All threads get about the same number of images.
+ItemSize item_of(const ItemShape& s, int threads) {
+  const int64_t step = s.tiles ? kWinogradTile : 1;
+  const int64_t height = chunks(s.height, step), width = chunks(s.width, step);  // in steps
+  const int64_t enough = s.tiles ? kWinogradTiles : kItemPixels;
+  const int64_t most_bytes = s.tiles ? kWinogradBytes : kItemBytes;
+  const int64_t few = std::min(enough / width, (most_bytes / s.bytes - s.more) / step);
   const int64_t most_rows =
-      std::clamp<int64_t>(std::max(kBandBytes / bytes - more, enough), 1, height);
-  const int64_t rows = chunks(height, chunks(height, most_rows));
-  if (rows < height) return {rows, 1};
+      std::clamp<int64_t>(std::max((kBandBytes / s.bytes - s.more) / step, few), 1, height);
+  const int64_t rows = std::min(chunks(height, chunks(height, most_rows)) * step, s.height);
+  if (rows < s.height) return {rows, 1};
   const int64_t most_images = std::max<int64_t>(
-      std::min(kItemBytes / (bytes * (height + more)), kItemPixels / (height * width)), 1);
-  const int64_t of_thread = chunks(images, threads);
-  return {rows, chunks(images, threads * chunks(of_thread, most_images))};
+      std::min(most_bytes / (s.bytes * (s.height + s.more)), enough / (height * width)), 1);
+  return {rows, chunks(s.images, threads * chunks(chunks(s.images, threads), most_images))};
+}
+
+// Whether Winograd's algorithm is faster: it must save at least half of the multiplications, which
+// it doesn't if most tiles are partial. The number of images does not matter, so that an image's
+// output does not depend on the batch.
+bool suits_winograd(const Dense& op) {
+  if (op.kernel != 3 || op.stride != 1 || op.top > 2 || op.left > 2) return false;
+  const int64_t products = 36 * tiled(op.out_height) * tiled(op.out_width) / 16;
+  return 2 * products <= 9 * op.out_height * op.out_width &&
+         std::min(op.in, op.out) >= kWinogradChannels &&
+         padded(op.in) * padded(op.out) <= kWinogradWeights;
 }
 
 }  // namespace
@@ -87,18 +125,22 @@ void choose_items(Dense& all, const Workspace& workspace) {
   const auto bytes = [](int64_t pixels, int64_t channels) {
     return pixels * padded(channels) * static_cast<int64_t>(sizeof(float));
   };
+  all.winograd = workspace.loops().together == 1 && suits_winograd(all);
   const Dense op = read_pixels(all);
   const int threads = workspace.threads();
-  all.item = item_of(op.images, threads, op.out_height, op.out_width,
-                     op.stride * bytes(op.width, op.in), op.kernel / op.stride);
-  all.input_item = item_of(op.images, threads, op.height, op.width,
-                           bytes(op.width, op.in) + bytes(op.out_width, op.out), 1);
+  all.item = item_of({op.images, op.out_height, op.out_width, op.stride * bytes(op.width, op.in),
+                      op.kernel / op.stride, op.winograd},
+                     threads);
+  all.input_item = item_of({op.images, op.height, op.width,
+                            bytes(op.width, op.in) + bytes(op.out_width, op.out), 1, op.winograd},
+                           threads);
 }
 
 Needs forward_needs(const Dense& all) {
   const Dense op = read_pixels(all);
   const int64_t out = padded(op.out);
-  return {2 * out + padded(2 * most_pixels(op.item, op.out_width)) + input_band(op) * padded(op.in),
+  return {2 * out + padded(2 * most_pixels(op.item, op.out_width)) +
+              input_band(op) * padded(op.in) + winograd_floats(op, op.item, op.out_width, op.in),
           2 * out, 0};
 }
 
@@ -108,7 +150,8 @@ Needs backward_needs(const Dense& all) {
   const int64_t pixels = most_pixels(op.input_item, op.width);
   const int64_t weights = padded(2 * most_pixels(op.item, op.out_width)) + 2 * input_band(op) * in +
                           (op.item.images * op.item.rows + 1) * (op.out_width + 1) * out;
-  const int64_t input = 2 * in + 2 * padded(2 * pixels) + pixels * in + gradient_band(op) * out;
+  const int64_t input = 2 * in + 2 * padded(2 * pixels) + pixels * in + gradient_band(op) * out +
+                        winograd_floats(op, op.input_item, op.width, op.out);
   return {std::max(weights, input) + kPadding, 2 * in, op.kernel * op.kernel * in * out};
 }
 
