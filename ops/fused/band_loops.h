@@ -28,6 +28,7 @@ struct Band {
   int64_t top, left;      // row and column of the first pixel in the image; may be negative
 
   int64_t words(int64_t pixels) const { return pixels * stride / TileProduct::kTogether; }
+  TileCell* end(int64_t images) const { return memory + images * rows * columns * stride; }
 };
 
 // Fills the band for `images` images of height×width pixels from `image` on. load(image, row, tile)
@@ -65,9 +66,8 @@ inline Band input_band(const Dense& op, int64_t begin, int64_t end, TileCell* me
 }
 
 // Returns the memory after the largest band of a work item.
-inline float* after_input_band(const Dense& op, TileCell* memory) {
-  const Band band = input_band(op, 0, op.item.rows, memory);
-  return (float*)(memory + op.item.images * band.rows * band.columns * band.stride);
+inline TileCell* after_input_band(const Dense& op, TileCell* memory) {
+  return input_band(op, 0, op.item.rows, memory).end(op.item.images);
 }
 
 // Loads the input pixels that the outputs of an item depend on. `all`: the convolution on all
@@ -86,6 +86,17 @@ inline Band load_input_band(const Dense& all, const DenseItem& item, TileCell* m
                   {.values = tile});
             });
   return band;
+}
+
+// Fills a band with dy of an item's images. Rows from `height` on become zero.
+inline void load_gradient_band(const Dense& op, const DenseItem& item, int64_t height,
+                               const Band& band) {
+  fill_band(band, item.image, item.images, height, op.out_width,
+            [&](int64_t image, int64_t y, const Tile<TileCell>& tile) {
+              const int64_t row = (image * op.out_height + y) * op.out_width;
+              load_gradient(op.dy, {image, row, op.out_width, 0, band.stride / kLanes, band.stride},
+                            tile);
+            });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/fused/dense_loops.h"
 #include "ops/fused/pointwise_backward_loops.h"
+#include "ops/fused/winograd_backward_loops.h"
 
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
@@ -67,14 +68,15 @@ inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, cons
 #endif
 }
 
-// d_weights: kernel²×padded(in)×padded(out).
+// d_weights: kernel²×padded(in)×padded(out) or, if `winograd_gradient`, 36 matrices.
 void dense_weight_gradient(const Dense& all, int64_t begin, int64_t end, const Scratch& scratch) {
+  if (all.winograd_gradient) return winograd_weight_gradient(all, begin, end, scratch);
   const Dense op = read_pixels(all);
   const int64_t out = padded(op.out), height = padded(op.in);
   int64_t* const places = (int64_t*)scratch.memory;
   TileCell* const band_memory =
       (TileCell*)(scratch.memory + padded(2 * most_pixels(op.item, op.out_width)));
-  TileCell* const memory = (TileCell*)after_input_band(op, band_memory);
+  TileCell* const memory = after_input_band(op, band_memory);
   for (int64_t i = begin; i < end; ++i) {
     const DenseItem item = dense_item(i, op.images, op.out_height, op.item);
     const Band band = load_input_band(all, item, band_memory);
@@ -219,18 +221,12 @@ void dense_input_gradient(const Dense& all, int64_t begin, int64_t end, const Sc
   float** const to = (float**)(memory + padded(2 * pixels));
   float* const gradient = memory + 2 * padded(2 * pixels);
   TileCell* const band_memory = (TileCell*)(gradient + pixels * in);
-  const Band largest = gradient_band(op, 0, op.input_item.rows, band_memory);
-  float* const after_band = (float*)(band_memory + op.input_item.images * largest.rows *
-                                                       largest.columns * largest.stride);
+  float* const after_band =
+      (float*)gradient_band(op, 0, op.input_item.rows, band_memory).end(op.input_item.images);
   for (int64_t i = begin; i < end; ++i) {
     const DenseItem item = dense_item(i, op.images, op.height, op.input_item);
     const Band band = gradient_band(op, item.begin, item.end, band_memory);
-    fill_band(band, item.image, item.images, op.out_height, op.out_width,
-              [&](int64_t image, int64_t y, const Tile<TileCell>& tile) {
-                const int64_t row = (image * op.out_height + y) * op.out_width;
-                load_gradient(
-                    op.dy, {image, row, op.out_width, 0, band.stride / kLanes, band.stride}, tile);
-              });
+    load_gradient_band(op, item, op.out_height, band);
     if (op.winograd) {
       StoreTo epilogue{gradient, in};
       winograd(band, {item.images, item.rows(), op.width}, op.weights, after_band, epilogue);

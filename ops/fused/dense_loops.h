@@ -98,7 +98,7 @@ void dense(const Dense& all, int64_t begin, int64_t end, const Scratch& scratch)
     StoreSums epilogue{cells(op.y) + first * out, out, sums, op.streams};
     if (op.winograd) {
       winograd(band, {item.images, item.rows(), op.out_width}, op.weights,
-               after_input_band(op, memory), epilogue);
+               (float*)after_input_band(op, memory), epilogue);
     } else {
       for (int64_t t = 0; t < dense_taps(op); ++t)
         taps[t] = {tap_offset(op, band, t), op.weights.values + t * depth * out};

@@ -203,6 +203,9 @@ void multiply_panels(const float* a, int64_t stride, int64_t rows, const Packed&
 template <class Product, int vectors, class Rows>
 [[gnu::always_inline]] inline void add_products(int64_t rows, const Rows& a, const float* b,
                                                 int64_t b_stride, float* c, int64_t c_stride) {
+  for (int64_t i = 0; i < kSumRows; ++i)
+    for (int64_t j = 0; j < vectors * kLanes; j += kLine)
+      __builtin_prefetch(c + i * c_stride + j, 1);
   Vec sums[kSumRows][vectors] = {};
   for (int64_t m = 0; m < rows; ++m, b += b_stride) {
     const float* const from = a(m);

@@ -18,7 +18,8 @@ constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
 // Dense with Winograd's algorithm: the same for bytes, and limits for its use.
 constexpr int64_t kWinogradBytes = 1'500'000;
 constexpr int64_t kWinogradChannels = 16, kWinogradWeights = 512 * 512;
-constexpr int64_t kRingMargin = 40;  // columns, for padding and rounding
+constexpr int64_t kWinogradSums = 256 * 256;  // for the weight gradient, which each thread sums
+constexpr int64_t kRingMargin = 40;           // columns, for padding and rounding
 
 int64_t depth_of(const Stem& op) {
   return op.kernel * op.kernel * op.in;
@@ -47,14 +48,14 @@ int64_t winograd_band(const ItemSize& item, int64_t least_width, int64_t width) 
   return item.images * (tiled(item.rows) + 2) * std::max(least_width, tiled(width) + 2);
 }
 
-// Returns the number of floats that winograd() needs. `width`: outputs in a row; `in`: channels.
-int64_t winograd_floats(const Dense& op, const ItemSize& item, int64_t width, int64_t in) {
-  constexpr int64_t kPoints = 36, kPanel = 64;  // matrices; columns of their products
-  if (!op.winograd) return 0;
+// Returns the number of floats of winograd_loops.h's matrices for a block of tiles. `width`:
+// outputs in a row; `columns`: total columns of the matrices of one element.
+int64_t winograd_floats(const ItemSize& item, int64_t width, int64_t columns) {
   const int64_t tiles =
       item.images * tiled(item.rows) * tiled(width) / (kWinogradTile * kWinogradTile);
-  return kPoints * (std::min(tiles, kWinogradTiles) * (padded(in) + kPanel) + 2 * kPadding);
+  return 36 * (std::min(tiles, kWinogradTiles) * columns + 2 * kPadding);
 }
+constexpr int64_t kWinogradPanel = 64;  // columns of the products
 
 // Upper limits for the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
 // `op` is the convolution on its read_pixels().
@@ -67,6 +68,13 @@ int64_t gradient_band(const Dense& op) {
   if (op.winograd) return winograd_band(op.input_item, 2 + op.out_width, op.width);
   const int64_t columns = op.width / op.stride + op.out_width + op.kernel;
   return op.input_item.images * ((op.input_item.rows + op.kernel) / op.stride + 2) * columns;
+}
+
+int64_t winograd_gradient_floats(const Dense& op) {
+  if (!op.winograd_gradient) return 0;
+  const int64_t in = padded(op.in), out = padded(op.out);
+  return input_band(op) * in + op.item.images * tiled(op.item.rows) * tiled(op.out_width) * out +
+         winograd_floats(op.item, op.out_width, in + out);
 }
 
 // The rows that Dense computes, and what a work item may contain.
@@ -126,6 +134,7 @@ void choose_items(Dense& all, const Workspace& workspace) {
     return pixels * padded(channels) * static_cast<int64_t>(sizeof(float));
   };
   all.winograd = workspace.loops().together == 1 && suits_winograd(all);
+  all.winograd_gradient = all.winograd && padded(all.in) * padded(all.out) <= kWinogradSums;
   const Dense op = read_pixels(all);
   const int threads = workspace.threads();
   all.item = item_of({op.images, op.out_height, op.out_width, op.stride * bytes(op.width, op.in),
@@ -140,7 +149,9 @@ Needs forward_needs(const Dense& all) {
   const Dense op = read_pixels(all);
   const int64_t out = padded(op.out);
   return {2 * out + padded(2 * most_pixels(op.item, op.out_width)) +
-              input_band(op) * padded(op.in) + winograd_floats(op, op.item, op.out_width, op.in),
+              input_band(op) * padded(op.in) +
+              (op.winograd ? winograd_floats(op.item, op.out_width, padded(op.in) + kWinogradPanel)
+                           : 0),
           2 * out, 0};
 }
 
@@ -150,9 +161,12 @@ Needs backward_needs(const Dense& all) {
   const int64_t pixels = most_pixels(op.input_item, op.width);
   const int64_t weights = padded(2 * most_pixels(op.item, op.out_width)) + 2 * input_band(op) * in +
                           (op.item.images * op.item.rows + 1) * (op.out_width + 1) * out;
-  const int64_t input = 2 * in + 2 * padded(2 * pixels) + pixels * in + gradient_band(op) * out +
-                        winograd_floats(op, op.input_item, op.width, op.out);
-  return {std::max(weights, input) + kPadding, 2 * in, op.kernel * op.kernel * in * out};
+  const int64_t input =
+      2 * in + 2 * padded(2 * pixels) + pixels * in + gradient_band(op) * out +
+      (op.winograd ? winograd_floats(op.input_item, op.width, out + kWinogradPanel) : 0);
+  const int64_t matrices = op.winograd_gradient ? 36 : op.kernel * op.kernel;
+  return {std::max({weights, input, winograd_gradient_floats(op)}) + kPadding, 2 * in,
+          matrices * in * out};
 }
 
 Needs forward_needs(const MaxPool& op) {

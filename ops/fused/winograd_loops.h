@@ -17,6 +17,7 @@ namespace {
 constexpr int kTile = kWinogradTile, kPoints = kTile + 2;  // outputs and inputs in one dimension
 constexpr float kP = 0.75f, kQ = 1.5f;                     // the points ±kP, ±kQ
 constexpr float kP2 = kP * kP, kQ2 = kQ * kQ;
+constexpr float kOfP = 1 / (2 * kP2 * (kP2 - kQ2)), kOfQ = 1 / (2 * kQ2 * (kQ2 - kP2));
 
 // Returns even + odd * x and even - odd * x.
 inline void add_and_subtract(Vec even, Vec odd, float x, Vec& sum, Vec& difference) {
@@ -41,7 +42,6 @@ inline void transform_inputs(const Vec (&d)[kPoints], Vec (&to)[kPoints]) {
 
 // Multiplies by G.
 inline void transform_weights(const Vec (&g)[3], Vec (&to)[kPoints]) {
-  constexpr float kOfP = 1 / (2 * kP2 * (kP2 - kQ2)), kOfQ = 1 / (2 * kQ2 * (kQ2 - kP2));
   to[0] = g[0] * splat(1 / (kP2 * kQ2));
   const auto even = [&](float square, float factor) {
     return multiply_add(g[2], splat(square), g[0]) * splat(factor);
@@ -49,6 +49,23 @@ inline void transform_weights(const Vec (&g)[3], Vec (&to)[kPoints]) {
   add_and_subtract(even(kP2, kOfP), g[1], kP * kOfP, to[1], to[2]);
   add_and_subtract(even(kQ2, kOfQ), g[1], kQ * kOfQ, to[3], to[4]);
   to[5] = g[2];
+}
+
+// Multiplies by Gᵀ.
+inline void transform_sums(const Vec (&m)[kPoints], Vec (&to)[3]) {
+  const Vec sum_p = (m[1] + m[2]) * splat(kOfP), sum_q = (m[3] + m[4]) * splat(kOfQ);
+  to[0] = multiply_add(m[0], splat(1 / (kP2 * kQ2)), sum_p + sum_q);
+  to[1] = multiply_add(m[1] - m[2], splat(kP * kOfP), (m[3] - m[4]) * splat(kQ * kOfQ));
+  to[2] = multiply_add(sum_p, splat(kP2), multiply_add(sum_q, splat(kQ2), m[5]));
+}
+
+// Multiplies by A.
+inline void transform_gradients(const Vec (&d)[kTile], Vec (&to)[kPoints]) {
+  to[0] = d[0];
+  const auto sum = [&](int i, float square) { return multiply_add(d[i + 2], splat(square), d[i]); };
+  add_and_subtract(sum(0, kP2), sum(1, kP2), kP, to[1], to[2]);
+  add_and_subtract(sum(0, kQ2), sum(1, kQ2), kQ, to[3], to[4]);
+  to[5] = d[3];
 }
 
 // Multiplies by Aᵀ.
@@ -131,15 +148,17 @@ struct StoreTo {
   }
 };
 
-// Transforms the inputs of `to.tiles` tiles from tile `first` on.
-void load_tiles(const Band& band, const TileGrid& grid, int64_t first, const TileMatrices& to) {
+// Transforms size×size pixels of the band for each of `to.tiles` tiles from tile `first` on.
+template <int size, class Transform>
+void load_tiles(const Band& band, const TileGrid& grid, int64_t first, const Transform& transform,
+                const TileMatrices& to) {
   for (int64_t t = 0; t < to.tiles; ++t) {
     const TilePlace at = place_of(grid, first + t);
     const TileCell* const from =
         band.memory + ((at.image * band.rows + at.y) * band.columns + at.x) * band.stride;
     for (int64_t c = 0; c < band.stride; c += kLanes)
-      transform_both<kPoints, kPoints>(
-          transform_inputs,
+      transform_both<size, kPoints>(
+          transform,
           [&](int y, int x) { return load(from + (y * band.columns + x) * band.stride + c); },
           [&](int y, int x, Vec value) {
             store(to.at(kPoints * y + x) + t * to.stride + c, value);
@@ -186,7 +205,7 @@ void winograd(const Band& band, const TileGrid& grid, const Packed& weights, flo
   for (int64_t first = 0; first < all; first += block) {
     const int64_t count = least(block, all - first);
     const TileMatrices inputs{memory, count, band.stride};
-    load_tiles(band, grid, first, inputs);
+    load_tiles<kPoints>(band, grid, first, transform_inputs, inputs);
     int64_t n = 0;
     for (int64_t p = 0; n < weights.width; ++p) {
       const int64_t lanes = panel_vectors((weights.width - n) / kLanes) * kLanes;

@@ -117,12 +117,12 @@ std::vector<Output> dense_outputs(const Set& set, const DenseCase& c) {
   op.stride = c.stride;
   op.top = c.kernel / 2;
   op.left = (c.kernel - 1) / 2;
-  op.winograd = c.winograd && set.loops->together == 1;
+  op.winograd = op.winograd_gradient = c.winograd && set.loops->together == 1;
   op.item = c.item;
   op.input_item = c.input_item;
   const int64_t outputs = images * op.out_height * op.out_width;
   const int64_t inputs = images * c.height * c.width;
-  Values weights(1, c.out * taps * c.in);
+  Values weights(1, c.out * taps * c.in), mask(1, images);
   Activations x(set.storage, inputs, c.in), y(set.storage, outputs, c.out, 0, 0.001f),
       u(set.storage, outputs, c.out), dx(set.storage, inputs, c.in, 0, 0.001f);
   NormValues before(c.in), after(c.out);
@@ -134,10 +134,16 @@ std::vector<Output> dense_outputs(const Set& set, const DenseCase& c) {
   op.weights = pack_dense(op, weights, false, loops, packed);
   const int64_t items = item_count(images, op.out_height, op.item);
   std::vector<Output> outputs_of{output_of(loops.dense, op, items, forward_needs(op), y)};
-  op.dy = {y, &after.norm, Activation::none, u};
+  op.dy = {y, &after.norm, Activation::none, u, mask};
   op.dx = {dx, !c.deferred};
   Needs needs = backward_needs(op);
   outputs_of.push_back(output_of(loops.dense_weight_gradient, op, items, needs, y));
+  if (op.winograd_gradient) {
+    std::vector<float>& sums = outputs_of.back().d_weights;
+    const int64_t size = padded(c.in) * padded(c.out);
+    loops.winograd_gradient(sums.data(), size, 0, size);
+    sums.resize(static_cast<size_t>(taps * size));
+  }
   op.weights = pack_dense(op, weights, true, loops, packed);
   needs.d_weights = 0;
   const int64_t input_items = item_count(images, read_pixels(op).height, op.input_item);
