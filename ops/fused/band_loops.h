@@ -88,14 +88,16 @@ inline Band load_input_band(const Dense& all, const DenseItem& item, TileCell* m
   return band;
 }
 
-// Fills a band with dy of an item's images. Rows from `height` on become zero.
+// Fills a band with dy of an item's images, for the channels from `channel` on. Rows from `height`
+// on become zero.
 inline void load_gradient_band(const Dense& op, const DenseItem& item, int64_t height,
-                               const Band& band) {
+                               int64_t channel, const Band& band) {
   fill_band(band, item.image, item.images, height, op.out_width,
             [&](int64_t image, int64_t y, const Tile<TileCell>& tile) {
               const int64_t row = (image * op.out_height + y) * op.out_width;
-              load_gradient(op.dy, {image, row, op.out_width, 0, band.stride / kLanes, band.stride},
-                            tile);
+              load_gradient(
+                  op.dy, {image, row, op.out_width, channel, band.stride / kLanes, padded(op.out)},
+                  tile);
             });
 }
 

@@ -68,9 +68,9 @@ inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, cons
 #endif
 }
 
-// d_weights: kernel²×padded(in)×padded(out) or, if `winograd_gradient`, 36 matrices.
+// d_weights: kernel²×padded(in)×padded(out).
 void dense_weight_gradient(const Dense& all, int64_t begin, int64_t end, const Scratch& scratch) {
-  if (all.winograd_gradient) return winograd_weight_gradient(all, begin, end, scratch);
+  if (all.winograd) return winograd_weight_gradient(all, begin, end, scratch);
   const Dense op = read_pixels(all);
   const int64_t out = padded(op.out), height = padded(op.in);
   int64_t* const places = (int64_t*)scratch.memory;
@@ -226,7 +226,7 @@ void dense_input_gradient(const Dense& all, int64_t begin, int64_t end, const Sc
   for (int64_t i = begin; i < end; ++i) {
     const DenseItem item = dense_item(i, op.images, op.height, op.input_item);
     const Band band = gradient_band(op, item.begin, item.end, band_memory);
-    load_gradient_band(op, item, op.out_height, band);
+    load_gradient_band(op, item, op.out_height, 0, band);
     if (op.winograd) {
       StoreTo epilogue{gradient, in};
       winograd(band, {item.images, item.rows(), op.width}, op.weights, after_band, epilogue);

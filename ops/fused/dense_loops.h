@@ -1,8 +1,8 @@
 #pragma once
 // k×k convolutions with one group, computed as matrix products without im2col. The products read
-// the input pixels from a band: some activated rows of an image, or several images, surrounded by zeros. A table
-// contains each output's place, which is the offset of its first input pixel in the band. Each
-// kernel position (tap) adds an offset to the place.
+// the input pixels from a band: some activated rows of an image, or several images, surrounded by
+// zeros. A table contains each output's place, which is the offset of its first input pixel in the
+// band. Each kernel position (tap) adds an offset to the place.
 
 #include "ops/fused/winograd_loops.h"
 

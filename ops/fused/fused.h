@@ -62,7 +62,7 @@ class Workspace {
   float* memory_ = nullptr;
 };
 
-// Sets Dense::winograd, Dense::item and Dense::input_item. A work item is so small that its data
+// Sets Dense::item, Dense::input_item and Dense::winograd. A work item is so small that its data
 // fits into the caches of a core, and so large that the weights are not loaded for a few pixels
 // only.
 void choose_items(Dense&, const Workspace&);

@@ -160,12 +160,10 @@ struct ItemSize {
 struct Dense : Window {
   int64_t in, out;
   ItemSize item, input_item;  // of the output; of the input's read_pixels() (input gradient)
-  // Computes outputs and the input gradient with fewer multiplications (winograd_loops.h). Requires
+  // Computes outputs and gradients with fewer multiplications (winograd_loops.h). Requires
   // a 3×3 kernel, stride 1, at most 2 zeros of padding and Loops::together == 1.
   bool winograd = false;
-  // Computes the weight gradient in this way, too. dense_weight_gradient then only computes sums
-  // for Loops::winograd_gradient. Requires `winograd`.
-  bool winograd_gradient = false;
+
   Operand input;  // without a gate
   // By pack_dense: one matrix per kernel position or, if `winograd`, 36 matrices. Forward:
   // in×padded(out); backward: out×padded(in).
@@ -176,8 +174,14 @@ struct Dense : Window {
   Downstream dx;
 };
 
-constexpr int64_t kWinogradTile = 4;    // outputs of a tile in one dimension
-constexpr int64_t kWinogradTiles = 48;  // maximum number of tiles that are computed together
+constexpr int64_t kWinogradTile = 4;          // outputs of a tile in one dimension
+constexpr int64_t kWinogradTiles = 48;        // maximum number of tiles that are computed together
+constexpr int64_t kWinogradSums = 256 * 256;  // sums of the weight gradient for each tile element
+// Returns the number of output channels whose weight gradients are computed together.
+[[maybe_unused]] static int64_t winograd_columns(const Dense& op) {
+  const int64_t most = kWinogradSums / padded(op.in) / kPadding * kPadding;
+  return most < kPadding ? kPadding : most < padded(op.out) ? most : padded(op.out);
+}
 // Returns `size` rounded up to whole tiles.
 [[maybe_unused]] static constexpr int64_t tiled(int64_t size) {
   return chunks(size, kWinogradTile) * kWinogradTile;
@@ -268,9 +272,7 @@ struct Loops {
   // Sets elements [begin, end) of all 36 to the transformed weights. `begin` and `end` must be
   // multiples of kPadding.
   void (*winograd_weights)(float* packed, int64_t size, int64_t begin, int64_t end);
-  // `sums`: 36 matrices of `size` floats, by dense_weight_gradient. Sets elements [begin, end) of
-  // the first nine to the gradients of the weights.
-  void (*winograd_gradient)(float* sums, int64_t size, int64_t begin, int64_t end);
+
   // c[m, n] += Σ over k of a[m, k] b[k, n], for the columns n in panels [begin, end) of b.
   void (*multiply_panels)(const float* a, int64_t stride, int64_t rows, const Packed& b,
                           int64_t begin, int64_t end, float* c, int64_t c_stride);

@@ -21,7 +21,7 @@ const Loops kLoops = {SHOAL_TEXT(SHOAL_LOOPS),
                       pack<TileProduct>,
                       TileProduct::kTogether,
                       winograd_weights,
-                      winograd_gradient,
+
                       multiply_panels,
                       multiply_transposed<Floats>,
                       pointwise,

@@ -18,8 +18,7 @@ constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
 // Dense with Winograd's algorithm: the same for bytes, and limits for its use.
 constexpr int64_t kWinogradBytes = 1'500'000;
 constexpr int64_t kWinogradChannels = 16, kWinogradWeights = 512 * 512;
-constexpr int64_t kWinogradSums = 256 * 256;  // for the weight gradient, which each thread sums
-constexpr int64_t kRingMargin = 40;           // columns, for padding and rounding
+constexpr int64_t kRingMargin = 40;  // columns, for padding and rounding
 
 int64_t depth_of(const Stem& op) {
   return op.kernel * op.kernel * op.in;
@@ -71,10 +70,11 @@ int64_t gradient_band(const Dense& op) {
 }
 
 int64_t winograd_gradient_floats(const Dense& op) {
-  if (!op.winograd_gradient) return 0;
-  const int64_t in = padded(op.in), out = padded(op.out);
-  return input_band(op) * in + op.item.images * tiled(op.item.rows) * tiled(op.out_width) * out +
-         winograd_floats(op.item, op.out_width, in + out);
+  if (!op.winograd) return 0;
+  const int64_t in = padded(op.in), columns = winograd_columns(op);
+  return 36 * in * columns + input_band(op) * in +
+         op.item.images * tiled(op.item.rows) * tiled(op.out_width) * columns +
+         winograd_floats(op.item, op.out_width, in + columns);
 }
 
 // The rows that Dense computes, and what a work item may contain.
@@ -134,7 +134,6 @@ void choose_items(Dense& all, const Workspace& workspace) {
     return pixels * padded(channels) * static_cast<int64_t>(sizeof(float));
   };
   all.winograd = workspace.loops().together == 1 && suits_winograd(all);
-  all.winograd_gradient = all.winograd && padded(all.in) * padded(all.out) <= kWinogradSums;
   const Dense op = read_pixels(all);
   const int threads = workspace.threads();
   all.item = item_of({op.images, op.out_height, op.out_width, op.stride * bytes(op.width, op.in),
@@ -164,9 +163,8 @@ Needs backward_needs(const Dense& all) {
   const int64_t input =
       2 * in + 2 * padded(2 * pixels) + pixels * in + gradient_band(op) * out +
       (op.winograd ? winograd_floats(op.input_item, op.width, out + kWinogradPanel) : 0);
-  const int64_t matrices = op.winograd_gradient ? 36 : op.kernel * op.kernel;
   return {std::max({weights, input, winograd_gradient_floats(op)}) + kPadding, 2 * in,
-          matrices * in * out};
+          op.kernel * op.kernel * in * out};
 }
 
 Needs forward_needs(const MaxPool& op) {

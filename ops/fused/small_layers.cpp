@@ -119,13 +119,6 @@ void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient,
 
 void collect_gradient(const Dense& op, float* gradient, const Workspace& workspace) {
   const int64_t taps = op.kernel * op.kernel, stride = padded(op.out), depth = padded(op.in);
-  if (op.winograd_gradient) {
-#pragma omp parallel for schedule(static) num_threads(workspace.threads())
-    for (int64_t i = 0; i < depth; ++i)
-      for (int t = 0; t < workspace.used(); ++t)
-        workspace.loops().winograd_gradient(workspace.of(t).d_weights, depth * stride, i * stride,
-                                            (i + 1) * stride);
-  }
 #pragma omp parallel for schedule(static) num_threads(workspace.threads())
   for (int64_t first = 0; first < op.out; first += kPadding) {
     const int64_t last = std::min(first + kPadding, op.out);

@@ -7,8 +7,9 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Adds the products of a work item to `sums`: kPoints² matrices of padded(in)×padded(out) floats.
-// `inputs`: the item's input_band(). `gradients`: whole tiles of dy. `in`: channels.
+// Adds the products of a work item to `sums`: kPoints² matrices with a row for each input channel.
+// `inputs`: the item's input_band(). `gradients`: whole tiles of some channels of dy. `in`:
+// channels of the input.
 void add_winograd_products(const Band& inputs, const Band& gradients, const TileGrid& grid,
                            int64_t in, float* memory, float* sums) {
   const int64_t all = grid.count(), block = chunks(all, chunks(all, kWinogradTiles));
@@ -24,30 +25,44 @@ void add_winograd_products(const Band& inputs, const Band& gradients, const Tile
   }
 }
 
-// Implements Loops::winograd_gradient (kernels.h).
-void winograd_gradient(float* sums, int64_t size, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i += kLanes)
-    transform_both<kPoints, 3>(
-        transform_sums, [&](int y, int x) { return load(sums + (kPoints * y + x) * size + i); },
-        [&](int y, int x, Vec value) { store(sums + (3 * y + x) * size + i, value); });
+// Adds the gradients of the weights to rows of `columns` values in each of nine matrices, which are
+// `matrix` floats apart. The rows are `stride` floats apart.
+void add_winograd_gradient(const float* sums, int64_t rows, int64_t columns, float* to,
+                           int64_t stride, int64_t matrix) {
+  for (int64_t k = 0; k < rows; ++k)
+    for (int64_t c = 0; c < columns; c += kLanes)
+      transform_both<kPoints, 3>(
+          transform_sums,
+          [&](int y, int x) { return load(sums + ((kPoints * y + x) * rows + k) * columns + c); },
+          [&](int y, int x, Vec value) {
+            add_to(to + (3 * y + x) * matrix + k * stride + c, value);
+          });
 }
 
-// Adds to Scratch::d_weights what winograd_gradient() transforms to the gradient.
+// Implements Loops::dense_weight_gradient (kernels.h). Computes some output channels after others,
+// so that the sums fit into the scratch memory.
 void winograd_weight_gradient(const Dense& op, int64_t begin, int64_t end, const Scratch& scratch) {
-  const int64_t out = padded(op.out);
-  TileCell* const memory = (TileCell*)scratch.memory;
+  const int64_t in = padded(op.in), out = padded(op.out), most_columns = winograd_columns(op);
+  float* const sums = scratch.memory;
+  TileCell* const memory = (TileCell*)(sums + kPoints * kPoints * in * most_columns);
   TileCell* const after_inputs = after_input_band(op, memory);
-  const auto whole_tiles = [&](int64_t first, int64_t last) {
-    return Band{after_inputs, tiled(last - first), tiled(op.out_width), out, first, 0};
-  };
-  float* const after = (float*)whole_tiles(0, op.item.rows).end(op.item.images);
-  for (int64_t i = begin; i < end; ++i) {
-    const DenseItem item = dense_item(i, op.images, op.out_height, op.item);
-    const Band inputs = load_input_band(op, item, memory);
-    const Band gradients = whole_tiles(item.begin, item.end);
-    load_gradient_band(op, item, item.end, gradients);
-    add_winograd_products(inputs, gradients, {item.images, item.rows(), op.out_width}, op.in, after,
-                          scratch.d_weights);
+  for (int64_t n = 0; n < out; n += most_columns) {
+    const int64_t columns = least(most_columns, out - n);
+    const auto whole_tiles = [&](int64_t first, int64_t last) {
+      return Band{after_inputs, tiled(last - first), tiled(op.out_width), columns, first, 0};
+    };
+    float* const after = (float*)whole_tiles(0, op.item.rows).end(op.item.images);
+    __builtin_memset(sums, 0,
+                     static_cast<size_t>(kPoints * kPoints * in * columns) * sizeof(float));
+    for (int64_t i = begin; i < end; ++i) {
+      const DenseItem item = dense_item(i, op.images, op.out_height, op.item);
+      const Band inputs = load_input_band(op, item, memory);
+      const Band gradients = whole_tiles(item.begin, item.end);
+      load_gradient_band(op, item, item.end, n, gradients);
+      add_winograd_products(inputs, gradients, {item.images, item.rows(), op.out_width}, op.in,
+                            after, sums);
+    }
+    add_winograd_gradient(sums, in, columns, scratch.d_weights + n, out, in * out);
   }
 }
 

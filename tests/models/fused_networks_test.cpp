@@ -49,6 +49,18 @@ Network dense_network(Padding padding, int64_t kernel) {
   return with_classifier(b, x, "dense");
 }
 
+// Returns the network with silu instead of relu, and without activations after residual sums. Where
+// a value is close to 0, rounding decides on which side of relu's kink it is. Gradients then differ
+// by more than rounding errors.
+Network smooth(Network network) {
+  using shoal::ops::Activation;
+  for (Node& node : network.nodes)
+    if (auto* norm = std::get_if<Norm>(&node.operation);
+        norm && norm->activation == Activation::relu)
+      norm->activation = node.inputs.size() > 1 ? Activation::none : Activation::silu;
+  return network;
+}
+
 }  // namespace
 
 TEST_CASE("the fused step takes convolutions over all channels of any size") {
@@ -62,7 +74,8 @@ TEST_CASE("the fused step takes convolutions over all channels of any size") {
 }
 
 TEST_CASE("the fused step computes ResNet", "[slow]") {
-  check_equal(named("resnet18", 0.2), {.batch = 4, .size = 72});
+  check_equal(smooth(named("resnet18", 0.2)), {.batch = 4, .size = 72});
+  check_equal(named("resnet18", 0.2), {.batch = 2, .size = 40});
   check_equal(named("resnet50"), {.batch = 256, .size = 8});
   check_bf16(named("resnet50"), {.batch = 8, .size = 64});
 }
