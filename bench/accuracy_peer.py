@@ -52,7 +52,9 @@ def make_network(classes):
     sys.path.insert(0, str(environment.lite_packages()))
     import efficientnet_lite_pytorch
 
-    network = efficientnet_lite_pytorch.EfficientNet.from_name(options.model.replace("_", "-"))
+    # The package computes the padding for a fixed image size.
+    network = efficientnet_lite_pytorch.EfficientNet.from_name(
+        options.model.replace("_", "-"), image_size=options.size)
     network.load_state_dict(torch.load(options.weights, weights_only=True))
     network._fc = torch.nn.Linear(network._fc.in_features, classes)
     torch.nn.init.zeros_(network._fc.weight)  # as shoal initializes a new classifier

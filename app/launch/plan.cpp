@@ -60,7 +60,9 @@ void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) 
 // returns false.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
-  auto groups = split(arguments.instance_group, ',');
+  std::string names = arguments.instance_group;
+  std::erase(names, ' ');
+  auto groups = split(names, ',');
   if (groups.empty()) groups = dist::requested_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
   plan.notes.push_back("this host, " + hosts.current_host + ", is not used by this job: only " +
@@ -236,6 +238,11 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // makes matrix products deterministic
   environment.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING",
                       "3");  // a lost peer aborts the process instead of hanging it
+  // By then, rank 0 has noticed the lost peer and saved: the watchdog waits four times as long.
+  environment.emplace("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "60000");
+  // Without it, the mark of a failed attempt in torchrun's store would end the next attempt.
+  environment.emplace("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
+  environment.emplace("NCCL_ALGO", "^NVLS");     // the sums of NVLS differ between equal runs
   environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;

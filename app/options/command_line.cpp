@@ -57,10 +57,13 @@ void apply_recipe(Arguments& arguments, const std::string& name,
   if (const Recipe* recipe = find_recipe(name)) {
     for (const auto& [option, value] : recipe->values) {
       // Skip values that a given option determines: --global-batch-size determines the batch size,
-      // --batch-size the global batch size, and --size the evaluation size.
+      // --batch-size the global batch size, --size the evaluation size, and so on.
       if (option == "batch-size" && given.contains("global-batch-size")) continue;
       if (option == "global-batch-size" && given.contains("batch-size")) continue;
       if (option == "val-size" && given.contains("size")) continue;
+      if (option == "val-resize" &&
+          (given.contains("size") || given.contains("val-size") || given.contains("crop-pct")))
+        continue;
       apply(arguments, option, value, "recipe " + name);
     }
     return;

@@ -45,7 +45,7 @@ const std::vector<Recipe>& recipes() {
         {"interpolation", "bicubic"},
         {"optimizer", "rmsprop"},
         {"alpha", "0.9"},
-        {"eps", "0.01"},
+        {"eps", "1e-4"},  // 0.01 outside the square root
         {"momentum", "0.9"},
         {"weight-decay", "1e-5"},
         {"lr", "0.08"},
@@ -67,7 +67,7 @@ const std::vector<Recipe>& recipes() {
         {"interpolation", "bicubic"},
         {"optimizer", "rmsprop"},
         {"alpha", "0.9"},
-        {"eps", "0.01"},
+        {"eps", "1e-4"},  // 0.01 outside the square root
         {"momentum", "0.9"},
         {"weight-decay", "5e-6"},
         {"lr", "0.16"},
@@ -174,6 +174,7 @@ const std::vector<Recipe>& recipes() {
        {{"model", "resnet50"},
         {"size", "176"},
         {"val-size", "224"},
+        {"val-resize", "232"},
         {"optimizer", "sgd"},
         {"momentum", "0.9"},
         {"weight-decay", "2e-5"},

@@ -1,8 +1,10 @@
 #include "app/platform/files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
+#include "base/file/descriptor.h"
 #include "base/file/folder.h"
 #include "base/file/whole_file.h"
 
@@ -26,7 +28,15 @@ Files real_files() {
     std::sort(names.begin(), names.end());
     return names;
   };
-  files.read = [](const std::string& path) { return read_if_readable(path); };
+  files.read = [](const std::string& path) {
+    errno = 0;
+    auto text = read_if_readable(path);
+    const int problem = errno;
+    std::error_code error;
+    if (!text && problem != ENOENT && problem != ENOTDIR && !fs::is_directory(path, error))
+      throw_file_error("read", path, problem);
+    return text;
+  };
   return files;
 }
 

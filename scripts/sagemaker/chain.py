@@ -114,30 +114,47 @@ class Chain:
         except UserError as error:
             raise UserError(*(f"{task.place}: {one}" for one in error.sentences)) from None
 
-    def complete(self, task, made, found, wait):
-        """Returns whether the task needs no new job. With `wait`, waits for a running job first.
+    def earlier(self, task, made, found, wait):
+        """Returns None if the task needs a new job, else the exit code of its newest job, 0 or not.
 
-        `made`: Submission of a new job. `found`: description of the task's newest job, or None.
+        With `wait`, waits for a running job first. `made`: Submission of a new job. `found`:
+        description of the newest job, or None.
         """
-        if not found or self.arguments.force:
-            return False
+        if not found:
+            return None
         job = jobs.name_of(found)
         if jobs.status_of(found) not in jobs.ENDED:
+            if self.arguments.force:
+                raise UserError(
+                    f"{task.place}: {job} is still running; stop it first, or omit --force"
+                )
             say(task, f"{job} is running")
             self.found[task.name] = found
             if not wait:
-                return True
+                return 0
             found = jobs.wait(self.sagemaker(task), job, self.arguments.poll, kind=task.kind)
-        if jobs.status_of(found) != "Completed":
-            return False
+            if jobs.status_of(found) != "Completed":
+                return self.ended(task, found)
+        if self.arguments.force or jobs.status_of(found) != "Completed":
+            return None
         was, now = inputs(found), inputs(made.request)
         changed = [name for name in was | now if was.get(name) != now.get(name)]
         if changed:
             say(task, f"{job} is complete, but its input {changed[0]} was another")
-            return False
+            return None
         say(task, f"{job} is complete; --force runs the task again")
         self.found[task.name] = found
-        return True
+        return 0
+
+    def ended(self, task, found):
+        """Prints the result of a job that has ended. Returns its exit code."""
+        code, text = jobs.outcome(found)
+        print(text, flush=True)
+        later = [t.name for t in self.selected[self.selected.index(task) + 1 :]]
+        if code and later:
+            print(f"not started: {', '.join(later)}", file=sys.stderr)
+        self.found[task.name] = found
+        return code
 
     def run(self):
         """Runs the selected tasks. Returns the exit code of the first job that fails, else 0."""
@@ -150,7 +167,10 @@ class Chain:
                 submission.show(made, clean)
                 self.found[task.name] = made.request
                 continue
-            if self.complete(task, made, newest_job(self.sagemaker(task), task), wait):
+            code = self.earlier(task, made, newest_job(self.sagemaker(task), task), wait)
+            if code:
+                return code
+            if code == 0:
                 continue
             submission.notes(made)
             say(task, f"starting {made.job}")
@@ -158,12 +178,6 @@ class Chain:
             if not wait:
                 continue
             found = jobs.wait(self.sagemaker(task), made.job, self.arguments.poll, kind=task.kind)
-            code, text = jobs.outcome(found)
-            print(text, flush=True)
-            if code:
-                later = [t.name for t in self.selected[self.selected.index(task) + 1 :]]
-                if later:
-                    print(f"not started: {', '.join(later)}", file=sys.stderr)
+            if code := self.ended(task, found):
                 return code
-            self.found[task.name] = found
         return 0

@@ -3,12 +3,13 @@
 import sys
 import time
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from errors import UserError
 
 KINDS = ("Training", "Processing")
 ENDED = ("Completed", "Failed", "Stopped")
+RETRY_SECONDS, MOST_FAILURES = 30, 60  # of consecutive requests while waiting for a job
 
 
 def kind_of(found):
@@ -32,17 +33,37 @@ def describe(sagemaker, job, kind=None):
             call = getattr(sagemaker, f"describe_{one.lower()}_job")
             return call(**{f"{one}JobName": job})
         except ClientError as error:
+            if error.response["Error"]["Code"] not in ("ValidationException", "ResourceNotFound"):
+                raise
             errors.append(error.response["Error"])
-            if errors[0]["Code"] not in ("ValidationException", "ResourceNotFound"):
-                break
     raise UserError(f"{job}: {errors[0]['Message']}")
 
 
+def is_temporary(error):
+    """Returns whether the same request may succeed later."""
+    if not isinstance(error, ClientError):
+        return True
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= 500 or "Throttl" in error.response["Error"]["Code"]
+
+
 def wait(sagemaker, job, poll_seconds, sleep=time.sleep, kind=None):
-    """Prints each status change until the job has ended. Returns the last description."""
-    printed = None
+    """Prints each status change until the job has ended. Returns the last description.
+
+    Repeats requests that fail because of the network, throttling or AWS itself.
+    """
+    printed, failures = None, 0
     while True:
-        found = describe(sagemaker, job, kind)
+        try:
+            found = describe(sagemaker, job, kind)
+        except (ClientError, ConnectionError, HTTPClientError) as error:
+            failures += 1
+            if failures > MOST_FAILURES or not is_temporary(error):
+                raise
+            print(f"{job}: {' '.join(str(error).split())}; trying again", file=sys.stderr)
+            sleep(max(poll_seconds, RETRY_SECONDS))
+            continue
+        failures = 0
         kind = kind_of(found)
         state = (status_of(found), found.get("SecondaryStatus", ""))
         if state != printed:

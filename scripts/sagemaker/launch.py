@@ -10,12 +10,15 @@ docs/sagemaker.md for examples. Exit status: 0 success; 1 the job failed, or AWS
 request; 2 a wrong setting; 3 the job was stopped.
 """
 
+import os
 import sys
 from pathlib import Path
+from tarfile import TarError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import aws  # noqa: E402
+from boto3.exceptions import Boto3Error  # noqa: E402
 from botocore.exceptions import BotoCoreError, ClientError  # noqa: E402
 
 import jobs  # noqa: E402
@@ -170,9 +173,17 @@ def main(words, program="launch.py"):
             file=sys.stderr,
         )
         return 1
-    except BotoCoreError as error:
+    except BrokenPipeError:  # for example `logs JOB | head`
+        sys.stdout = open(os.devnull, "w")
+        return 0
+    except (BotoCoreError, Boto3Error, OSError, TarError, UnicodeDecodeError) as error:
         print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        if program != "launch.py":
+            raise
+        print(f"{name}: interrupted; jobs that were started continue", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 `shoal prepare` converts ImageNet's archives to class folders, tars or packed files.
 """
 
+from urllib.parse import urlsplit
+
 from errors import UserError
 from limits import model_violations
 from request import (
@@ -22,20 +24,23 @@ from upload import split_uri
 SOURCE = "/opt/ml/processing/input/images"
 RESULT = "/opt/ml/processing/output"
 FORMS = ("folders", "tars", "packs")
+# Downloads to pairs of a name and a URL. Prints only the name: a URL may contain a signature.
 DOWNLOAD = (
-    f'cd {RESULT} && for url do echo "downloading ${{url##*/}}" && '
-    'curl -fsSLO --retry 5 --retry-all-errors "$url" || exit 1; done && ls -l'
+    f'cd {RESULT} && while [ $# -gt 0 ]; do echo "downloading $1" && '
+    'curl -fsSL --retry 5 --retry-all-errors -o "$1" "$2" || exit 1; shift 2; done && ls -l'
 )
 
 
 def download_command(urls):
-    names = [url.rpartition("/")[2] for url in urls]
+    names = [urlsplit(url).path.rpartition("/")[2] for url in urls]
     for url, name in zip(urls, names):
         if "://" not in url or not name:
             raise UserError(f"download: '{url}' is not the URL of a file")
         if names.count(name) > 1:
             raise UserError(f"download: two files are named {name}; use another task for one")
-    return ["sh", "-c", DOWNLOAD, "download"], urls
+    return ["sh", "-c", DOWNLOAD, "download"], [
+        word for name, url in zip(names, urls) for word in (name, url)
+    ]
 
 
 def command(settings):

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import os
 import shutil
 import sys
 import tarfile
@@ -33,11 +34,23 @@ def listing(s3, bucket, prefix):
 
 
 def local_files(folder):
-    return {
-        path.relative_to(folder).as_posix(): path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    """Returns {name: path} of the files in a folder, also in linked folders.
+
+    Raises UserError for links that lead nowhere or back to a folder above them.
+    """
+    found = {}
+    for root, folders, names in os.walk(folder, followlinks=True):
+        for name in folders:
+            path = Path(root, name)
+            if path.is_symlink() and Path(root).resolve().is_relative_to(path.resolve()):
+                raise UserError(f"{path} is a link to a folder above it; remove it")
+        for name in names:
+            path = Path(root, name)
+            if path.is_file():
+                found[path.relative_to(folder).as_posix()] = path
+            elif path.is_symlink():
+                raise UserError(f"{path} is a broken link; restore its target or remove it")
+    return dict(sorted(found.items()))
 
 
 def is_hidden(name):
@@ -86,7 +99,8 @@ def upload_folder(s3, folder, uri, hidden=False):
     if not files:
         raise UserError(f"{folder} contains no files to upload")
     uploaded = listing(s3, bucket, prefix)
-    unknown = sorted(set(uploaded) - {prefix + name for name in files})
+    folders = {key for key in uploaded if key.endswith("/")}  # made by the S3 console
+    unknown = sorted(set(uploaded) - folders - {prefix + name for name in files})
     if unknown:
         raise UserError(
             f"{uri} contains {len(unknown)} objects that are not uploaded from {folder}, such as "

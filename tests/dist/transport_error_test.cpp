@@ -15,6 +15,10 @@ TEST_CASE("an error of a transport is one line without source position, keys and
   CHECK(transport_message(std::runtime_error("wait timeout after 1000ms, keys: /a, /b")) ==
         "wait timeout after 1000ms");
   CHECK(transport_message(std::runtime_error("")).empty());
+  CHECK(transport_message(std::runtime_error(
+            "NCCL error in: /pytorch/NCCLUtils.cpp:1, invalid usage\nncclInvalidUsage: usually …\n"
+            "Last error:\nDuplicate GPU detected\n")) ==
+        "NCCL error in: /pytorch/NCCLUtils.cpp:1, invalid usage: Duplicate GPU detected");
   try {
     TORCH_CHECK(false, "the store is gone.");
   } catch (const std::exception& error) {

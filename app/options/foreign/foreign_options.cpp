@@ -101,10 +101,14 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
     const bool chosen = std::any_of(ours.begin(), ours.end(), [&](const Setting& s) {
       return s.name == "optimizer" && s.value == name;
     });
-    if (chosen)
-      drop("lr-base-size",
-           "timm scales the learning rate of " + name + " by the square root; use --lr");
+    const std::string why = "timm scales the learning rate of " + name +
+                            " by the square root of the batch size; use --lr";
+    if (chosen && is_given("lr-base", ours)) throw UserError("--lr-base: " + why);
+    if (chosen) drop("lr-base-size", why);
   }
+  for (size_t i = 0; i < ours.size(); ++i)
+    if (written_as(ours[i], "lr-base") && !is_given("lr-base-size", ours))
+      ours.push_back({"scale-lr", "256", ours[i].origin, ""});
   double lr = 0;
   for (const Setting& setting : ours)
     if (setting.name == "lr" && !written_as(setting, "lr-base"))
@@ -115,16 +119,24 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
       setting.value = number(parse_number<double>(setting.value).value_or(0) / lr);
 }
 
-// Handles the gradient clipping that timm's --opt lamb includes: a given --clip-grad or --clip
-// replaces it.
-void resolve_clip(std::vector<Setting>& ours) {
-  const auto is_included = [](const Setting& s) {
-    return s.name == "clip" && s.written.empty();  // --opt lamb leaves `written` empty
-  };
+// Removes values of `option` that another option includes, such as the gradient clipping of timm's
+// --opt lamb, if the option itself is given.
+void resolve_included(const char* option, std::vector<Setting>& ours) {
+  const auto is_included = [&](const Setting& s) { return s.name == option && s.written.empty(); };
   const bool given = std::any_of(ours.begin(), ours.end(), [&](const Setting& s) {
-    return s.name == "clip" && !is_included(s) && decoded(s.value);
+    return s.name == option && !is_included(s) && decoded(s.value);
   });
   if (given) std::erase_if(ours, is_included);
+}
+
+// Handles --optimizer of NVIDIA's TensorFlow program: momentum is sgd with momentum, and sgd is
+// without it.
+void resolve_tensorflow_optimizer(std::vector<Setting>& ours) {
+  for (size_t i = 0; i < ours.size(); ++i) {
+    if (ours[i].name != "optimizer") continue;
+    if (ours[i].value == "sgd") ours.push_back({"momentum", "0", ours[i].origin, ""});
+    if (ours[i].value == "momentum") ours[i].value = "sgd";
+  }
 }
 
 }  // namespace
@@ -134,7 +146,9 @@ void resolve_foreign(const std::string& defaults, const std::vector<std::string>
   resolve_pair("ra-sampler", "ra-reps", ours, ineffective);
   resolve_pair("model-ema", "model-ema-decay", ours, ineffective);
   resolve_learning_rate(ours, ineffective);
-  resolve_clip(ours);
+  if (defaults == kSmddpRecipe) resolve_tensorflow_optimizer(ours);
+  for (const char* option : {"clip", "eps", "momentum", "random-erase-mode", "scale-lr"})
+    resolve_included(option, ours);
   if (defaults != kSmddpRecipe) return;
   const bool on_command_line = is_word(words, "--warmup_epochs");
   const auto is_theirs = [&](const Setting& setting) {

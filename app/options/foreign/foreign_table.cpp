@@ -54,6 +54,12 @@ Pairs survival(const std::string& text) {
   return {{"drop-path", text_of(1 - kept)}};
 }
 
+Pairs squared(const std::string& text) {
+  const auto value = parse_number<double>(text);
+  if (!value) throw UserError("--rmsprop-eps is '" + text + "'; it must be a number");
+  return {{"eps", text_of(*value * *value)}};
+}
+
 Pairs checkpoints_kept(const std::string& count) {
   if (negative(count) || count.find_first_not_of("0.") == count.npos) return {};
   return {{"keep", count}};
@@ -101,11 +107,13 @@ std::vector<ForeignOption> foreign_rows() {
       same("image-size", kNvidiaPyTorch, "size"),
       {"optimizer-batch-size", kNvidiaPyTorch, Kind::value, kGlobalBatch,
        "sets --accumulate; -1: one micro-batch per step", unless_negative<kGlobalBatch>},
-      same("lr-schedule", kNvidiaPyTorch, "schedule"),
+      {"lr-schedule", kNvidiaPyTorch, Kind::value, "schedule",
+       "step: every --decay-epochs epochs, not at 30, 60 and 80", nullptr},
       same("end-lr", kNvidiaPyTorch, "min-lr"),
       same("warmup", kNvidiaPyTorch, "warmup-epochs"),
       same("rmsprop-alpha", kNvidiaPyTorch, "alpha"),
-      same("rmsprop-eps", kNvidiaPyTorch, "eps"),
+      {"rmsprop-eps", kNvidiaPyTorch, Kind::value, "eps",
+       "squared, because shoal adds it inside the square root", squared},
       same("use-ema", kNvidiaPyTorch, "ema"),
       same("workspace", kNvidiaPyTorch, "output"),
       {"prof", kNvidiaPyTorch, Kind::value, kMaxSteps, "-1: no limit", unless_negative<kMaxSteps>},

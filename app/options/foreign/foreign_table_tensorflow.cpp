@@ -65,7 +65,9 @@ std::vector<ForeignOption> tensorflow_rows() {
   return {
       {"lr-init", kNvidiaTensorFlow, Kind::value, "lr",
        "for a global batch of 128 (--scale-lr 128)", rate_at_128},
-      {"lr-decay", kNvidiaTensorFlow, Kind::value, "schedule", "exponential: step", decay_kind},
+      {"lr-decay", kNvidiaTensorFlow, Kind::value, "schedule",
+       "exponential: step, counted from the first epoch and not from the end of the warm-up",
+       decay_kind},
       same("lr-decay-rate", kNvidiaTensorFlow, "decay-rate"),
       same("lr-decay-epochs", kNvidiaTensorFlow, "decay-epochs"),
       same("lr-warmup-epochs", kNvidiaTensorFlow, "warmup-epochs"),

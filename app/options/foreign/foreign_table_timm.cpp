@@ -35,14 +35,22 @@ Pairs at_least_once(const std::string& count) {
   return {{"repeated-augmentation", count == "0" || count == "0.0" ? "1" : count}};
 }
 
+Pairs erase_with_noise(const std::string& probability) {
+  Pairs pairs = {{"random-erase", probability}};
+  if (parse_number<double>(probability) != 0) pairs.push_back({"random-erase-mode", "pixel"});
+  return pairs;
+}
+
 Pairs optimizer(const std::string& name) {
   if (name == "sgd" || name == "nesterov") return {{"optimizer", "sgd"}, {"nesterov", "true"}};
   if (name == "momentum") return {{"optimizer", "sgd"}, {"nesterov", "false"}};
-  if (name == "rmsproptf" || name == "rmsprop") return {{"optimizer", "rmsprop"}};
+  if (name == "rmsproptf") return {{"optimizer", "rmsprop"}, {"eps", "1e-10"}};
+  if (name == "rmsprop")
+    throw UserError("--opt rmsprop is PyTorch's RMSprop; shoal has TensorFlow's: --opt rmsproptf");
   if (name == "adamw" || name == "adam") return {{"optimizer", name}};
   if (name == "lamb") return {{"optimizer", "lamb"}, {"clip", "1"}};
   throw UserError("--opt is '" + name +
-                  "'; shoal has sgd, nesterov, momentum, rmsproptf, rmsprop, adamw, adam and lamb");
+                  "'; shoal has sgd, nesterov, momentum, rmsproptf, adamw, adam and lamb");
 }
 
 Pairs schedule(const std::string& name) {
@@ -71,7 +79,8 @@ std::vector<ForeignOption> image_rows() {
       same("val-crop-size", kTimm, "val-size"),
       same("val-resize-size", kTimm, "val-resize"),
       same("aa", kTimm, "auto-augment"),
-      same("reprob", kTimm, "random-erase"),
+      {"reprob", kTimm, Kind::value, "random-erase", "with noise unless --remode is given",
+       erase_with_noise},
       same("remode", kTimm, "random-erase-mode"),
       same("recount", kTimm, "random-erase-count"),
       same("train-interpolation", kTimm, "interpolation"),
@@ -91,13 +100,15 @@ std::vector<ForeignOption> image_rows() {
 std::vector<ForeignOption> training_rows() {
   return {
       {"opt", kTimm, Kind::value, "optimizer",
-       "sgd: with --nesterov; momentum: sgd without it; rmsproptf: rmsprop; lamb: with --clip 1 "
-       "unless --clip-grad is given",
+       "sgd: with --nesterov; momentum: sgd without it; rmsproptf: rmsprop with --eps 1e-10 unless "
+       "--opt-eps is given; lamb: with --clip 1 unless --clip-grad is given",
        optimizer},
       same("opt-eps", kTimm, "eps"),
       {"opt-betas", kTimm, Kind::value, "beta1", "B1,B2: also sets --beta2", betas, true},
       {"sched", kTimm, Kind::value, "schedule", "cosine or step", schedule},
-      {"lr-base", kTimm, Kind::value, "lr", "has an effect only without --lr", nullptr},
+      {"lr-base", kTimm, Kind::value, "lr",
+       "for a global batch of --lr-base-size images (256); has an effect only without --lr",
+       nullptr},
       {"lr-base-size", kTimm, Kind::value, "scale-lr",
        "has an effect only without --lr and not with adamw, adam and lamb", nullptr},
       {"warmup-lr", kTimm, Kind::value, "warmup-start", "divided by --lr", nullptr},

@@ -54,9 +54,15 @@ std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
   const ConfigEntry* const policy = entry_named(entries, "aa");
   // In timm, an augmentation policy turns color jitter off, unless it is a 3-Augment policy.
   const bool jitters = !policy || is_unset(*policy) || policy->value.starts_with("3a");
+  const ConfigEntry* const mode = entry_named(entries, "clip-mode");
+  const bool other_clipping = mode && !is_unset(*mode) && mode->value != "norm";
   for (const ConfigEntry& entry : entries) {
     const std::string name = with_dashes(entry.name);
-    if (is_unset(entry) || (name == "color-jitter" && !jitters)) continue;
+    if (is_unset(entry) || (name == "color-jitter" && !jitters) || name == "clip-mode") continue;
+    if (name == "clip-grad" && other_clipping) {
+      ignored.push_back(entry.name + " (clip_mode " + mode->value + ")");
+      continue;
+    }
     if (has_option(name))
       kept.push_back(entry);
     else if (!is_zero(entry.value))

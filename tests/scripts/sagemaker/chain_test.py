@@ -73,7 +73,8 @@ class Chains(unittest.TestCase):
         )
         get = self.described("Processing", "get", 0)
         self.assertEqual(
-            get["AppSpecification"]["ContainerArguments"], CHAIN["tasks"]["get"]["download"]
+            get["AppSpecification"]["ContainerArguments"][1::2],
+            CHAIN["tasks"]["get"]["download"],
         )
         folder = f"s3://bucket/jobs/net/get/{self.job('get', 0)}/output"
         self.assertEqual(jobs.result_address(get, "output"), folder)
@@ -139,6 +140,27 @@ class Chains(unittest.TestCase):
         self.assertEqual((code, self.names()), (0, names), err)
         self.assertIn(f"prepare: {self.job('prepare', 1)} is running", out)
         self.assertIn("prepare: net-prepare-20260102-000001 is complete", out)
+
+    def test_a_running_job_that_is_stopped_ends_the_chain(self):
+        self.assertEqual(self.run_chain()[0], 0)
+        names, describe, answers = self.names(), jobs.describe, []
+
+        def stopped(sagemaker, job, kind="Training"):
+            found = describe(sagemaker, job, kind)
+            if job.startswith("net-prepare"):
+                answers.append(job)
+                found["ProcessingJobStatus"] = "Stopped" if len(answers) > 2 else "InProgress"
+            return found
+
+        with mock.patch("jobs.describe", stopped):
+            code, out, err = self.run_chain("--force", "--task", "prepare")
+            self.assertEqual((code, self.names()), (2, names), err)
+            self.assertIn("is still running; stop it first, or omit --force", err)
+            answers.clear()
+            code, out, err = self.run_chain()
+        self.assertEqual((code, self.names()), (3, names), err)
+        self.assertIn("Stopped", out)
+        self.assertIn("not started: train", err)
 
     def test_a_failed_task_ends_the_chain_and_runs_again_the_next_time(self):
         describe = jobs.describe

@@ -157,7 +157,7 @@ class Context(unittest.TestCase):
     ]
     secrets = (".env", "id_rsa", ".aws/credentials", ".git/config", "tests/key.cpp",
                "app/.env", "app/.curlrc", "app/key.pem", "app/key.crt", "app/password.html",
-               "data/train/a.jpg", "scripts/setup/.netrc")  # fmt: skip
+               "data/train/a.jpg", "scripts/setup/.netrc", "data/id_rsa", "app/credentials")  # fmt: skip
 
     @staticmethod
     def contains(path, lines):

@@ -5,6 +5,7 @@ import io
 import unittest
 
 import boto3
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from support import TIME, description
@@ -45,6 +46,22 @@ class Waiting(Recorded):
         self.assertEqual(slept, [7, 7, 7])
         self.assertEqual(jobs.outcome(found), (0, "job-1: Completed"))
 
+    def test_waiting_continues_after_temporary_errors(self):
+        self.stub.add_client_error(
+            "describe_training_job", "ThrottlingException", "Rate exceeded", 400
+        )
+        self.stub.add_client_error("describe_training_job", "InternalFailure", "", 500)
+        self.expect_describe(description("Completed"))
+        err, slept = io.StringIO(), []
+        with contextlib.redirect_stderr(err):
+            found = jobs.wait(self.sagemaker, "job-1", 1, slept.append, "Training")
+        self.assertEqual(jobs.outcome(found)[0], 0)
+        self.assertEqual(slept, [30, 30])
+        self.assertEqual(err.getvalue().count("trying again"), 2)
+        self.stub.add_client_error("describe_training_job", "AccessDenied", "no", 403)
+        with self.assertRaises(ClientError):
+            jobs.wait(self.sagemaker, "job-1", 1, slept.append, "Training")
+
     def test_the_outcome_contains_the_reason_and_the_spot_savings(self):
         self.assertEqual(
             jobs.outcome(description("Failed", FailureReason="AlgorithmError: x")),
@@ -76,7 +93,7 @@ class Waiting(Recorded):
         with self.assertRaisesRegex(UserError, "job-1: Requested resource not found."):
             jobs.describe(self.sagemaker, "job-1")
         self.stub.add_client_error("describe_training_job", "AccessDenied", "You may not.")
-        with self.assertRaisesRegex(UserError, "job-1: You may not."):
+        with self.assertRaisesRegex(ClientError, "You may not."):
             jobs.describe(self.sagemaker, "job-1")
 
     def missing(self, kind):

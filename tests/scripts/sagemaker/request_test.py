@@ -275,13 +275,15 @@ class ProcessingRequest(unittest.TestCase):
                 processing_request(self.settings(**more))
 
     def test_downloading_runs_curl_in_the_image(self):
-        urls = ["https://x.org/a%20b/one.tar", "https://x.org/two.tar"]
+        urls = ["https://x.org/a%20b/one.tar?signature=a/b", "https://x.org/two.tar"]
         request = processing_request(self.settings(download=urls, source=None))
         self.assertEqual(processing_violations(request), [])
         self.assertEqual(request["ProcessingInputs"], [])
         self.assertEqual(support.botocore_errors("CreateProcessingJob", request), "")
         spec = request["AppSpecification"]
-        self.assertEqual(spec["ContainerArguments"], urls)
+        self.assertEqual(
+            spec["ContainerArguments"], ["one.tar", urls[0], "two.tar", urls[1]]
+        )
         isolated = processing_request(self.settings(download=urls, source=None, isolate=True))
         self.assertRegex(processing_violations(isolated)[0], "download needs the network")
 
@@ -291,7 +293,7 @@ class ProcessingRequest(unittest.TestCase):
             curl = Path(folder) / "curl"  # fails for the second URL of a call
             curl.write_text(
                 "#!/bin/sh\nfor url; do :; done\ncase $url in *$BAD) exit 22 ;; esac\n"
-                'echo "$url" >"${url##*/}"\n'
+                'while [ "$1" != -o ]; do shift; done; echo "$url" >"$2"\n'
             )
             curl.chmod(0o755)
             words = [
@@ -305,6 +307,7 @@ class ProcessingRequest(unittest.TestCase):
                 env = {"PATH": f"{folder}:{os.environ['PATH']}", "BAD": bad}
                 done = subprocess.run(words, env=env, capture_output=True)
                 self.assertEqual(done.returncode, code)
+                self.assertNotIn(b"signature", done.stdout)
                 self.assertEqual(sorted(path.name for path in result.iterdir()), names)
             self.assertEqual((result / "one.tar").read_text(), urls[0] + "\n")
         for more, expected in (

@@ -64,6 +64,21 @@ class Transfers(unittest.TestCase):
         after = self.s3.head_object(Bucket="bucket", Key="up/train/cat/1.jpg")["LastModified"]
         self.assertEqual(after, before["up/train/cat/1.jpg"])
 
+    def test_linked_folders_are_uploaded_and_links_that_lead_nowhere_refused(self):
+        self.write("real/cat/1.jpg", "one")
+        self.write("train/dog/2.jpg", "two")
+        (self.folder / "train/cat").symlink_to(self.folder / "real/cat")
+        self.s3.put_object(Bucket="bucket", Key="t/", Body=b"")  # as the S3 console does
+        self.assertEqual(self.upload()[0], 2)
+        self.assertEqual(self.keys("t/"), ["t/", "t/cat/1.jpg", "t/dog/2.jpg"])
+        (self.folder / "train/dog/3.jpg").symlink_to(self.folder / "missing")
+        with self.assertRaisesRegex(UserError, "3.jpg is a broken link"):
+            self.upload()
+        (self.folder / "train/dog/3.jpg").unlink()
+        (self.folder / "train/dog/up").symlink_to(self.folder / "train")
+        with self.assertRaisesRegex(UserError, "link to a folder above it"):
+            self.upload()
+
     def body(self, key):
         return self.s3.get_object(Bucket="bucket", Key=key)["Body"].read()
 

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file/folder.h"
 #include "base/process/proc.h"
 
 namespace shoal::train {
@@ -45,6 +46,19 @@ std::string find_library(const std::string& directory) {
   throw std::runtime_error(missing + ", or build it with scripts/build --cuda");
 }
 
+// cuDNN compiles kernels with NVRTC, which finds this library only where the dynamic linker looks,
+// and not beside itself. PyTorch's Python package also loads it beforehand.
+void load_nvrtc_builtins(void* plugin) {
+  Dl_info runtime{};
+  void* const any = dlsym(plugin, "cudaRuntimeGetVersion");
+  if (!any || dladdr(any, &runtime) == 0) return;
+  std::error_code error;  // ignored, like failures to load: cuDNN then uses other kernels
+  for (const auto& entry :
+       entries_of(std::filesystem::path(runtime.dli_fname).parent_path(), error))
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so"))
+      dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_GLOBAL);
+}
+
 const cuda::Plugin* open_library(const std::string& path) {
   // RTLD_GLOBAL: LibTorch later looks up symbols of its CUDA libraries by name.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -54,6 +68,7 @@ const cuda::Plugin* open_library(const std::string& path) {
         "the CUDA plug-in " + path + " cannot be loaded: " + (reason ? reason : "unknown reason") +
         "; install the CUDA libraries with scripts/build --cuda, or use --device cpu");
   }
+  load_nvrtc_builtins(library);
   const auto entry =
       reinterpret_cast<decltype(&shoal_cuda_plugin)>(dlsym(library, "shoal_cuda_plugin"));
   const cuda::Plugin* plugin = entry ? entry(cuda::kPluginVersion) : nullptr;

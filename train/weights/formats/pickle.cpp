@@ -114,9 +114,16 @@ class Pickle::Machine {
     budget_.spend(items.size() * kPointer);
     into.items.insert(into.items.end(), items.begin(), items.end());
   }
+  // Pushes an OrderedDict. Python 2 passes its items as a sequence of pairs.
+  void push_dict(const std::vector<const PickleValue*>& arguments) {
+    push(Kind::dict);
+    if (arguments.empty() || arguments[0]->kind != Kind::sequence) return;
+    for (const PickleValue* pair : arguments[0]->items)
+      if (pair->kind == Kind::sequence && pair->items.size() == 2) extend(pair->items);
+  }
   void call() {
     const PickleValue *const arguments = pop(), *const callee = pop();
-    if (callee->text == "collections OrderedDict") return void(push(Kind::dict));
+    if (callee->text == "collections OrderedDict") return push_dict(arguments->items);
     push_items(callee->kind == Kind::name ? Kind::call : Kind::other, arguments->items);
     budget_.spend(callee->text.size());
     stack_.back()->text = callee->text;

@@ -233,7 +233,7 @@ TEST_CASE("NVIDIA's PyTorch command line is accepted unchanged") {
   CHECK(job.model.name == "efficientnet_b4");
   CHECK(job.schedule.min_lr == 0.001);
   CHECK(job.schedule.warmup_epochs == 16);
-  CHECK(job.optimizer.eps == 0.01);
+  CHECK(job.optimizer.eps == Approx(1e-4));  // squared
   CHECK(job.batch_size == 128);
   CHECK(job.global_batch_size == 4096);
   CHECK(job.model.drop_path == 0.25);
@@ -323,6 +323,31 @@ TEST_CASE("preprocessing options of timm and torchvision are accepted") {
   CHECK_THROWS_WITH(parsed({"--in-chans", "4"}), Contains("1 or 3"));
 }
 
+TEST_CASE("timm's --lr-base is for 256 images unless --lr-base-size says otherwise") {
+  const auto scale = [](const Words& words) { return parsed(words).job.scale_lr; };
+  CHECK(scale({"--lr-base", "0.1"}) == 256);
+  CHECK(scale({"--lr-base", "0.1", "--lr-base-size", "512"}) == 512);
+  CHECK_FALSE(scale({"--lr-base", "0.1", "--lr", "0.2"}));
+  for (const char* name : {"adamw", "adam", "lamb"})
+    CHECK_THROWS_WITH(scale({"--lr-base", "0.1", "--opt", name}), Contains("square root"));
+}
+
+TEST_CASE("timm's --reprob erases with noise unless --remode is given") {
+  const auto fill = [](const Words& words) { return parsed(words).job.mix.erase_fill; };
+  CHECK(fill({"--reprob", "0.25"}) == data::EraseFill::noise);
+  CHECK(fill({"--remode", "const", "--reprob", "0.25"}) == data::EraseFill::constant);
+  CHECK(fill({"--reprob", "0"}) == data::EraseFill::constant);
+}
+
+TEST_CASE("sgd of NVIDIA's TensorFlow program has no momentum") {
+  const auto optimizer = [](const char* name) {
+    return parsed({"--lr_init", "0.1", "--optimizer", name}).job.optimizer;
+  };
+  CHECK(optimizer("sgd").momentum == 0);
+  CHECK(optimizer("momentum").kind == train::OptimizerOptions::Kind::sgd);
+  CHECK(optimizer("momentum").momentum == 0.9);
+}
+
 TEST_CASE("--opt selects timm's optimizers, and lamb includes timm's clipping") {
   using Kind = train::OptimizerOptions::Kind;
   const auto optimizer = [](const Words& words) { return parsed(words).job.optimizer; };
@@ -339,10 +364,9 @@ TEST_CASE("--opt selects timm's optimizers, and lamb includes timm's clipping") 
   CHECK(in_file("0.5").optimizer.clip == 0.5);
   CHECK(in_file("null").optimizer.clip == 1);
   CHECK(optimizer({"--optimizer", "lamb"}).clip == 0);
-  for (const std::string name : {"adamw", "adam", "lamb"})
-    CHECK(parsed({"--opt", name, "--lr-base", "0.1", "--lr-base-size", "256"}).ineffective ==
-          Words{"--lr-base-size has no effect: timm scales the learning rate of " + name +
-                " by the square root; use --lr"});
+  CHECK(optimizer({"--opt", "rmsproptf"}).eps == 1e-10);
+  CHECK(optimizer({"--opt-eps", "0.001", "--opt", "rmsproptf"}).eps == 0.001);
+  CHECK_THROWS_WITH(optimizer({"--opt", "rmsprop"}), Contains("rmsproptf"));
   CHECK_THROWS_WITH(parsed({"--opt", "lion"}), Contains("adam and lamb"));
 }
 

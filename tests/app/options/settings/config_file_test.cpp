@@ -187,7 +187,7 @@ TEST_CASE("timm's args.yaml is read: known arguments are translated, the others 
   REQUIRE(arguments.notes.size() == 1);
   CHECK_THAT(arguments.notes[0],
              StartsWith("/args.yaml: ignored") &&
-                 EndsWith(": channels_last, clip_mode, cooldown_epochs, decay_milestones, dist_bn, "
+                 EndsWith(": channels_last, cooldown_epochs, decay_milestones, dist_bn, "
                           "eval_metric, lr_cycle_decay, lr_cycle_limit, lr_cycle_mul, lr_k_decay, "
                           "lr_noise_pct, lr_noise_std, patience_epochs, train_split, val_split, "
                           "worker_seeding"));

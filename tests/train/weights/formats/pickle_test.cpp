@@ -53,6 +53,18 @@ TEST_CASE("pickles of all protocols are read") {
   }
 }
 
+TEST_CASE("the items of an OrderedDict may be arguments, as Python 2 writes them") {
+  // OrderedDict([["a", 1]])
+  const std::string bytes(
+      "\x80\x02"
+      "ccollections\nOrderedDict\n](](X\x01\0\0\0aK\x01"
+      "ee\x85R.",
+      44);
+  const Pickle pickle(bytes.data(), bytes.size());
+  REQUIRE(pickle.root().find("a") != nullptr);
+  CHECK(pickle.root().find("a")->integer == 1);
+}
+
 TEST_CASE("a truncated or damaged pickle gives an error or another value, but never crashes") {
   for (const int protocol : {2, 4}) {
     const std::string whole = golden(protocol);
