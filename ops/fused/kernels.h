@@ -187,8 +187,8 @@ constexpr int64_t kWinogradSums = 256 * 256;  // sums of the weight gradient for
   return chunks(size, kWinogradTile) * kWinogradTile;
 }
 
-// Returns the convolution on the pixels that it reads. If the kernel is 1×1, these are the pixels of
-// every stride-th row and column, and the convolution on them has stride 1.
+// Returns the convolution on the pixels that it reads. If the kernel is 1×1, these are the pixels
+// of every stride-th row and column, and the convolution on them has stride 1.
 [[maybe_unused]] static Dense read_pixels(const Dense& op) {
   Dense read = op;
   if (op.kernel > 1) return read;
