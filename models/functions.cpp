@@ -35,6 +35,10 @@ c10::Stream current_stream(at::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
+c10::Stream other_stream(at::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+}
+
 void* stream_of(at::Device device) {
   return device.is_cpu() ? nullptr : current_stream(device).native_handle();
 }

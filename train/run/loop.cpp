@@ -6,6 +6,8 @@
 
 #include "train/run/loop.h"
 
+#include <c10/core/StreamGuard.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -16,6 +18,7 @@
 #include "base/log.h"
 #include "base/now.h"
 #include "dist/gather.h"
+#include "models/functions.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/disk.h"
 #include "train/checkpoint/resume.h"
@@ -243,6 +246,10 @@ bool Run::continue_unless_stopped(int stop_signal, std::optional<int64_t> histor
 // Saves the state on rank 0 while the main thread is frozen. Called by a thread of the watchdog
 // (Watchdog::Rescue).
 std::string Run::rescue(const Ending& ending) {
+  // The default stream may wait for ever for another rank.
+  c10::OptionalStreamGuard stream;
+  if (const at::Device device = run_.trainer.parameters().flat().device(); device.is_cuda())
+    stream.reset_stream(models::other_stream(device));
   const std::string error = checkpoints_.save_alone(history_before_evaluation_);
   RunEnd report = reports_.end(ending.signal != 0 ? "stopped" : "failed");
   if (ending.signal == 0 || !error.empty()) report.reason = ending.text;

@@ -11,6 +11,7 @@
 #include "base/process/trace.h"
 #include "dist/health/verify.h"
 #include "dist/sum_across_ranks.h"
+#include "models/functions.h"
 #include "train/step/device.h"
 #include "train/step/read_back.h"
 #include "train/step/trained.h"
@@ -192,6 +193,12 @@ void Trainer::update(int64_t step, double lr, const std::vector<at::Tensor>& sum
   average_statistics();
   at::Tensor metrics = device_meter(sums, images);
   communicator_.main.all_reduce_sum(metrics);
+  if (metrics.is_cuda() && communicator_.size() > 1) {
+    // NCCL only enqueues its work. Waits for it here, because rank 0 can save after a failure while
+    // it waits, but not while it updates.
+    const auto waiting = communicator_.main.during(dist::Phase::waiting);
+    models::current_stream(metrics.device()).synchronize();
+  }
 
   communicator_.main.enter(dist::Phase::updating);
   at::NoGradGuard no_grad;
