@@ -49,7 +49,9 @@ class Group {
   // enter() sets the phase of this process (health/progress.h). during() sets it until the returned
   // object is destroyed. Both have no effect in a default-constructed group.
   void enter(Phase phase) const;
-  PhaseScope during(Phase phase) const { return {progress_.get(), phase}; }
+  PhaseScope during(Phase phase, const std::string& operation = {}) const {
+    return {progress_.get(), phase, operation};
+  }
 
   const std::shared_ptr<GroupState>& state() const { return state_; }  // null for a group of one
 

@@ -19,8 +19,8 @@ double latency_of(const Cluster& cluster) {
 }
 
 // All-reduce of W processes in a ring: in each of 2 (W - 1) rounds, each process sends 1/W of the
-// bytes to the next one. A host's link carries as many bytes as one of its processes sends. Trees
-// send the same number of bytes in fewer rounds.
+// bytes to the next one. Only one process of a host sends to another host, so a host's link carries
+// the bytes of one process. Trees send the same number of bytes in fewer rounds.
 Transfer all_reduce(double bytes, const Cluster& cluster) {
   const auto world = static_cast<double>(cluster.processes());
   double rate = cluster.hosts > 1 ? cluster.between_hosts.bytes_per_second : INFINITY;
@@ -63,7 +63,7 @@ double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer&
 // Like exchange_end(), but with bfloat16: backward waits for the copies of a range before it sends
 // their mean (kRangesAhead).
 double exchange_end_bf16(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
-  std::vector<double> halves, arrived;  // by range: seconds per transfer; end of the first
+  std::vector<double> halves, arrived;  // by range: seconds per transfer; end of the first transfer
   double now = 0, link_free = 0;        // time in backward; when the network is free
   const auto send_mean = [&](size_t range) {
     now = std::max(now, arrived[range]);

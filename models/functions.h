@@ -24,7 +24,7 @@ const ops::Table& operations(at::Device device);
 
 // Returns the current stream of a GPU.
 c10::Stream current_stream(at::Device device);
-// Returns another stream of a GPU, which does not wait for the default stream.
+// Returns a stream from the pool of a GPU. It does not wait for the default stream.
 c10::Stream other_stream(at::Device device);
 // Returns the device's current stream as ops::Table's functions take it: a cudaStream_t, or nullptr
 // for the CPU.

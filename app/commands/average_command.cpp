@@ -58,7 +58,7 @@ std::vector<Candidate> open_all(const Arguments& arguments) {
     Candidate one{open_one(arguments, path), {}, {}, true};
     for (const Candidate& other : all)
       if (other.weights.file == one.weights.file)
-        log::warning(one.weights.file + " is given twice and counts twice");
+        log::warning(one.weights.file + " is given twice, so the average counts it twice");
     if (!all.empty()) require_alike(all.front().weights, one.weights);
     log_origin(one.weights);
     one.tensors = train::weights_of(*one.weights.model);

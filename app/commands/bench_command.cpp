@@ -56,11 +56,9 @@ std::vector<std::string> owners(const std::string& option) {
 // Throws UserError if the command line has an option that only other measurements have. Ignores
 // such options from other origins: commands may share a settings file.
 void check_options(const Arguments& arguments, const Measurement& chosen) {
-  for (const auto& given : arguments.origins) {
-    const std::string& option = given.first;
+  for (const auto& [option, origin] : arguments.origins) {
     const std::vector<std::string> names = owners(option);
-    if (names.empty() || std::ranges::count(chosen.own, option) > 0 ||
-        !is_on_command_line(arguments, option))
+    if (names.empty() || std::ranges::count(chosen.own, option) > 0 || origin != kCommandLine)
       continue;
     throw UserError("--" + option + " is an option of " + joined(names, " and ") +
                     ", not of `shoal bench " + chosen.name + "`; remove it");

@@ -36,7 +36,8 @@ const std::vector<FormatRow>& formats() {
 // Returns the format that --format or the ending of --output selects. Throws UserError if they
 // contradict each other, or if --format is not given and the ending is unknown.
 Format format_of(const Arguments& arguments) {
-  if (arguments.export_to == "-") throw UserError("--output -: export needs the name of a file");
+  if (arguments.export_to == "-")
+    throw UserError("--output -: export cannot write to stdout; give a file name");
   const std::optional<Format> given = arguments.export_file.format;
   const std::string ending = fs::path(arguments.export_to).extension();
   for (const FormatRow& row : formats()) {

@@ -63,6 +63,11 @@ int64_t micro_batches(const train::Job& job, int64_t world, int64_t largest, int
                   "; choose another global batch size, such as a multiple of 64");
 }
 
+// Returns the minimum of a number over all ranks. Collective.
+int64_t smallest(const dist::Communicator& communicator, int64_t mine) {
+  return std::ranges::min(dist::gather_number(communicator.main, mine));
+}
+
 }  // namespace
 
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
@@ -72,11 +77,11 @@ int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communic
     const int64_t sharing = ceil_divide(processes, gpus.count);
     mine = static_cast<int64_t>(gpus.plugin->device_info(gpus.mine).free_bytes) / sharing;
   }
-  return std::ranges::min(dist::gather_number(communicator.main, mine));
+  return smallest(communicator, mine);
 }
 
 void choose_batch_size(train::Job& job, const train::Surroundings& here, int64_t memory,
-                       const std::function<int64_t(int64_t)>& agreed, bool leader) {
+                       const dist::Communicator& communicator) {
   const int64_t most = largest_of_images(job, here), even = batch_multiple(job);
   if (most < even)
     throw UserError("--batch-size auto: a batch needs at least " + counted(even, "image") +
@@ -86,7 +91,7 @@ void choose_batch_size(train::Job& job, const train::Surroundings& here, int64_t
   const auto usable = static_cast<int64_t>(kUsed * static_cast<double>(memory));
   int64_t fits = train::largest_batch(trial, kStep, most, usable);
   if (fits == 0) fits = train::largest_batch(trial, even, most, usable);
-  fits = agreed(fits);
+  fits = smallest(communicator, fits);
   if (fits == 0) fail_too_small(trial, even, memory);
   int64_t batch = fits;
   if (job.global_batch_size) {
@@ -95,7 +100,7 @@ void choose_batch_size(train::Job& job, const train::Surroundings& here, int64_t
   }
   job.batch_size = job.batch_per_host ? batch * here.local_world_size : batch;
   job.fit_batch_size = false;
-  if (leader)
+  if (communicator.rank() == 0)
     log::info(
         "--batch-size auto: " + counted(batch, "image") + " per process" +
         (job.accumulate > 1 ? ", " + counted(job.accumulate, "forward pass") + " per step" : ""));

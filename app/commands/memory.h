@@ -2,7 +2,6 @@
 // Chooses the batch size of --batch-size auto, and checks that a run fits into memory.
 
 #include <cstdint>
-#include <functional>
 
 #include "dist/connect.h"
 #include "train/job/job.h"
@@ -17,11 +16,11 @@ int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communic
 // Sets job.batch_size to the largest batch, up to 1024 images per process, that fits into 90 % of
 // `memory` bytes. With --batch-per-host, multiplies it by the processes per host.
 // With --global-batch-size, also sets job.accumulate so that all batches of a step add up to it.
-// The same on all ranks, even if their needs differ because their hosts have other numbers of
-// processors. Throws UserError if no batch size is possible. `agreed`: returns the minimum of a
-// number over all ranks. `leader`: whether to log the result. Collective.
+// Chooses the same values on all ranks, even if their memory needs differ because their hosts have
+// different numbers of processors. Throws UserError if no batch size is possible. Rank 0 logs the
+// result. Collective.
 void choose_batch_size(train::Job& job, const train::Surroundings& here, int64_t memory,
-                       const std::function<int64_t(int64_t)>& agreed, bool leader);
+                       const dist::Communicator& communicator);
 
 // Checks that training fits into `memory` bytes. If it does not, throws UserError for the fused
 // kernels, whose need is known, and warns for other kernels. If `leader`, logs the need or the

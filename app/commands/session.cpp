@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -14,7 +13,6 @@
 #include "app/options/settings/saved_settings.h"
 #include "base/log.h"
 #include "base/processor.h"
-#include "dist/gather.h"
 #include "dist/health/health.h"
 #include "models/catalogue.h"
 #include "train/step/allocator.h"
@@ -24,7 +22,8 @@ namespace shoal::app {
 void begin(const train::Job& job, const dist::Env& env) {
   // ATEN_CPU_CAPABILITY limits LibTorch's kernels. Limit shoal's kernels in the same way.
   if (dist::value_of(dist::environment(), "ATEN_CPU_CAPABILITY") == "avx2") hold_to_avx2();
-  if (!job.resume) train::check_values(job);  // else after the checkpoint's settings are restored
+  // With --resume, the values are checked after the checkpoint's settings are restored.
+  if (!job.resume) train::check_values(job);
   log::set_level(job.log_level, env.rank);
   train::install_allocator();
 }
@@ -68,10 +67,7 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
     throw UserError(
         "--batch-size auto works only in training, `shoal bench step` and `shoal bench scaling`; "
         "give a number or omit it");
-  const auto smallest = [&](int64_t number) {
-    return std::ranges::min(dist::gather_number(communicator.main, number));
-  };
-  if (job.fit_batch_size) choose_batch_size(job, here, memory, smallest, env.rank == 0);
+  if (job.fit_batch_size) choose_batch_size(job, here, memory, communicator);
   train::ResolvedJob resolved = train::resolve(job, here);
   if (env.rank == 0 && resolved.val_resize < resolved.val_size)
     log::warning("--val-resize " + std::to_string(resolved.val_resize) +

@@ -8,7 +8,8 @@
 
 namespace shoal::app {
 
-// Checks option values, and sets up logging and the memory allocator. Throws UserError. Call first.
+// Checks option values, except with --resume, and sets up logging and the memory allocator. Throws
+// UserError. Call first.
 // Commands that are never distributed, such as pack, pass an empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "app/commands/commands.h"
+#include "app/commands/inputs/agreement.h"
 #include "app/commands/inputs/weights.h"
 #include "app/commands/local/run_list.h"
 #include "app/commands/session.h"
@@ -27,6 +28,7 @@
 #include "train/control/stop.h"
 #include "train/run/loop.h"
 #include "train/trial/dry_run.h"
+#include "train/weights/model_file.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::app {
@@ -78,7 +80,7 @@ void check_export_folder(const train::Job& job) {
     const fs::path folder = fs::weakly_canonical(fs::absolute(path), none);
     return folder.has_filename() ? folder : folder.parent_path();
   };
-  if (!job.resume && fs::exists(fs::path(*job.export_dir) / "model.safetensors", none))
+  if (!job.resume && fs::exists(fs::path(*job.export_dir) / train::kModelFile, none))
     log::warning("--export-dir " + *job.export_dir +
                  " contains a model; the model of this run will replace it");
   // The search stops at this run's own folders, which both contain a history and look like runs.
@@ -123,12 +125,12 @@ void fit_batch(Arguments& arguments, const data::Source& train,
                const dist::Communicator& communicator) {
   train::Job& job = arguments.job;
   const dist::Env& env = communicator.env;
-  int64_t images = train.size();
-  if (train::is_sharded(job, "train"))  // every host takes as many images as the smallest one has
-    images = count_shares(train, communicator).smallest * (env.world_size / env.local_world_size);
   const auto origin = arguments.origins.find("batch-size");
   if (origin == arguments.origins.end() || !origin->second.starts_with("recipe ")) return;
   if (!job.batch_size || job.global_batch_size) return;
+  int64_t images = train.size();
+  if (train::is_sharded(job, "train"))  // hosts use equally many images: the smallest share
+    images = count_shares(train, communicator).smallest * (env.world_size / env.local_world_size);
   const int64_t sharing = job.batch_per_host ? env.local_world_size : 1;
   const int64_t parts = env.world_size * job.accumulate, each = *job.batch_size / sharing;
   int64_t fitting = images / parts;
@@ -268,12 +270,13 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   if (start.weights) train::take_normalization(*start.weights, arguments.job);
   if (start.weights && arguments.job.eval_only) {
     take_saved_settings(arguments, start.weights->settings, start.weights->classes.size());
-    arguments.job.ema.reset();  // the weights may be averages, but do not include both
+    arguments.job.ema.reset();  // the weights are averaged or not; a file has only one kind
   }
   const auto& source = start.data ? start.data : start.weights;
   if (source && arguments.job.eval_only)
     take_held_out(arguments.job, places, train::val_split_in(source->settings), env.rank == 0);
   models::describe(arguments.job.model);  // rejects unknown model names before listing files
+  if (arguments.job.resume) train::check_values(arguments.job);  // with the checkpoint's settings
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
   // After opening the data, so that errors in the data are reported first.

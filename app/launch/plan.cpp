@@ -238,11 +238,12 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // makes matrix products deterministic
   environment.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING",
                       "3");  // a lost peer aborts the process instead of hanging it
-  // By then, rank 0 has noticed the lost peer and saved: the watchdog waits four times as long.
+  // PyTorch's NCCL watchdog waits four times this long before it ends the process. By then, rank 0
+  // has noticed the lost peer and saved a checkpoint.
   environment.emplace("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "60000");
-  // Without it, the mark of a failed attempt in torchrun's store would end the next attempt.
+  // Otherwise a failed attempt leaves a mark in torchrun's store that would end the next attempt.
   environment.emplace("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
-  environment.emplace("NCCL_ALGO", "^NVLS");     // the sums of NVLS differ between equal runs
+  environment.emplace("NCCL_ALGO", "^NVLS,NVLSTree");  // sums differ between identical runs
   environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;

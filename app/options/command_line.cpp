@@ -33,13 +33,9 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
   try {
     const auto parsed = known.parse(static_cast<int>(argv.size()), argv.data());
     Pairs pairs;
-    for (const auto& pair : parsed.arguments()) {
-      const bool again = std::ranges::any_of(
-          pairs, [&](const auto& earlier) { return earlier.first == pair.key(); });
-      if (again && pair.key() == "config")
-        throw UserError("--config is given twice; put the settings into one file");
-      pairs.emplace_back(pair.key(), pair.value());
-    }
+    if (parsed.count("config") > 1)
+      throw UserError("--config is given twice; put the settings into one file");
+    for (const auto& pair : parsed.arguments()) pairs.emplace_back(pair.key(), pair.value());
     positional = parsed.unmatched();
     return pairs;
   } catch (const std::exception& error) {

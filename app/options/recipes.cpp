@@ -45,7 +45,7 @@ const std::vector<Recipe>& recipes() {
         {"interpolation", "bicubic"},
         {"optimizer", "rmsprop"},
         {"alpha", "0.9"},
-        {"eps", "1e-4"},  // 0.01 outside the square root
+        {"eps", "1e-4"},  // 0.01 squared: NVIDIA adds 0.01 outside the square root
         {"momentum", "0.9"},
         {"weight-decay", "1e-5"},
         {"lr", "0.08"},
@@ -67,7 +67,7 @@ const std::vector<Recipe>& recipes() {
         {"interpolation", "bicubic"},
         {"optimizer", "rmsprop"},
         {"alpha", "0.9"},
-        {"eps", "1e-4"},  // 0.01 outside the square root
+        {"eps", "1e-4"},  // 0.01 squared: NVIDIA adds 0.01 outside the square root
         {"momentum", "0.9"},
         {"weight-decay", "5e-6"},
         {"lr", "0.16"},

@@ -26,8 +26,8 @@ std::string report_policy(bool live);
 // Writes the report of `runs` to a file. Throws like report_data(), or std::system_error.
 void write_report(const std::vector<std::string>& runs, const std::filesystem::path& file);
 
-// Returns a string that changes when the report of `runs` changes: the sizes and modification times
-// of the report's input files, except the images.
+// Returns a hash of the sizes and modification times of the report's input files, except the
+// images. It changes when the report of `runs` changes.
 std::string report_stamp(const std::vector<std::string>& runs);
 
 }  // namespace shoal::app

@@ -37,8 +37,8 @@ Json read_object(const fs::path& file, const char* missing, std::vector<std::str
   return Json::object();
 }
 
-// Returns a different name for each run: the last part of its path, "b0" for "runs/b0/", and more
-// parts if other runs have the same one.
+// Returns a different name for each run: the last part of its path, such as "b0" for "runs/b0/". If
+// several runs have the same name, adds their parent folders.
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<fs::path> names, parents;
   for (const std::string& run : runs) {

@@ -124,8 +124,8 @@ void ReportServer::State::answer(httplib::Response& response, const char* type,
   }
 }
 
-// Sends the next part of a stream: an event if the files' stamp is not `seen`, else a comment,
-// which only tests the connection. Returns false if the browser has closed it.
+// Sends the next part of a stream. If the files' stamp differs from `seen`, sends an event, else a
+// comment, which only tests the connection. Returns false if the browser has closed the connection.
 bool ReportServer::State::send_events(std::string& seen, httplib::DataSink& sink) const {
   std::string now = report_stamp(runs);
   const std::string text = now == seen ? ":\n\n" : "id: " + now + "\ndata: changed\n\n";
@@ -135,7 +135,8 @@ bool ReportServer::State::send_events(std::string& seen, httplib::DataSink& sink
   return true;
 }
 
-// A browser that reconnects sends the id of the last event. So it misses no change in between.
+// The stream begins with an event, unless the browser sends the current stamp as the id of its last
+// event. So the browser misses no change before it connects.
 void ReportServer::State::stream(const std::string& last_id, httplib::Response& response) {
   if (streams.fetch_add(1) >= kMaxStreams) {
     --streams;

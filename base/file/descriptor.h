@@ -44,8 +44,8 @@ int flush_file(int descriptor) noexcept;
 // program opens could get number 1 or 2 and receive its messages. Call first in main.
 void open_standard_files() noexcept;
 
-// Calls read(2), and retries if a signal interrupts it. Returns the number of bytes, 0 at the end,
-// or -1 with errno set.
+// Calls read(2), and retries if a signal interrupts it. Returns the number of bytes that were read,
+// 0 at the end of the file, or -1 with errno set.
 int64_t read_some(int descriptor, void* to, size_t size) noexcept;
 
 // Reads with pread(2) until `size` bytes are read or the file ends, also after short reads and

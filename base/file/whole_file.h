@@ -89,8 +89,8 @@ void flush_file_system(const std::filesystem::path& folder);
 std::vector<char> read_whole_file(const std::filesystem::path& path);
 // Returns all bytes of a file or pipe, or nothing if it cannot be read.
 std::optional<std::string> read_if_readable(const std::filesystem::path& path);
-// Returns the lines of a text file or pipe, without blanks and carriage returns at their ends, and
-// without a byte order mark.
+// Returns the lines of a text file or pipe, without trailing blanks and carriage returns. Skips a
+// byte order mark at the beginning of the file.
 // Throws std::system_error with the path and the system's reason.
 std::vector<std::string> read_lines(const std::filesystem::path& path);
 

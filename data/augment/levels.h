@@ -61,8 +61,8 @@ enum class Range : uint8_t { usual, wide };
 
 // Returns the operation for magnitude number `bin` (0 … bins - 1). For amounts that can be positive
 // or negative, and for factors that can be above or below 1, draws from `random` which of the two.
-// The operation fills with black. `sampling`: torchvision's reference scripts use the filter with
-// which they resize images.
+// Geometric operations fill with black. `sampling`: the filter of geometric operations;
+// torchvision's reference scripts use the filter that also resizes the images.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, Sampling sampling, KeyedRandom& random);
 

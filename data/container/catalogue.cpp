@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "data/errors.h"
@@ -33,7 +35,7 @@ class Labeler {
 
   Catalogue run() {
     survey();
-    const bool by_text = all_texts_ && (known_.empty() || any_text_known_ || !all_numbers_);
+    const bool by_text = labeled_by_name(scans_, known_);
     if (!by_text && !all_numbers_)
       refuse(mixed_file_, mixed_entry_,
              "has no label of the same kind (name or number) as the other images");
@@ -55,9 +57,6 @@ class Labeler {
       all_numbers_ = all_numbers_ && number;
       largest_ = std::max(largest_, entry.number);
     });
-    for (const Scan& scan : scans_)
-      for (const std::string& text : scan.texts)
-        any_text_known_ = any_text_known_ || places_.contains(text);
   }
 
   const std::string& text_of(uint32_t file, const ScanEntry& entry) const {
@@ -103,7 +102,7 @@ class Labeler {
   const std::vector<Scan>& scans_;
   const std::vector<std::string>& known_;
   std::map<std::string, int32_t, std::less<>> places_;
-  bool all_texts_ = true, all_numbers_ = true, any_text_known_ = false;
+  bool all_texts_ = true, all_numbers_ = true;
   int64_t largest_ = 0;
   uint32_t mixed_file_ = 0, mixed_entry_ = 0;
 };
@@ -140,6 +139,19 @@ Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Place
     catalogue.name_ends.push_back(catalogue.names.size());
   }
   return catalogue;
+}
+
+bool labeled_by_name(const std::vector<Scan>& scans, const std::vector<std::string>& known) {
+  const std::unordered_set<std::string_view> names(known.begin(), known.end());
+  bool any_known = known.empty(), all_numbers = true;
+  for (const Scan& scan : scans) {
+    for (const ScanEntry& entry : scan.entries) {
+      if (entry.text < 0) return false;
+      all_numbers = all_numbers && entry.number != kNoNumber;
+    }
+    for (const std::string& text : scan.texts) any_known = any_known || names.contains(text);
+  }
+  return any_known || !all_numbers;
 }
 
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,

@@ -48,12 +48,16 @@ std::vector<std::string> numbered_classes(int64_t count);
 
 // Returns a catalogue of all images, in the order of files and records, with the labels of the
 // scans. `known`: classes of the training set; each label is one of these names or an index into
-// them. If all images have names and numbers, the names are the labels, unless none of them is
-// known. If `known` is empty, the classes are the sorted names that occur as labels, or
-// numbered_classes() up to the largest label. Throws std::invalid_argument with the image's name if
-// its label is missing or not one of the classes, or if some labels are names and others numbers.
+// them. If every image has a class name and a number, the names are the labels, except if `known`
+// has classes but none of the names. If `known` is empty, the classes are the sorted names that
+// occur as labels, or numbered_classes() up to the largest label. Throws std::invalid_argument with
+// the image's name if its label is missing or not one of the classes, or if some labels are names
+// and others numbers.
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
+
+// Whether catalogue_by_label() uses class names as labels, and not numbers.
+bool labeled_by_name(const std::vector<Scan>& scans, const std::vector<std::string>& known);
 
 // Returns a catalogue of all images, in the order of files and records. All images are in a single
 // class with an empty name.

@@ -90,10 +90,9 @@ std::string LeftOut::sentence(const std::string& source) const {
   with_example(loose, "image", loose_example, " beside the class folders");
   with_example(broken, "broken link", broken_example, "");
   if (hidden > 0) parts.push_back(counted(hidden, "hidden file"));
-  std::string text = source + ": left out " + parts[0];
-  for (size_t i = 1; i < parts.size(); ++i)
-    text += (i + 1 < parts.size() ? ", " : " and ") + parts[i];
-  return text;
+  const std::string last = parts.back();
+  parts.pop_back();
+  return source + ": left out " + (parts.empty() ? last : joined(parts) + " and " + last);
 }
 
 }  // namespace shoal::data

@@ -12,7 +12,8 @@ namespace shoal::data {
 
 // Whether `head` (the first bytes of a file) begins like gzip data.
 bool is_gzip(std::span<const uint8_t> head);
-// Whether `head` begins like gzip or zlib data. The first two letters of a text may look like zlib.
+// Whether `head` begins like gzip or zlib data. Also true for some texts, because their first two
+// letters may look like zlib.
 bool is_compressed(std::span<const uint8_t> head);
 
 // Decompresses `head` and returns the first `bytes` bytes of the result, or fewer if `head` ends

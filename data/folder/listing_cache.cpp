@@ -1,9 +1,10 @@
 // Cache of listings: one file per listed folder. A cached listing is valid if no directory has
-// changed, no left-out file in a class folder (it may have become an image), and all broken links
-// are still broken. Checking a directory's modification and change times takes one stat(), which is
-// faster than reading it.
+// changed, no left-out file in a class folder has changed, and all broken links are still broken. A
+// left-out file that has changed may have become an image. Checking a directory's modification and
+// change times takes one stat(), which is faster than reading it.
 #include <filesystem>
 
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "data/container/cache_file.h"
 #include "data/folder/listing.h"
@@ -87,8 +88,7 @@ bool may_become_image(const Listing::LeftOutFile& file) {
 
 bool is_unchanged(const std::string& root, const Listing::LeftOutFile& file) {
   const std::string path = root + "/" + file.path;
-  std::error_code missing;
-  if (file.stamp == kBrokenLink) return !std::filesystem::exists(path, missing);
+  if (file.stamp == kBrokenLink) return !path_exists(path);
   return !may_become_image(file) || file_stamp(path) == file.stamp;
 }
 

@@ -65,7 +65,7 @@ constexpr char kWildcards[] = "*?[";
 struct Pattern {
   std::string folder, name;
 
-  // The longest folder that exists is taken literally, because its name may contain brackets.
+  // Takes the longest existing folder literally, because its name may contain brackets.
   explicit Pattern(const std::string& text) {
     size_t end = text.rfind('/');
     while (end != std::string::npos && end > 0 && !path_exists(text.substr(0, end)))

@@ -59,7 +59,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// Whether the words of the first line are the usual names of the two columns.
+// Whether the first line is a header: its words are usual names for the two columns.
 bool is_header(const std::vector<std::string>& words) {
   static const std::set<std::string> kImage = {"image",     "imageid", "image_id", "filename",
                                                "file_name", "file",    "path",     "name"};

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns a hash of the listing and of the images' files. An image in a file of its own may be
-// replaced without a change of the listing.
+// Returns a hash of the listing, and of the size and modification time of each image that is a
+// separate file. Such an image can be replaced without changing the listing.
 uint64_t source_hash(const Dataset& source) {
   uint64_t hash = listing_hash(source, "");
   for (int64_t i = 0; i < source.size(); ++i) {

@@ -8,8 +8,6 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
-#include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "base/file/crc32c.h"
@@ -105,22 +103,9 @@ class TfRecordScan {
   Scan scan_;
 };
 
-// Whether numbers, and not names, determine the labels (catalogue.h).
-bool labeled_by_number(const std::vector<Scan>& scans, const std::vector<std::string>& known) {
-  const std::unordered_set<std::string_view> names(known.begin(), known.end());
-  bool any_known = known.empty();
-  for (const Scan& scan : scans) {
-    for (const ScanEntry& entry : scan.entries)
-      if (entry.text < 0) return true;
-    any_known = any_known || std::ranges::any_of(scan.texts, [&](const std::string& text) {
-                  return names.contains(text);
-                });
-  }
-  return !any_known;
-}
-
 // Returns the label of the first class. Throws std::invalid_argument if it may be 0 or 1 and a
-// wrong guess would exchange classes: if the classes are known, or if other hosts have other files.
+// wrong guess would assign wrong classes. This is possible if the classes are known, or if other
+// hosts have other files.
 int64_t first_label(const ExampleKeys& keys, const std::vector<Scan>& scans,
                     const OpenOptions& options) {
   if (keys.label_offset) return *keys.label_offset;
@@ -133,7 +118,8 @@ int64_t first_label(const ExampleKeys& keys, const std::vector<Scan>& scans,
   }
   const int64_t guess = keys.first_label(), classes = std::ssize(options.classes);
   const bool ambiguous = classes > 0 ? largest < classes : options.others_elsewhere;
-  if (guess != 0 && ambiguous && !options.unlabeled && labeled_by_number(scans, options.classes))
+  if (guess != 0 && largest > 0 && ambiguous && !options.unlabeled &&
+      !labeled_by_name(scans, options.classes))
     throw std::invalid_argument(
         strf("no label is 0 and the largest is %lld, so the first class may be 0 or 1; set it with "
              "--tfrecord-keys label-offset=0 or label-offset=1",

@@ -44,7 +44,7 @@ class TfRecordStream : public RecordStream {
   void take(size_t length, StreamImage& image) {
     const ReadableMemory memory({record_.data(), length});
     const Example example = read_example(memory, 0, length, keys_);
-    image.label = label_of(example);
+    image.label = image.damage.empty() ? label_of(example) : 0;
     image.name = name() + (example.name.empty() ? "" : " (" + example.name + ")");
     const auto* const begin = record_.data() + example.image;
     image.bytes.assign(begin, begin + example.image_bytes);
@@ -56,9 +56,10 @@ class TfRecordStream : public RecordStream {
     }
   }
 
-  // As in files (catalogue.h), the numbers of images that also have names are used only if no name
-  // is known. Unlike files, a stream cannot be searched beforehand. So the first image decides, and
-  // labels under ImageNet's key start at 1, unless --tfrecord-keys sets label-offset.
+  // If images have names and numbers, the numbers are used only if no name is a known class, as for
+  // files (catalogue.h). A stream cannot be searched in advance, so the name of the first image
+  // decides. For the same reason, labels with the key image/class/label start at 1, unless
+  // --tfrecord-keys sets label-offset.
   int32_t label_of(const Example& example) {
     if (!example.class_name.empty()) {
       const bool known = labels_.has(example.class_name);

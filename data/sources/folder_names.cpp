@@ -77,7 +77,9 @@ class FolderCatalogue {
           (labels_beside() ? ". In WebDataset, an image and its label have the same name before "
                              "the first dot"
                            : ""));
-    throw std::invalid_argument(files_[0].path + " has " + first_flat(0) +
+    const auto flat = std::ranges::find_if(flat_of_file_, [](int64_t count) { return count > 0; });
+    const auto file = static_cast<uint32_t>(flat - flat_of_file_.begin());
+    throw std::invalid_argument(files_[file].path + " has " + first_flat(file) +
                                 " outside of any class folder");
   }
 

@@ -69,10 +69,6 @@ struct Hosts {
 
 Env single_process();
 
-// Returns nullopt if none of the four rank variables is set. A world of one needs no MASTER_ADDR
-// and MASTER_PORT.
-std::optional<Env> from_torchrun(const Variables&);
-
 // Returns nullopt if neither SM_HOSTS nor SM_CURRENT_HOST is set. The port is MASTER_PORT, else
 // SM_MASTER_PORT, else 7777.
 std::optional<Hosts> from_sagemaker(const Variables&);
@@ -90,7 +86,7 @@ Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 // is r, its workers have ranks r * N to r * N + N - 1.
 Env for_worker_of(const Env& host, int workers, int local_rank);
 
-// Returns the torchrun variables to set for a worker. from_torchrun(to_variables(e)) equals e
+// Returns the torchrun variables to set for a worker. find_launcher() reads the same Env from them,
 // except for the origin, which becomes "torchrun" ("single" if the world size is 1). For a single
 // process, returns only the four rank variables, so that variables of other launchers have no
 // effect.

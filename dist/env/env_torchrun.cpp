@@ -49,10 +49,4 @@ Launched read_torchrun(const Variables& variables) {
   return found;
 }
 
-std::optional<Env> from_torchrun(const Variables& variables) {
-  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"})
-    if (find(variables, name)) return read_torchrun(variables).env;
-  return std::nullopt;
-}
-
 }  // namespace shoal::dist

@@ -17,9 +17,9 @@ struct GradientPlace {
 // returned. `gradients` must be in the order of the buffer.
 std::vector<size_t> range_starts(const std::vector<GradientPlace>& gradients, int64_t least);
 
-// With bfloat16, a rank sends its copies of this many later ranges before it sends the mean of a
-// range. By then, the other ranks' copies of that range have usually arrived. It does not send the
-// mean as soon as they arrive, because all ranks must send in the same order.
+// With bfloat16, a rank sends the mean of a range only after its copies of this many later ranges.
+// By then, the other ranks' copies of the range have usually arrived. The number is fixed, because
+// all ranks must send in the same order.
 inline constexpr size_t kRangesAhead = 2;
 
 }  // namespace shoal::dist

@@ -146,7 +146,8 @@ class Planner {
   // Adds the buffer for the gradient of node i. A batch norm's buffer is first written in backward
   // of the last node that reads the norm's output, and last read in backward of the convolution
   // before the norm. A join passes its gradient unchanged to its second input (`skip`), which may
-  // also be a join. All of them share one buffer, until the node before each has run backward.
+  // also be a join. The gradients of all these nodes share one buffer, which is in use until
+  // backward has passed the first input of each of them.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;

@@ -142,7 +142,7 @@ inline int64_t floor_div(int64_t a, int64_t b) {
 }
 
 // Returns a band, not yet filled, for the rows of dy that contribute to the gradients of input rows
-// [begin, end). Here and below, `op` is the convolution on its read_pixels().
+// [begin, end). Here and below, `op` is a result of read_pixels().
 inline Band gradient_band(const Dense& op, int64_t begin, int64_t end, TileCell* memory) {
   if (op.winograd)
     return {memory,
@@ -193,7 +193,7 @@ void residue_gradient(const Dense& op, const Band& band, const DenseItem& item, 
 void store_item_gradient(const Dense& all, const DenseItem& item, const float* gradient,
                          const FloatSums& sums) {
   const Dense op = read_pixels(all);
-  const int64_t in = padded(op.in), step = op.stride < all.stride ? all.stride : 1;
+  const int64_t in = padded(op.in), step = all.stride / op.stride;
   const int64_t pixels = all.height * all.width;
   if (step == 1)
     return store_input_gradient(op.input, op.dx, item.image * pixels + item.begin * op.width, 1,
@@ -221,19 +221,20 @@ void dense_input_gradient(const Dense& all, int64_t begin, int64_t end, const Sc
   float** const to = (float**)(memory + padded(2 * pixels));
   float* const gradient = memory + 2 * padded(2 * pixels);
   TileCell* const band_memory = (TileCell*)(gradient + pixels * in);
-  float* const after_band =
-      (float*)gradient_band(op, 0, op.input_item.rows, band_memory).end(op.input_item.images);
   for (int64_t i = begin; i < end; ++i) {
     const DenseItem item = dense_item(i, op.images, op.height, op.input_item);
     const Band band = gradient_band(op, item.begin, item.end, band_memory);
     load_gradient_band(op, item, op.out_height, 0, band);
     if (op.winograd) {
+      float* const after_band =
+          (float*)gradient_band(op, 0, op.input_item.rows, band_memory).end(op.input_item.images);
       StoreTo epilogue{gradient, in};
       winograd(band, {item.images, item.rows(), op.width}, op.weights, after_band, epilogue);
+    } else {
+      for (int64_t y = 0; y < op.stride; ++y)
+        for (int64_t x = 0; x < op.stride; ++x)
+          residue_gradient(op, band, item, y, x, gradient, places, to);
     }
-    for (int64_t y = 0; !op.winograd && y < op.stride; ++y)
-      for (int64_t x = 0; x < op.stride; ++x)
-        residue_gradient(op, band, item, y, x, gradient, places, to);
     store_item_gradient(all, item, gradient, sums);
     if (op.input.norm) sums.flush(in, scratch.sums);
   }

@@ -39,6 +39,7 @@ int64_t forward_tile(int64_t in, int64_t out);
 int64_t backward_tile(int64_t in, int64_t out);
 int64_t forward_block(const Depthwise&);
 int64_t backward_block(const Depthwise&);
+
 // The memory and the loops that the threads use.
 class Workspace {
  public:
@@ -62,9 +63,8 @@ class Workspace {
   float* memory_ = nullptr;
 };
 
-// Sets Dense::item, Dense::input_item and Dense::winograd. A work item is so small that its data
-// fits into the caches of a core, and so large that the weights are not loaded for a few pixels
-// only.
+// Sets Dense::item, Dense::input_item and Dense::winograd. Work items are small enough for the
+// caches of a core, and large enough that each load of the weights serves many pixels.
 void choose_items(Dense&, const Workspace&);
 
 // These functions run one operation on all threads. In the workspace, run() leaves the sums for

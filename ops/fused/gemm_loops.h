@@ -145,7 +145,7 @@ template <class Product, int vectors, bool prefetches, class Epilogue>
 void multiply_panel(const float* a, int64_t stride, int64_t count, int64_t depth,
                     const float* panel, const float* next, Epilogue& epilogue, int64_t n) {
   constexpr int64_t kParts = vectors * kLanes > kLine ? vectors * kLanes / kLine : 1;
-  const float* const last = next + (kParts - 1) * depth * kLine;
+  const float* const last = prefetches ? next + (kParts - 1) * depth * kLine : nullptr;
   for_blocks<kRows<vectors>>(0, count, [&]<int rows>(int64_t m) {
     const float* from[rows];
 #pragma GCC unroll 16
@@ -182,6 +182,16 @@ void multiply(const float* a, int64_t stride, int64_t count, const Packed& b, in
     n += vectors * kLanes;
   }
 }
+
+// Epilogue of multiply(): stores the sums.
+struct StoreTo {
+  float* c;
+  int64_t stride;
+  template <int rows>
+  void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
+    for (int i = 0; i < rows; ++i) store(c + (m + i) * stride + n, column[i]);
+  }
+};
 
 struct AddTo {
   float* c;

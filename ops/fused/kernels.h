@@ -142,7 +142,7 @@ struct Depthwise : Window {  // kernel: 3 or 5; stride: 1 or 2
   Downstream dx;
 };
 
-// The size of a work item: `rows` rows of one image or, if these are all rows, `images` images.
+// The size of a work item: some rows of one image (`images` is 1), or all rows of `images` images.
 struct ItemSize {
   int64_t rows = 1, images = 1;
 };
@@ -150,7 +150,7 @@ struct ItemSize {
                                                      const ItemSize& size) {
   return chunks(images, size.images) * chunks(height, size.rows);
 }
-// Returns the number of pixels of a work item; `width`: pixels per row.
+// Returns the maximum number of pixels of a work item; `width`: pixels per row.
 [[maybe_unused]] static constexpr int64_t most_pixels(const ItemSize& size, int64_t width) {
   return size.images * size.rows * width;
 }
@@ -159,13 +159,14 @@ struct ItemSize {
 // dense_input_gradient.
 struct Dense : Window {
   int64_t in, out;
-  ItemSize item, input_item;  // of the output; of the input's read_pixels() (input gradient)
+  // Work items: rows of the output; for the input gradient, rows of read_pixels()'s input.
+  ItemSize item, input_item;
   // Computes outputs and gradients with fewer multiplications (winograd_loops.h). Requires
   // a 3×3 kernel, stride 1, at most 2 zeros of padding and Loops::together == 1.
   bool winograd = false;
 
   Operand input;  // without a gate
-  // By pack_dense: one matrix per kernel position or, if `winograd`, 36 matrices. Forward:
+  // From pack_dense: one matrix per kernel position or, if `winograd`, 36 matrices. Forward:
   // in×padded(out); backward: out×padded(in).
   Packed weights;
   bool streams = false;
@@ -175,6 +176,7 @@ struct Dense : Window {
 };
 
 constexpr int64_t kWinogradTile = 4;          // outputs of a tile in one dimension
+constexpr int64_t kWinogradMatrices = 36;     // one for each element of a transformed tile
 constexpr int64_t kWinogradTiles = 48;        // maximum number of tiles that are computed together
 constexpr int64_t kWinogradSums = 256 * 256;  // sums of the weight gradient for each tile element
 // Returns the number of output channels whose weight gradients are computed together.
@@ -187,8 +189,9 @@ constexpr int64_t kWinogradSums = 256 * 256;  // sums of the weight gradient for
   return chunks(size, kWinogradTile) * kWinogradTile;
 }
 
-// Returns the convolution on the pixels that it reads. If the kernel is 1×1, these are the pixels
-// of every stride-th row and column, and the convolution on them has stride 1.
+// Returns the same convolution with only those input pixels that it reads. A 1×1 kernel reads every
+// stride-th row and column, so the result has this smaller input and stride 1. Other kernels read
+// all pixels.
 [[maybe_unused]] static Dense read_pixels(const Dense& op) {
   Dense read = op;
   if (op.kernel > 1) return read;

@@ -13,10 +13,13 @@ constexpr int64_t kTileBytes = 200'000;
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
 constexpr int64_t kBandBytes = 250'000;
 constexpr int64_t kLargeGradient = 1'000'000;  // the weight gradient of a Pointwise
-// Dense: a work item has several images if it has this many pixels and bytes at most.
+// A work item of Dense with at most kItemPixels pixels may need kItemBytes instead of kBandBytes,
+// and may have several images.
 constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
-// Dense with Winograd's algorithm: the same for bytes, and limits for its use.
+// The same with Winograd's algorithm, for at most kWinogradTiles tiles.
 constexpr int64_t kWinogradBytes = 1'500'000;
+// Winograd's algorithm is used only for at least kWinogradChannels input and output channels, and
+// for at most kWinogradWeights pairs of them.
 constexpr int64_t kWinogradChannels = 16, kWinogradWeights = 512 * 512;
 constexpr int64_t kRingMargin = 40;  // columns, for padding and rounding
 
@@ -52,12 +55,12 @@ int64_t winograd_band(const ItemSize& item, int64_t least_width, int64_t width) 
 int64_t winograd_floats(const ItemSize& item, int64_t width, int64_t columns) {
   const int64_t tiles =
       item.images * tiled(item.rows) * tiled(width) / (kWinogradTile * kWinogradTile);
-  return 36 * (std::min(tiles, kWinogradTiles) * columns + 2 * kPadding);
+  return kWinogradMatrices * (std::min(tiles, kWinogradTiles) * columns + 2 * kPadding);
 }
 constexpr int64_t kWinogradPanel = 64;  // columns of the products
 
 // Upper limits for the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
-// `op` is the convolution on its read_pixels().
+// `op` is a result of read_pixels().
 int64_t input_band(const Dense& op) {
   if (op.winograd) return winograd_band(op.item, op.left + op.width, op.out_width);
   const int64_t columns = std::max(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);
@@ -72,19 +75,19 @@ int64_t gradient_band(const Dense& op) {
 int64_t winograd_gradient_floats(const Dense& op) {
   if (!op.winograd) return 0;
   const int64_t in = padded(op.in), columns = winograd_columns(op);
-  return 36 * in * columns + input_band(op) * in +
+  return kWinogradMatrices * in * columns + input_band(op) * in +
          op.item.images * tiled(op.item.rows) * tiled(op.out_width) * columns +
          winograd_floats(op.item, op.out_width, in + columns);
 }
 
-// The rows that Dense computes, and what a work item may contain.
+// The rows that Dense computes, and the memory that they need.
 struct ItemShape {
   int64_t images, height, width;  // all images, their rows, and pixels per row
   int64_t bytes, more;            // each row needs `bytes`; `more` further rows must be loaded
   bool tiles;                     // computed in tiles of kWinogradTile rows and columns
 };
 
-// All threads get about the same number of images.
+// Returns the size of a work item. All threads get about the same number of images.
 ItemSize item_of(const ItemShape& s, int threads) {
   const int64_t step = s.tiles ? kWinogradTile : 1;
   const int64_t height = chunks(s.height, step), width = chunks(s.width, step);  // in steps
@@ -100,12 +103,13 @@ ItemSize item_of(const ItemShape& s, int threads) {
   return {rows, chunks(s.images, threads * chunks(chunks(s.images, threads), most_images))};
 }
 
-// Whether Winograd's algorithm is faster: it must save at least half of the multiplications, which
-// it doesn't if most tiles are partial. The number of images does not matter, so that an image's
-// output does not depend on the batch.
+// Whether to use Winograd's algorithm. It must save at least half of the multiplications, which is
+// not the case if too many tiles are partial. The number of images must not matter: otherwise an
+// image's output would depend on the batch.
 bool suits_winograd(const Dense& op) {
   if (op.kernel != 3 || op.stride != 1 || op.top > 2 || op.left > 2) return false;
-  const int64_t products = 36 * tiled(op.out_height) * tiled(op.out_width) / 16;
+  const int64_t products = kWinogradMatrices * tiled(op.out_height) * tiled(op.out_width) /
+                           (kWinogradTile * kWinogradTile);
   return 2 * products <= 9 * op.out_height * op.out_width &&
          std::min(op.in, op.out) >= kWinogradChannels &&
          padded(op.in) * padded(op.out) <= kWinogradWeights;

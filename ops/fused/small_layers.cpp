@@ -136,18 +136,17 @@ void collect_gradient(const Dense& op, float* gradient, const Workspace& workspa
 }
 
 int64_t packed_floats(const Dense& op) {
-  return (op.winograd ? 36 : op.kernel * op.kernel) * padded(op.in) * padded(op.out);
+  return (op.winograd ? kWinogradMatrices : op.kernel * op.kernel) * padded(op.in) * padded(op.out);
 }
 
 Packed pack_dense(const Dense& op, const float* weights, bool backward, const Loops& loops,
                   float* packed) {
-  constexpr int64_t kPoints = 36;
   const int64_t taps = op.kernel * op.kernel;
   const int64_t depth = backward ? op.out : op.in, width = backward ? op.in : op.out;
   const int64_t rows = chunks(depth, loops.together);
   const int64_t k_step = backward ? taps * op.in : 1, n_step = backward ? 1 : taps * op.in;
   const int64_t panels = loops.panels(width), size = rows * padded(width);
-  float* const first = op.winograd ? packed + (kPoints - taps) * size : packed;
+  float* const first = op.winograd ? packed + (kWinogradMatrices - taps) * size : packed;
 #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < taps; ++t) {
     // The input gradient is a convolution of dy with the flipped kernel.

@@ -39,8 +39,8 @@ void add_winograd_gradient(const float* sums, int64_t rows, int64_t columns, flo
           });
 }
 
-// Implements Loops::dense_weight_gradient (kernels.h). Computes some output channels after others,
-// so that the sums fit into the scratch memory.
+// Implements Loops::dense_weight_gradient (kernels.h). Computes the output channels in groups of
+// winograd_columns(), which limits the scratch memory for the sums.
 void winograd_weight_gradient(const Dense& op, int64_t begin, int64_t end, const Scratch& scratch) {
   const int64_t in = padded(op.in), out = padded(op.out), most_columns = winograd_columns(op);
   float* const sums = scratch.memory;

@@ -129,23 +129,13 @@ inline TilePlace place_of(const TileGrid& grid, int64_t tile) {
   return {tile / (across * down), tile / across % down * kTile, tile % across * kTile};
 }
 
-// kPoints² matrices with one row per tile. A few floats separate them, so that they do not compete
-// for the same cache lines.
+// kPoints² matrices with one row per tile. A few floats separate them, so that their rows do not
+// map to the same cache sets.
 struct TileMatrices {
   float* memory;
   int64_t tiles, stride;
 
   float* at(int64_t point) const { return memory + point * (tiles * stride + kPadding); }
-};
-
-// Epilogue of multiply(): stores the sums.
-struct StoreTo {
-  float* c;
-  int64_t stride;
-  template <int rows>
-  void store_column(const Vec (&column)[rows], int64_t m, int64_t n) {
-    for (int i = 0; i < rows; ++i) store(c + (m + i) * stride + n, column[i]);
-  }
 };
 
 // Transforms size×size pixels of the band for each of `to.tiles` tiles from tile `first` on.
@@ -166,8 +156,8 @@ void load_tiles(const Band& band, const TileGrid& grid, int64_t first, const Tra
   }
 }
 
-// Transforms the products of some tiles back and passes the outputs to `epilogue`. `n`: the column
-// of the first product in the output.
+// Transforms the products of tiles from `first` on back to outputs, and passes these to `epilogue`.
+// `n`: the column of the first product in the output.
 template <class Epilogue>
 void store_tiles(const TileMatrices& products, const TileGrid& grid, int64_t first, int64_t n,
                  Epilogue& epilogue) {
@@ -196,7 +186,7 @@ void store_tiles(const TileMatrices& products, const TileGrid& grid, int64_t fir
 }
 
 // Computes the outputs of a work item from its band, and passes them to `epilogue`. `weights`:
-// kPoints² matrices. `memory`: winograd_floats() in needs.cpp.
+// kPoints² matrices. `memory`: scratch memory of winograd_floats() floats (needs.cpp).
 template <class Epilogue>
 void winograd(const Band& band, const TileGrid& grid, const Packed& weights, float* memory,
               Epilogue& epilogue) {
@@ -213,7 +203,9 @@ void winograd(const Band& band, const TileGrid& grid, const Packed& weights, flo
       for (int64_t i = 0; i < kPoints * kPoints; ++i) {
         StoreTo store{products.at(i) - n, lanes};
         const float* const matrix = weights.values + i * size;
-        const float* const next = (i < last ? matrix + size : weights.values) + n * weights.depth;
+        const float* const next =
+            i < last ? matrix + size + n * weights.depth
+                     : weights.values + (n + lanes) % weights.width * weights.depth;
         multiply<Floats, true>(inputs.at(i), band.stride, count,
                                {matrix, weights.depth, weights.width}, p, p + 1, store, next);
       }

@@ -115,10 +115,10 @@ class Chain:
             raise UserError(*(f"{task.place}: {one}" for one in error.sentences)) from None
 
     def earlier(self, task, made, found, wait):
-        """Returns None if the task needs a new job, else the exit code of its newest job, 0 or not.
+        """Returns None if the task needs a new job, else the exit code of its newest job.
 
-        With `wait`, waits for a running job first. `made`: Submission of a new job. `found`:
-        description of the newest job, or None.
+        If that job is still running, waits for it if `wait`, else returns 0. `made`: Submission of
+        a new job. `found`: description of the newest job, or None.
         """
         if not found:
             return None

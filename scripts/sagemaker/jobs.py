@@ -9,7 +9,8 @@ from errors import UserError
 
 KINDS = ("Training", "Processing")
 ENDED = ("Completed", "Failed", "Stopped")
-RETRY_SECONDS, MOST_FAILURES = 30, 60  # of consecutive requests while waiting for a job
+# While waiting for a job: minimum pause after a failed request, and maximum failures in a row.
+RETRY_SECONDS, MOST_FAILURES = 30, 60
 
 
 def kind_of(found):

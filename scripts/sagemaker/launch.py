@@ -7,7 +7,7 @@
 
 --dry-run only prints the requests. See `launch.py COMMAND --help` for the options and
 docs/sagemaker.md for examples. Exit status: 0 success; 1 the job failed, or AWS refused the
-request; 2 a wrong setting; 3 the job was stopped.
+request; 2 a wrong setting; 3 the job was stopped; 130 interrupted.
 """
 
 import os
@@ -182,7 +182,7 @@ def main(words, program="launch.py"):
     except KeyboardInterrupt:
         if program != "launch.py":
             raise
-        print(f"{name}: interrupted; jobs that were started continue", file=sys.stderr)
+        print(f"{name}: interrupted; started jobs keep running", file=sys.stderr)
         return 130
 
 

@@ -24,7 +24,8 @@ from upload import split_uri
 SOURCE = "/opt/ml/processing/input/images"
 RESULT = "/opt/ml/processing/output"
 FORMS = ("folders", "tars", "packs")
-# Downloads to pairs of a name and a URL. Prints only the name: a URL may contain a signature.
+# Downloads files. The arguments are pairs of a file name and a URL. Prints only the names, because
+# a URL may contain a signature.
 DOWNLOAD = (
     f'cd {RESULT} && while [ $# -gt 0 ]; do echo "downloading $1" && '
     'curl -fsSL --retry 5 --retry-all-errors -o "$1" "$2" || exit 1; shift 2; done && ls -l'

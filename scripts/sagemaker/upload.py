@@ -34,9 +34,9 @@ def listing(s3, bucket, prefix):
 
 
 def local_files(folder):
-    """Returns {name: path} of the files in a folder, also in linked folders.
+    """Returns {name: path} of the files and broken links in a folder. Follows links to folders.
 
-    Raises UserError for links that lead nowhere or back to a folder above them.
+    Raises UserError for links to a folder above them.
     """
     found = {}
     for root, folders, names in os.walk(folder, followlinks=True):
@@ -46,10 +46,8 @@ def local_files(folder):
                 raise UserError(f"{path} is a link to a folder above it; remove it")
         for name in names:
             path = Path(root, name)
-            if path.is_file():
+            if path.is_file() or path.is_symlink():
                 found[path.relative_to(folder).as_posix()] = path
-            elif path.is_symlink():
-                raise UserError(f"{path} is a broken link; restore its target or remove it")
     return dict(sorted(found.items()))
 
 
@@ -89,6 +87,9 @@ def upload_folder(s3, folder, uri, hidden=False):
     bucket, prefix = split_uri(uri)
     found = local_files(Path(folder))
     files = {name: path for name, path in found.items() if hidden or not is_hidden(name)}
+    for path in files.values():
+        if not path.is_file():
+            raise UserError(f"{path} is a broken link; restore its target or remove it")
     left_out = [name for name in found if name not in files]
     if left_out:
         print(

@@ -131,11 +131,11 @@ TEST_CASE("SIGTERM ends `shoal bench loader` while it waits for an image") {
   HangingImage image(root / "data" / "train");
   bool hangs = false;
   const auto outcome = test::run_shoal(
-      {"bench", "loader", (root / "data/train").string(), "--seconds", "300"}, {},
+      {"bench", "loader", (root / "data/train").string(), "--threads", "2", "--seconds", "300"}, {},
       [&](pid_t shoal) {
         const fs::path threads = "/proc/" + std::to_string(shoal) + "/task";
         std::error_code error;
-        if (!hangs && entries_of(threads, error).size() > 2) {  // the images are listed
+        if (!hangs && entries_of(threads, error).size() > 2) {  // loading began
           image.hang();
           hangs = ::kill(shoal, SIGTERM) == 0;
         }
@@ -159,7 +159,7 @@ TEST_CASE("if another process is killed, rank 0 saves the state") {
   require_exact_resume(root, 2);
 }
 
-TEST_CASE("SIGTERM before training is no failure, also if rank 0 waits for a file") {
+TEST_CASE("SIGTERM before training is not a failure, even if rank 0 waits for a file") {
   const test::TemporaryDirectory directory;
   const fs::path root = with_images(directory), weights = root / "weights.pth";
   REQUIRE(::mkfifo(weights.c_str(), 0600) == 0);

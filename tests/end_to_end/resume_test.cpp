@@ -38,6 +38,10 @@ std::vector<std::string> command(const fs::path& root, const std::string& name, 
   return words;
 }
 
+test::Outcome run_with(const fs::path& root, const std::vector<std::string>& more, bool resume) {
+  return test::run_shoal(test::joined(command(root, "run", 1, resume), more));
+}
+
 std::string history_without_times(const fs::path& run) {
   std::string text;
   for (nlohmann::json row : test::rows(run / "history.jsonl")) {
@@ -299,19 +303,14 @@ TEST_CASE("the order of images can change between epochs, but not within one") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 8, 4, 40);
-  const auto run = [&](const std::vector<std::string>& more, bool resume) {
-    auto words = command(root, "run", 1, resume);
-    words.insert(words.end(), more.begin(), more.end());
-    return test::run_shoal(words);
-  };
-  REQUIRE(run({"--order", "chunked", "--max-steps", "3"}, false).exit_code == 0);
+  REQUIRE(run_with(root, {"--order", "chunked", "--max-steps", "3"}, false).exit_code == 0);
   for (const char* option : {"--order=random", "--repeated-augmentation=2"}) {
-    const auto refused = run({option}, true);
+    const auto refused = run_with(root, {option}, true);
     CHECK(refused.exit_code == 2);
     CHECK_THAT(refused.err, Catch::Contains("within an epoch") && Catch::Contains("this run has"));
   }
-  REQUIRE(run({"--max-steps", "8"}, true).exit_code == 0);
-  const auto other = run({"--order", "random", "--max-steps", "10"}, true);
+  REQUIRE(run_with(root, {"--max-steps", "8"}, true).exit_code == 0);
+  const auto other = run_with(root, {"--order", "random", "--max-steps", "10"}, true);
   INFO(other.err);
   REQUIRE(other.exit_code == 0);
   CHECK_THAT(other.err, Catch::Contains("order chunked → random"));
@@ -325,9 +324,7 @@ TEST_CASE("--eval-only evaluates the last checkpoint without changing the run") 
   REQUIRE(whole.exit_code == 0);
   const auto summary = test::read_text(root / "run" / "summary.json");
   const auto checkpoint = last_checkpoint(root / "run").checksum;
-  auto words = command(root, "run", 1, true);
-  words.push_back("--eval-only");
-  const auto evaluated = test::run_shoal(words);
+  const auto evaluated = run_with(root, {"--eval-only"}, true);
   INFO(evaluated.err);
   REQUIRE(evaluated.exit_code == 0);
   const auto last_line = [](const std::string& out) {
@@ -377,20 +374,15 @@ TEST_CASE("--eval-only evaluates what a run evaluated, and leaves other runs alo
   CHECK(test::read_text(root / "other/history.jsonl") == history);
 }
 
-TEST_CASE("--mixup-mode half cannot begin within a run; more accumulation can") {
+TEST_CASE("--resume refuses a change to --mixup-mode half, and accepts another --accumulate") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 8, 4, 40);
-  const auto run = [&](const std::vector<std::string>& more, bool resume) {
-    auto words = command(root, "run", 1, resume);
-    words.insert(words.end(), more.begin(), more.end());
-    return test::run_shoal(words);
-  };
-  REQUIRE(run({"--max-steps", "3"}, false).exit_code == 0);
-  const auto refused = run({"--mixup", "0.2", "--mixup-mode", "half"}, true);
+  REQUIRE(run_with(root, {"--max-steps", "3"}, false).exit_code == 0);
+  const auto refused = run_with(root, {"--mixup", "0.2", "--mixup-mode", "half"}, true);
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Catch::Contains("images_per_step") && Catch::Contains("--mixup-mode"));
-  const auto accumulated = run({"--accumulate", "2", "--max-steps", "5"}, true);
+  const auto accumulated = run_with(root, {"--accumulate", "2", "--max-steps", "5"}, true);
   INFO(accumulated.err);
   REQUIRE(accumulated.exit_code == 0);
   CHECK_THAT(accumulated.err, Catch::Contains("accumulate 1 → 2"));

@@ -71,7 +71,7 @@ def part_of(faults, count):
 
 
 def alternating(*lists):
-    """Returns the elements of the lists in turn. A list that is used up is left out."""
+    """Returns the elements of the lists in turn. Skips lists that have no elements left."""
     rounds = itertools.chain.from_iterable(itertools.zip_longest(*lists))
     return [one for one in rounds if one is not None]
 

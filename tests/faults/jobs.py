@@ -27,9 +27,9 @@ LOCKS = (".lock", "lock")
 # Folders for unfinished checkpoints. The second one is used where renaming from the first one fails.
 UNFINISHED = (".checkpoints-tmp", ".tmp")
 
-# A run that stops before its first checkpoint leaves a history. The repeated run renames it to one
-# of these.
-SUPERSEDED = ("superseded-history.jsonl", "superseded-2-history.jsonl")
+# A run that stops before its first checkpoint leaves a history. The repeated run renames it, each
+# time to a new name.
+SUPERSEDED = re.compile(r"superseded-(\d+-)?history\.jsonl")
 
 
 def make_images(folder):
@@ -141,7 +141,7 @@ class Training(Trial):
                 re.sub(r"tfevents\.\d+", "tfevents.TIME", path.relative_to(self.output).as_posix())
                 for path in self.output.rglob("*")
                 if path.relative_to(self.output).parts[0] != "cache"
-                if path.name not in (*LOCKS, *UNFINISHED, *SUPERSEDED)
+                if path.name not in (*LOCKS, *UNFINISHED) and not SUPERSEDED.fullmatch(path.name)
             ),
         }
 

@@ -206,10 +206,6 @@ void require_own(const CheckpointStore& store, const Start& start) {
 void require_own_folder(const Job& job, const Start& start, const dist::Group& group) {
   dist::on_rank_0(group, [&] {
     const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
-    if (job.eval_only && !is_own(store, start))
-      throw UserError(store.directory().string() + " contains checkpoints of another run than " +
-                      start.origin + "; choose another folder for the results with --output");
-    if (job.eval_only) return;
     // If another run is still using the folder, reports that first, because require_own() advises
     // to continue that run.
     if (!is_own(store, start)) store.require_unlocked();

@@ -283,8 +283,8 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
     out.schedule.lr *=
         static_cast<double>(out.global_batch_size) / static_cast<double>(*job.scale_lr);
   require(out.schedule.min_lr <= out.schedule.lr,
-          strf("--min-lr must not be above --lr%s, which is %g",
-               job.scale_lr ? " × --scale-lr" : "", out.schedule.lr));
+          strf("--min-lr must not be above --lr, which is %g%s", out.schedule.lr,
+               job.scale_lr ? " after --scale-lr" : ""));
   out.optimizer.eps = resolved_eps(job.optimizer);
   out.train_samples = job.train_samples.value_or(0);
   out.epoch_steps = job.epoch_steps.value_or(0);

@@ -246,7 +246,7 @@ bool Run::continue_unless_stopped(int stop_signal, std::optional<int64_t> histor
 // Saves the state on rank 0 while the main thread is frozen. Called by a thread of the watchdog
 // (Watchdog::Rescue).
 std::string Run::rescue(const Ending& ending) {
-  // The default stream may wait for ever for another rank.
+  // Uses another stream, because the default stream may wait forever for another rank.
   c10::OptionalStreamGuard stream;
   if (const at::Device device = run_.trainer.parameters().flat().device(); device.is_cuda())
     stream.reset_stream(models::other_stream(device));

@@ -40,7 +40,8 @@ int StepControl::apply_last(int stop_signal) {
   return apply(message, run_.position.step);
 }
 
-// Reports images that could not be read at `step`. Returns why the run must end, or nothing.
+// Reports images that could not be read at `step`. Returns why the run must end, or an empty string
+// if it can continue.
 std::string StepControl::count_unreadable(int64_t images, int64_t step) {
   // Not in the history: equal runs must write equal histories, but a run that stops handles the
   // message of its last step earlier than a run that continues.
@@ -58,7 +59,7 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool s
   const std::string reason = count_unreadable(message.unreadable_images, step);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
   if (message.stop_signal != 0) {
-    // No message may be pending when the run ends. The last one is that of the last step.
+    // The run must not end while a message is pending. The pending one is that of the last step.
     count_unreadable(control_.collect().unreadable_images, run_.position.step);
     return message.stop_signal;
   }

@@ -194,9 +194,9 @@ void Trainer::update(int64_t step, double lr, const std::vector<at::Tensor>& sum
   at::Tensor metrics = device_meter(sums, images);
   communicator_.main.all_reduce_sum(metrics);
   if (metrics.is_cuda() && communicator_.size() > 1) {
-    // NCCL only enqueues its work. Waits for it here, because rank 0 can save after a failure while
-    // it waits, but not while it updates.
-    const auto waiting = communicator_.main.during(dist::Phase::waiting);
+    // NCCL only enqueues its work, so wait for it here. If another rank fails, rank 0 can save a
+    // checkpoint in the phase `waiting`, but not in the phase `updating`.
+    const auto waiting = communicator_.main.during(dist::Phase::waiting, "all_reduce_sum");
     models::current_stream(metrics.device()).synchronize();
   }
 

@@ -11,7 +11,8 @@
 namespace shoal::train {
 namespace {
 
-// Before a parameter's name: its ops::Segment::first_step, if it is not 0.
+// Prefix of a key; a parameter's name follows. The value is its ops::Segment::first_step. If this
+// is 0, the entry is omitted.
 constexpr char kFirstStep[] = "first_step ";
 
 // Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) to `to`. If `buffer` is

@@ -39,7 +39,7 @@ train::ResolvedJob resolved_alone(train::Job job) {
   here.gpu = gpus.mine;
   dist::Communicator alone = dist::connect(dist::single_process());
   const int64_t memory = memory_share(gpus, alone);
-  if (job.fit_batch_size) choose_batch_size(job, here, memory, std::identity(), /*leader=*/true);
+  if (job.fit_batch_size) choose_batch_size(job, here, memory, alone);
   const train::ResolvedJob resolved = train::resolve(job, here);
   check_memory(resolved, memory, /*leader=*/false);
   at::set_num_threads(resolved.threads);

@@ -34,7 +34,8 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // these commands have no --output folder for a cache
-  // Clears --classes: folder_names() applies it; open_datasets() would require exactly its classes.
+  // Clears --classes, because open_datasets() would require exactly these classes. folder_names()
+  // applies the option.
   job.classes_file.clear();
   const DataPlaces places = find_data(job);
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);

@@ -44,7 +44,7 @@ data::OpenOptions open_options(const OpenRequest& request, const Classes& known)
   if (!request.quiet && (request.sharded() ? env.local_rank : env.rank) == 0)
     options.warning = log::warning;
   options.classes = known;
-  options.others_elsewhere = request.sharded() && request.communicator.size() > 1;
+  options.others_elsewhere = request.sharded() && env.world_size > env.local_world_size;
   options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
   if (request.split.name == "val") {
     options.in_order = job.forward_reads;

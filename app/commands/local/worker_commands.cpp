@@ -35,12 +35,10 @@ int start(const Plan& plan, const Call& call) {
   // PID 1 of a container must handle signals, which have no default action there, and reap orphans.
   // A worker does not reap orphans and does not catch signals until it has installed its handlers.
   // So, in a SageMaker container or as PID 1, this process stays the worker's parent.
-  const auto launched = dist::find_launcher(call.environment);
-  const bool platform =
-      call.arguments.job.on_platform && !(launched && launched->launcher == "torchrun");
+  const bool platform = call.arguments.job.on_platform && plan.launched_by != "torchrun";
   start_of.early_stop_is_fine = platform;
   start_of.stop_seconds = call.arguments.job.stop_timeout + kMoreThanWorkers;
-  // If another process fails, rank 0 has the same time to save.
+  // If another process fails, rank 0 gets the same time to save a checkpoint.
   start_of.grace_seconds = std::max(start_of.grace_seconds, start_of.stop_seconds);
   if (plan.in_place && ::getpid() != 1 && !platform)
     become(start_of.program, start_of.arguments, workers[0].environment);

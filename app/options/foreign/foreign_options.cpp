@@ -119,8 +119,8 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
       setting.value = number(parse_number<double>(setting.value).value_or(0) / lr);
 }
 
-// Removes values of `option` that another option includes, such as the gradient clipping of timm's
-// --opt lamb, if the option itself is given.
+// If `option` itself is given, removes the values that another option sets for it. For example,
+// timm's --opt lamb includes gradient clipping.
 void resolve_included(const char* option, std::vector<Setting>& ours) {
   const auto is_included = [&](const Setting& s) { return s.name == option && s.written.empty(); };
   const bool given = std::any_of(ours.begin(), ours.end(), [&](const Setting& s) {
@@ -129,8 +129,8 @@ void resolve_included(const char* option, std::vector<Setting>& ours) {
   if (given) std::erase_if(ours, is_included);
 }
 
-// Handles --optimizer of NVIDIA's TensorFlow program: momentum is sgd with momentum, and sgd is
-// without it.
+// Handles --optimizer of NVIDIA's TensorFlow program: `momentum` is SGD with momentum, and `sgd` is
+// SGD without momentum.
 void resolve_tensorflow_optimizer(std::vector<Setting>& ours) {
   for (size_t i = 0; i < ours.size(); ++i) {
     if (ours[i].name != "optimizer") continue;

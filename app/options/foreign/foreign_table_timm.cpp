@@ -107,7 +107,8 @@ std::vector<ForeignOption> training_rows() {
       {"opt-betas", kTimm, Kind::value, "beta1", "B1,B2: also sets --beta2", betas, true},
       {"sched", kTimm, Kind::value, "schedule", "cosine or step", schedule},
       {"lr-base", kTimm, Kind::value, "lr",
-       "for a global batch of --lr-base-size images (256); has an effect only without --lr",
+       "for a global batch of --lr-base-size images (default 256); has an effect only without "
+       "--lr",
        nullptr},
       {"lr-base-size", kTimm, Kind::value, "scale-lr",
        "has an effect only without --lr and not with adamw, adam and lamb", nullptr},

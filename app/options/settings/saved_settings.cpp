@@ -38,11 +38,13 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
       {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
   const int64_t taken = job.global_batch_size * job.mix.images_per_row();
   settings.push_back({"images_per_step", std::to_string(taken), MayDiffer::never, false,
-                      "--mixup-mode half takes two images for one; restore --mixup, --cutmix and "
-                      "--mixup-mode"});
+                      "--mixup-mode half reads two images per training sample; restore --mixup, "
+                      "--cutmix and --mixup-mode"});
   if (!job.train_streamed)
-    settings.push_back({"epoch_steps", std::to_string(job.steps_per_epoch), MayDiffer::never, false,
-                        "resume with as many hosts as before, and with the same files on them"});
+    settings.push_back(
+        {"epoch_steps", std::to_string(job.steps_per_epoch), MayDiffer::never, false,
+         "restore --sharded, and resume with the same number of hosts and the same files on each "
+         "host"});
   settings.push_back(
       {"class_weights_hash", hash_of(job.class_weights), MayDiffer::always, false, ""});
   return settings;
@@ -54,7 +56,7 @@ void take_saved_settings(Arguments& arguments,
   const auto named = [&arguments](const std::string& option) {
     const auto origin = arguments.origins.find(option);
     if (origin == arguments.origins.end() || origin->second == kCheckpointOrigin) return false;
-    // A recipe that the user did not name has only defaults.
+    // The values of a recipe that the user did not name are defaults.
     if (origin->second.starts_with("recipe ") && !arguments.origins.contains("recipe"))
       return false;
     if (option == "batch-size" && arguments.job.fit_batch_size) return false;
@@ -72,7 +74,7 @@ void take_saved_settings(Arguments& arguments,
       apply(arguments, option->name, value, kCheckpointOrigin);
   }
   // The checkpoint's global batch size determines the batch size.
-  if (!arguments.job.eval_only && !named("batch-size")) {
+  if (!arguments.job.eval_only && arguments.job.global_batch_size && !named("batch-size")) {
     arguments.job.batch_size.reset();
     arguments.job.fit_batch_size = false;
     arguments.origins.erase("batch-size");

@@ -78,7 +78,7 @@ TEST_CASE("a folder that cannot be created fails the check and names the option"
   CHECK_THAT(named(checks, "output folder")->advice, Contains("--output"));
 }
 
-TEST_CASE("more processes than processors are a warning, and all need threads") {
+TEST_CASE("more processes than processors give a warning, and each process needs threads") {
   train::Job job;
   const dist::Variables environment;
   const auto checks = app::host_checks(job, 1000, environment).front()();

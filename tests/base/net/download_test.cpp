@@ -60,7 +60,7 @@ TEST_CASE("a connection that breaks is continued where it stopped") {
   CHECK(requests[2].header("range") == "bytes=200000-");
 }
 
-TEST_CASE("a server that sends ranges in pieces is asked for the rest") {
+TEST_CASE("if a server sends only a part of the requested range, the rest is requested") {
   const std::string content = content_of(300000);
   const HttpServer server([&](const HttpRequest& r) {
     HttpAnswer answer = file_answer(r, content, "\"a\"");

@@ -79,7 +79,7 @@ TEST_CASE("labels start at 1 like ImageNet's, at 0 if a 0 occurs, or as the opti
   CHECK(open_dataset(golden_record("numbers.tfrecord"), options)->label(2) == 3);
 }
 
-TEST_CASE("a first label that would be a guess between known classes is refused") {
+TEST_CASE("if the first label is ambiguous and a guess could be wrong, it must be given") {
   OpenOptions options;
   options.classes = {"n01", "n02", "n03", "n04", "n05"};
   const std::string numbers = golden_record("numbers.tfrecord");  // labels 1, 2 and 4
@@ -92,7 +92,7 @@ TEST_CASE("a first label that would be a guess between known classes is refused"
   CHECK(open_dataset(golden_record("imagenet.tfrecord"), sharded)->label(2) == 2);
 }
 
-TEST_CASE("one unknown name does not make the numbers beside all names the labels") {
+TEST_CASE("if one class name is unknown, the names are still the labels, not the numbers") {
   OpenOptions options;
   options.classes = {"n01", "n02", "n03"};
   CHECK_THAT(message_of(golden_record("imagenet.tfrecord"), options),

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
+#include "dist/env/launcher.h"
+#include "dist/env/variables.h"
 #include "tests/dist/env/changed_variables.h"
 
 using namespace shoal::dist;
@@ -29,7 +31,7 @@ Variables sagemaker(const std::string& hosts, const std::string& current, int gp
 }  // namespace
 
 TEST_CASE("without variables there is one process") {
-  CHECK_FALSE(from_torchrun({}).has_value());
+  CHECK_FALSE(find_launcher({}).has_value());
   CHECK_FALSE(from_sagemaker({}).has_value());
   CHECK(this_worker({{"PATH", "/bin"}, {"MASTER_ADDR", "algo-1"}, {"MASTER_PORT", "7777"}}) ==
         single_process());
@@ -43,7 +45,7 @@ TEST_CASE("all of torchrun's variables are read") {
   variables["NCCL_SOCKET_IFNAME"] = "eth2";
   variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
   variables["TORCHELASTIC_RESTART_COUNT"] = "3";
-  const Env env = from_torchrun(variables).value();
+  const Env env = read_torchrun(variables).env;
   CHECK(env.rank == 5);
   CHECK(env.world_size == 8);
   CHECK(env.local_rank == 1);
@@ -58,7 +60,7 @@ TEST_CASE("all of torchrun's variables are read") {
 
 TEST_CASE("the interface comes from NCCL's variable when Gloo's is missing") {
   const auto interface = [](const std::string& nccl) {
-    return from_torchrun(with(torchrun(0, 2, 0, 2), "NCCL_SOCKET_IFNAME", nccl))->interface;
+    return read_torchrun(with(torchrun(0, 2, 0, 2), "NCCL_SOCKET_IFNAME", nccl)).env.interface;
   };
   CHECK(interface("eth0") == "eth0");
   CHECK(interface("=eth0") == "eth0");
@@ -85,7 +87,7 @@ TEST_CASE("every Env survives conversion to variables and back") {
             env.agent_store = agent_store;
             env.attempt = rank % 3;
             env.origin = "torchrun";
-            REQUIRE(from_torchrun(to_variables(env)) == env);
+            REQUIRE(read_torchrun(to_variables(env)).env == env);
             ++trips;
           }
   CHECK(trips > 500);
@@ -94,7 +96,7 @@ TEST_CASE("every Env survives conversion to variables and back") {
 TEST_CASE("a missing torchrun variable is an error that names it") {
   for (const char* name :
        {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
-    CHECK_THROWS_WITH(from_torchrun(without(torchrun(1, 4, 1, 2), name)),
+    CHECK_THROWS_WITH(read_torchrun(without(torchrun(1, 4, 1, 2), name)),
                       Contains(std::string(name) + " is not set"));
     CHECK_THROWS_AS(this_worker(with(torchrun(1, 4, 1, 2), name, "")), std::invalid_argument);
   }
@@ -104,8 +106,8 @@ TEST_CASE("a missing torchrun variable is an error that names it") {
 
 TEST_CASE("contradictory or malformed torchrun variables are errors that name them") {
   const auto broken = [](const char* name, const char* value) {
-    CHECK_THROWS_AS(from_torchrun(with(torchrun(1, 4, 1, 2), name, value)), std::invalid_argument);
-    CHECK_THROWS_WITH(from_torchrun(with(torchrun(1, 4, 1, 2), name, value)),
+    CHECK_THROWS_AS(read_torchrun(with(torchrun(1, 4, 1, 2), name, value)), std::invalid_argument);
+    CHECK_THROWS_WITH(read_torchrun(with(torchrun(1, 4, 1, 2), name, value)),
                       Contains(name) && Contains(value));
   };
   broken("RANK", "4");
@@ -121,7 +123,7 @@ TEST_CASE("contradictory or malformed torchrun variables are errors that name th
   broken("MASTER_PORT", "65536");
   broken("TORCHELASTIC_USE_AGENT_STORE", "maybe");
   broken("TORCHELASTIC_RESTART_COUNT", "-1");
-  CHECK_THROWS_WITH(from_torchrun(torchrun(0, 4, 1, 2)),
+  CHECK_THROWS_WITH(read_torchrun(torchrun(0, 4, 1, 2)),
                     Contains("LOCAL_RANK is 1") && Contains("RANK, which is 0"));
 }
 
@@ -227,8 +229,8 @@ TEST_CASE("a single worker ignores other launchers' variables") {
 }
 
 TEST_CASE("a host list that does not match the ranks is ignored") {
-  CHECK(from_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b"))->hosts.size() == 2);
-  CHECK(from_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b,c"))->hosts.empty());
+  CHECK(read_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b")).env.hosts.size() == 2);
+  CHECK(read_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b,c")).env.hosts.empty());
 }
 
 TEST_CASE("torchrun's variables take precedence over SageMaker's") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
+#include "dist/env/variables.h"
 #include "tests/dist/env/changed_variables.h"
 
 using namespace shoal::dist;
@@ -64,7 +65,7 @@ void check_rank_1_of_4(const Launched& launched) {
   CHECK_FALSE(launched.env.agent_store);
   CHECK(launched.env.master_port >= 1024);
   CHECK(launched.env.origin == launched.launcher);
-  CHECK(from_torchrun(to_variables(launched.env))->master_addr == launched.env.master_addr);
+  CHECK(read_torchrun(to_variables(launched.env)).env.master_addr == launched.env.master_addr);
 }
 
 }  // namespace

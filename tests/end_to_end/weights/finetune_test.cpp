@@ -120,7 +120,7 @@ TEST_CASE("a run that unfreezes layers continues with the same bits before and a
   }
 }
 
-TEST_CASE("layers that a resumed run no longer freezes begin like new ones") {
+TEST_CASE("layers that a resumed run no longer freezes start with Adam's first step") {
   const Pretrained pretrained;
   const auto tuned = [&](const std::string& name, Words words) {
     words.insert(words.end(), {"--schedule", "constant", "--weight-decay", "0"});

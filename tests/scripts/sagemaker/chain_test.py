@@ -123,19 +123,23 @@ class Chains(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertIn("c: starting", out)
 
-    def test_a_running_job_is_waited_for_and_not_started_again(self):
-        self.assertEqual(self.run_chain()[0], 0)
-        names, describe, answers = self.names(), jobs.describe, []
+    def prepare_runs(self, then):
+        """Patches jobs.describe: the prepare job is running twice, and then has the status."""
+        describe, answers = jobs.describe, []
 
         def running(sagemaker, job, kind="Training"):
             found = describe(sagemaker, job, kind)
             if job.startswith("net-prepare"):
                 answers.append(job)
-                if len(answers) < 3:
-                    found["ProcessingJobStatus"] = "InProgress"
+                found["ProcessingJobStatus"] = "InProgress" if len(answers) < 3 else then
             return found
 
-        with mock.patch("jobs.describe", running):
+        return mock.patch("jobs.describe", running)
+
+    def test_a_running_job_is_waited_for_and_not_started_again(self):
+        self.assertEqual(self.run_chain()[0], 0)
+        names = self.names()
+        with self.prepare_runs(then="Completed"):
             code, out, err = self.run_chain()
         self.assertEqual((code, self.names()), (0, names), err)
         self.assertIn(f"prepare: {self.job('prepare', 1)} is running", out)
@@ -143,20 +147,12 @@ class Chains(unittest.TestCase):
 
     def test_a_running_job_that_is_stopped_ends_the_chain(self):
         self.assertEqual(self.run_chain()[0], 0)
-        names, describe, answers = self.names(), jobs.describe, []
-
-        def stopped(sagemaker, job, kind="Training"):
-            found = describe(sagemaker, job, kind)
-            if job.startswith("net-prepare"):
-                answers.append(job)
-                found["ProcessingJobStatus"] = "Stopped" if len(answers) > 2 else "InProgress"
-            return found
-
-        with mock.patch("jobs.describe", stopped):
+        names = self.names()
+        with self.prepare_runs(then="Stopped"):
             code, out, err = self.run_chain("--force", "--task", "prepare")
-            self.assertEqual((code, self.names()), (2, names), err)
-            self.assertIn("is still running; stop it first, or omit --force", err)
-            answers.clear()
+        self.assertEqual((code, self.names()), (2, names), err)
+        self.assertIn("is still running; stop it first, or omit --force", err)
+        with self.prepare_runs(then="Stopped"):
             code, out, err = self.run_chain()
         self.assertEqual((code, self.names()), (3, names), err)
         self.assertIn("Stopped", out)

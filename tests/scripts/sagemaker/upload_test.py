@@ -64,7 +64,7 @@ class Transfers(unittest.TestCase):
         after = self.s3.head_object(Bucket="bucket", Key="up/train/cat/1.jpg")["LastModified"]
         self.assertEqual(after, before["up/train/cat/1.jpg"])
 
-    def test_linked_folders_are_uploaded_and_links_that_lead_nowhere_refused(self):
+    def test_linked_folders_are_uploaded_and_broken_or_circular_links_are_refused(self):
         self.write("real/cat/1.jpg", "one")
         self.write("train/dog/2.jpg", "two")
         (self.folder / "train/cat").symlink_to(self.folder / "real/cat")

@@ -144,7 +144,7 @@ TEST_CASE("--patience ends a run that gets no better; --resume adds nothing unle
   CHECK(rows.back() == "early_stop 12");
 }
 
-TEST_CASE("A time budget that an evaluation uses up ends the run after it", "[slow]") {
+TEST_CASE("If a time budget runs out during an evaluation, the run ends after it", "[slow]") {
   struct Slow : data::ForwardingDataset {
     Slow() : ForwardingDataset(test::synthetic_images(5)) {}
     void read(int64_t sample, std::vector<uint8_t>& bytes) const override {

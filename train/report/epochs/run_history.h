@@ -33,8 +33,8 @@ struct RunHistory {
 // have written them. Values in a later row of an epoch replace those in an earlier row.
 RunHistory read_history(const std::string& text);
 
-// Computes the mean speed of an epoch from its rows of training. Each row has the speed of the
-// steps since the previous row, so rows with more steps weigh more.
+// Computes the mean speed of an epoch from its training rows. Each row has the speed of the steps
+// since the previous row, so rows with more steps weigh more.
 class MeanSpeed {
  public:
   // Adds a row. Ignores a row without a speed. A row without a step counts as one step.

@@ -46,8 +46,9 @@ std::string find_library(const std::string& directory) {
   throw std::runtime_error(missing + ", or build it with scripts/build --cuda");
 }
 
-// cuDNN compiles kernels with NVRTC, which finds this library only where the dynamic linker looks,
-// and not beside itself. PyTorch's Python package also loads it beforehand.
+// Loads libnvrtc-builtins from the folder of the CUDA runtime. cuDNN compiles kernels with NVRTC,
+// which searches for this library only in the dynamic linker's folders and not in its own folder.
+// PyTorch's Python package also loads the library in advance.
 void load_nvrtc_builtins(void* plugin) {
   Dl_info runtime{};
   void* const any = dlsym(plugin, "cudaRuntimeGetVersion");

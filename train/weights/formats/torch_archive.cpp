@@ -59,7 +59,7 @@ const PickleValue* tensor_call(const PickleValue* value) {
   // A parameter wraps a tensor.
   if (calls(*value, "torch._utils _rebuild_parameter") && !value->items.empty())
     value = value->items[0];
-  // PyTorch up to 0.3 calls a function that has only the first four arguments.
+  // PyTorch up to 0.3 calls _rebuild_tensor, which has only the first four arguments.
   const bool tensor = calls(*value, "torch._utils _rebuild_tensor_v2") ||
                       (calls(*value, "torch._utils _rebuild_tensor") &&
                        value->text == "torch._utils _rebuild_tensor");

@@ -112,6 +112,9 @@ TEST_CASE("a recipe that the user did not name does not replace the checkpoint's
   CHECK(arguments.job.val_size == 128);
   CHECK(arguments.job.global_batch_size == 64);
   CHECK_FALSE(arguments.job.batch_size);
+  arguments = parsed({"photos", "--resume"});
+  app::take_saved_settings(arguments, {{"epochs", "7"}}, 10);  // a checkpoint of that example
+  CHECK(arguments.job.batch_size == 256);
 }
 
 TEST_CASE("an invalid saved value is an error that names the option") {
