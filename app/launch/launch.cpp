@@ -4,8 +4,7 @@
 //
 // Finding the worker that failed first: if a worker dies, its peers fail within milliseconds
 // ("connection closed") and may be reaped before it. So the launcher waits a short time after the
-// first failure and then picks a worker by its exit: preferably one killed by a signal, otherwise
-// one whose exit code is not kPeerLost. (kPeerLost: the worker only lost a connection.)
+// first failure and then picks a worker by its exit (evidence_of).
 #include "app/launch/launch.h"
 
 #include <signal.h>
@@ -31,6 +30,21 @@ struct Worker {
   int status = 0;  // from waitpid
 };
 
+// How strongly a worker's exit shows that it failed first. Workers often exit with `aborted` or
+// `lost_peer` because another worker failed.
+enum class Evidence {
+  lost_peer,  // kPeerLost: the worker only lost a connection
+  aborted,    // SIGABRT: a crash, or NCCL's watchdog noticed that another worker failed
+  failure,    // another exit code
+  signal      // another signal killed the worker
+};
+
+Evidence evidence_of(int status) {
+  if (WIFSIGNALED(status))
+    return WTERMSIG(status) == SIGABRT ? Evidence::aborted : Evidence::signal;
+  return WEXITSTATUS(status) == kPeerLost ? Evidence::lost_peer : Evidence::failure;
+}
+
 std::string signal_text(int signal) {
   const char* name = ::sigabbrev_np(signal);
   std::string text = "was killed by signal " + std::to_string(signal) +
@@ -39,6 +53,7 @@ std::string signal_text(int signal) {
     text +=
         ", often because the system ran out of memory; lower --batch-size or --workers, then "
         "continue with --resume";
+  if (signal == SIGABRT) text += "; see its message above";
   if (signal == SIGBUS) text += ", often because /dev/shm or a disk is full";
   return text;
 }
@@ -135,16 +150,17 @@ class Watch {
     return running;
   }
 
-  bool only_lost_peers() const {
+  // Whether every failed worker may have failed only because of another worker.
+  bool only_victims() const {
     for (const size_t i : candidates_) {
-      if (code_of(workers_[i]) != kPeerLost) return false;
+      if (evidence_of(workers_[i].status) > Evidence::aborted) return false;
     }
     return true;
   }
 
   double phase_seconds() const {
     if (phase_ == Phase::finding_culprit)
-      return only_lost_peers() ? plan_.lost_peer_seconds : plan_.culprit_seconds;
+      return only_victims() ? plan_.lost_peer_seconds : plan_.culprit_seconds;
     if (phase_ == Phase::running) return stop_signal_ != 0 ? plan_.stop_seconds : 3600;
     return plan_.grace_seconds;
   }
@@ -191,11 +207,8 @@ class Watch {
 
   void name_culprit() {
     if (culprit_) return;
-    const auto rank_of_evidence = [](const Worker& worker) {
-      return WIFSIGNALED(worker.status) ? 0 : code_of(worker) == kPeerLost ? 2 : 1;
-    };
     for (const size_t i : candidates_) {
-      if (!culprit_ || rank_of_evidence(workers_[i]) < rank_of_evidence(workers_[*culprit_]))
+      if (!culprit_ || evidence_of(workers_[i].status) > evidence_of(workers_[*culprit_].status))
         culprit_ = i;
     }
     const Worker& worker = workers_[*culprit_];

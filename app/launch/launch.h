@@ -18,7 +18,8 @@ struct Launch {
   // Seconds to wait after the first observed failure before naming the worker that failed first,
   // because that worker may exit after its peers.
   double culprit_seconds = 0.3;
-  // Replaces culprit_seconds while every failed worker has only lost a connection (kPeerLost).
+  // Replaces culprit_seconds while every failed worker has lost a connection (kPeerLost) or aborted
+  // (SIGABRT). NCCL aborts workers that lost a connection.
   double lost_peer_seconds = 3;
   // Seconds from SIGTERM to SIGKILL for the workers still running.
   double grace_seconds = 7;

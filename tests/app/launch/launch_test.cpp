@@ -106,6 +106,22 @@ TEST_CASE("a failed rank is named before an earlier rank that only lost a peer")
   CHECK_THAT(run.err, Contains("rank 1 on algo-1"));
 }
 
+TEST_CASE("a failed rank is named before ranks that NCCL aborted, and these before lost peers") {
+  const auto [last, code] = GENERATE(table<const char*, int>({
+      {"exit 3", 3},
+      {"kill -KILL $$", 128 + SIGKILL},
+      {"exit 4", 128 + SIGABRT},
+  }));
+  Folder folder;
+  const std::string pipe = folder.text() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string script = "if [ $RANK = 0 ]; then exec 3>" + pipe +
+                             "; kill -ABRT $$; fi; read line < " + pipe + "; " + last;
+  const Captured run = capture([&] { return launch(shell(script, 2)); });
+  CHECK(run.code == code);
+  CHECK_THAT(run.err, Contains(code == 128 + SIGABRT ? "rank 0 on algo-1" : "rank 1 on algo-1"));
+}
+
 TEST_CASE("a user error is reported only by the worker that takes the token") {
   const std::string script =
       "[ -p /proc/self/fd/$SHOAL_REPORT_FD ] && exit 2; echo no token >&2; exit 9";
