@@ -95,7 +95,10 @@ struct GradientReducer::Impl {
   }
 
   // Divides the parameters into ranges, from the last one to the first.
-  void divide(int64_t range_bytes) {
+  // Whether the gradients are averaged over NCCL.
+  bool uses_nccl() const { return parameters[0].grad().is_cuda() && state->nccl; }
+
+  void divide(std::optional<int64_t> range_bytes) {
     const at::Tensor& any = parameters[0].grad();  // all are in the same buffer
     const int64_t bytes = any.element_size();
     std::vector<GradientPlace> places;
@@ -104,8 +107,10 @@ struct GradientReducer::Impl {
       places.push_back({begin, begin + parameter.grad().numel() * bytes});
     }
     range_of.resize(parameters.size());
+    const int64_t total = places.back().end - places.front().begin;
+    const int64_t least = range_bytes.value_or(least_range_bytes(total, uses_nccl()));
     size_t end = parameters.size();
-    for (const size_t begin : range_starts(places, range_bytes)) {
+    for (const size_t begin : range_starts(places, least)) {
       const int64_t start = places[begin].begin / bytes, stop = places[end - 1].end / bytes;
       std::fill(range_of.begin() + static_cast<std::ptrdiff_t>(begin),
                 range_of.begin() + static_cast<std::ptrdiff_t>(end), ranges.size());

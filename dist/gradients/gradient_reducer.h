@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dist/group.h"
@@ -36,8 +37,8 @@ namespace shoal::dist {
 
 struct ReducerOptions {
   // Larger ranges need fewer all-reduces; smaller ones overlap more with backward. Affects only
-  // speed and, with 3 or more ranks, rounding.
-  int64_t range_bytes = 3 << 20;
+  // speed and, with 3 or more ranks, rounding. Unset: least_range_bytes() (gradient_ranges.h).
+  std::optional<int64_t> range_bytes = {};
   bool bf16 = false;  // sends bfloat16 (bf16_average.h) instead of the gradients' dtype
 };
 

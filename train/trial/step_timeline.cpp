@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "dist/gradients/gradient_ranges.h"
-#include "dist/gradients/gradient_reducer.h"
 
 namespace shoal::train {
 namespace {
@@ -14,7 +13,8 @@ constexpr double kWorkPerOutput = 32;
 constexpr auto kNumberBytes = static_cast<int64_t>(sizeof(float));
 
 // Returns the ranges of gradients that GradientReducer averages. `backward`: duration in seconds.
-std::vector<dist::StepTimeline::Range> ranges_of(const models::Network& network, double backward) {
+std::vector<dist::StepTimeline::Range> ranges_of(const models::Network& network, double backward,
+                                                 bool nccl) {
   std::vector<double> ready(network.nodes.size());  // by node, in units of work
   double done = 0;
   for (size_t i = network.nodes.size(); i-- > 0;) {
@@ -31,7 +31,8 @@ std::vector<dist::StepTimeline::Range> ranges_of(const models::Network& network,
   const std::vector<size_t> nodes = models::nodes_of_parameters(network);
   std::vector<dist::StepTimeline::Range> ranges;
   size_t end = places.size();
-  for (const size_t first : dist::range_starts(places, dist::ReducerOptions().range_bytes)) {
+  const int64_t least = dist::least_range_bytes(places.back().end, nccl);
+  for (const size_t first : dist::range_starts(places, least)) {
     double last = 0;
     for (size_t i = first; i < end; ++i) last = std::max(last, ready[nodes[i]]);
     ranges.push_back({backward * last / done, places[end - 1].end - places[first].begin});
@@ -43,7 +44,7 @@ std::vector<dist::StepTimeline::Range> ranges_of(const models::Network& network,
 }  // namespace
 
 dist::StepTimeline step_timeline(const models::Network& network, double seconds,
-                                 const StepSeconds* phases) {
+                                 const StepSeconds* phases, bool nccl) {
   dist::StepTimeline step;
   step.backward = seconds * 2 / 3;
   if (phases) {
@@ -52,7 +53,7 @@ dist::StepTimeline step_timeline(const models::Network& network, double seconds,
     step.after_backward = seconds * phases->update / all;
   }
   step.before_backward = seconds - step.backward - step.after_backward;
-  step.ranges = ranges_of(network, step.backward);
+  step.ranges = ranges_of(network, step.backward, nccl);
   for (const models::Statistics& statistics : network.statistics)
     step.bytes_after_backward += 2 * statistics.channels * kNumberBytes;
   return step;

@@ -190,8 +190,9 @@ int bench_scaling(const Arguments& arguments) {
     result.job = resolved_elsewhere(job);
     seconds = *arguments.scaling.step_ms / 1e3;
   }
-  result.alone = train::step_timeline(models::make_network(result.job.model), seconds,
-                                      result.has_phases() ? &profile.phases : nullptr);
+  result.alone =
+      train::step_timeline(models::make_network(result.job.model), seconds,
+                           result.has_phases() ? &profile.phases : nullptr, result.on_gpus());
   result.predictions = predictions(result.alone, cluster_of(result));
   if (arguments.json)
     log::line(json_of(result).dump());

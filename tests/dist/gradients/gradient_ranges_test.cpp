@@ -11,3 +11,12 @@ TEST_CASE("ranges are formed from the end, and have at least the given size") {
   CHECK(range_starts(places, 100) == std::vector<size_t>{0});
   CHECK(range_starts({}, 8).empty());
 }
+
+TEST_CASE("NCCL averages larger ranges than Gloo, but several of them") {
+  constexpr int64_t kMegabyte = 1 << 20;
+  for (const int64_t total : {int64_t{1}, 20 * kMegabyte, 500 * kMegabyte})
+    CHECK(least_range_bytes(total, false) == 3 * kMegabyte);
+  CHECK(least_range_bytes(1, true) == 3 * kMegabyte);
+  CHECK(least_range_bytes(20 * kMegabyte, true) == 5 * kMegabyte);
+  CHECK(least_range_bytes(500 * kMegabyte, true) == 25 * kMegabyte);
+}

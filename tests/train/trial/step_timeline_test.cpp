@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "dist/gradients/gradient_reducer.h"
+#include "dist/gradients/gradient_ranges.h"
 #include "models/catalogue.h"
 
 using namespace shoal;
@@ -32,10 +32,12 @@ TEST_CASE("every network's parameters belong to nodes, the classifier's to the l
 }
 
 TEST_CASE("the ranges of a step become ready in order, the last one at the end of backward") {
+  const bool nccl = GENERATE(false, true);
   for (const std::string name : {"efficientnet_b0", "resnet50"}) {
     const models::Network network = network_of(name);
+    const int64_t least = dist::least_range_bytes(4 * network.info.parameters, nccl);
     const train::StepSeconds phases{.input = 1, .forward = 2, .backward = 6, .update = 1};
-    const dist::StepTimeline step = train::step_timeline(network, 100, &phases);
+    const dist::StepTimeline step = train::step_timeline(network, 100, &phases, nccl);
     CHECK(step.before_backward == Approx(30));
     CHECK(step.backward == Approx(60));
     CHECK(step.after_backward == Approx(10));
@@ -46,7 +48,7 @@ TEST_CASE("the ranges of a step become ready in order, the last one at the end o
     for (const auto& range : step.ranges) {
       CHECK(range.ready_after >= ready);
       ready = range.ready_after, bytes += range.bytes;
-      if (&range != &step.ranges.back()) CHECK(range.bytes >= dist::ReducerOptions().range_bytes);
+      if (&range != &step.ranges.back()) CHECK(range.bytes >= least);
     }
     CHECK(step.ranges.front().ready_after > 0);
     CHECK(step.ranges.front().ready_after < 30);
@@ -56,7 +58,8 @@ TEST_CASE("the ranges of a step become ready in order, the last one at the end o
 }
 
 TEST_CASE("without measured phases, two thirds of a step are backward") {
-  const dist::StepTimeline step = train::step_timeline(network_of("resnet18"), 3, nullptr);
+  const dist::StepTimeline step =
+      train::step_timeline(network_of("resnet18"), 3, nullptr, /*nccl=*/false);
   CHECK(step.before_backward == Approx(1));
   CHECK(step.backward == Approx(2));
   CHECK(step.after_backward == 0);
