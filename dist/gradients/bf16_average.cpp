@@ -3,6 +3,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <cstdint>
 #include <utility>
@@ -19,10 +22,23 @@ at::Tensor bytes_of(const at::Tensor& tensor) {
   return tensor.view({-1}).view(at::kByte);
 }
 
+// Makes the work that `later` receives from now on wait for the work that `earlier` already has.
+// The host does not wait.
+void put_after(const c10::Stream& later, const c10::Stream& earlier) {
+  c10::Event done(earlier.device_type());
+  done.record(earlier);
+  done.block(later);
+}
+
+c10::Stream current_stream(const c10::Device& device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+}
+
 }  // namespace
 
-Bf16Average::Bf16Average(const GroupState& state, at::Tensor numbers)
-    : state_(state), numbers_(std::move(numbers)) {
+Bf16Average::Bf16Average(const GroupState& state, at::Tensor numbers,
+                         std::optional<c10::Stream> stream)
+    : state_(state), numbers_(std::move(numbers)), stream_(stream) {
   const int64_t ranks = state.size, piece = (numbers_.numel() + ranks - 1) / ranks;
   const auto bf16 = numbers_.options().dtype(at::kBFloat16);
   copies_ = at::zeros({ranks, piece}, bf16);
@@ -32,6 +48,8 @@ Bf16Average::Bf16Average(const GroupState& state, at::Tensor numbers)
 }
 
 void Bf16Average::send_copies() {
+  if (stream_) put_after(*stream_, current_stream(numbers_.device()));
+  const c10::OptionalStreamGuard guard(stream_);
   unpadded_copies_.copy_(numbers_);
   at::Tensor from = bytes_of(copies_), to = bytes_of(received_);
   std::vector<int64_t> equal;  // empty: pieces of equal length
@@ -39,6 +57,7 @@ void Bf16Average::send_copies() {
 }
 
 void Bf16Average::send_mean() {
+  const c10::OptionalStreamGuard guard(stream_);
   work_->wait();
   mean_.copy_(at::sum(received_, 0, /*keepdim=*/false, at::kFloat).div_(state_.size));
   at::Tensor from = bytes_of(mean_), to = bytes_of(copies_);
@@ -46,9 +65,13 @@ void Bf16Average::send_mean() {
 }
 
 void Bf16Average::finish() {
-  work_->wait();
-  work_.reset();
-  numbers_.copy_(unpadded_copies_);
+  {
+    const c10::OptionalStreamGuard guard(stream_);
+    work_->wait();
+    work_.reset();
+    numbers_.copy_(unpadded_copies_);
+  }
+  if (stream_) put_after(current_stream(numbers_.device()), *stream_);
 }
 
 }  // namespace shoal::dist

@@ -10,11 +10,15 @@
 // An average takes three calls in this order: send_copies(), send_mean(), finish(). Between them,
 // the caller can compute or start other averages. All ranks must make the same calls in the same
 // order.
-// Over Gloo, send_mean() and finish() wait for the other ranks; over NCCL, the current stream
-// waits. All three throw the transport's exceptions. After an exception, do not use the object.
+// Over Gloo, send_mean() and finish() wait for the other ranks. Over NCCL, all work runs on a
+// stream of its own, so that the current stream continues with backward. Only finish() lets the
+// current stream wait for the result. All three throw the transport's exceptions. After an
+// exception, do not use the object.
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
+#include <optional>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 namespace shoal::dist {
@@ -23,8 +27,9 @@ struct GroupState;
 
 class Bf16Average {
  public:
-  // `numbers`: 1-D, contiguous, of any floating-point dtype. `state` must outlive this object.
-  Bf16Average(const GroupState& state, at::Tensor numbers);
+  // `numbers`: 1-D, contiguous, of any floating-point dtype. `stream`: for all work; nullopt: the
+  // current stream. `state` must outlive this object.
+  Bf16Average(const GroupState& state, at::Tensor numbers, std::optional<c10::Stream> stream);
 
   // Starts to send the copies to all ranks. `numbers` must have its final values.
   void send_copies();
@@ -36,6 +41,7 @@ class Bf16Average {
  private:
   const GroupState& state_;
   at::Tensor numbers_;
+  std::optional<c10::Stream> stream_;
   // ranks × piece, bfloat16. Before send_mean(): this rank's numbers, padded so that all pieces
   // have the same length. Afterwards: receives the mean of every piece.
   at::Tensor copies_;

@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
@@ -94,10 +95,10 @@ struct GradientReducer::Impl {
     for (const auto& [accumulator, key] : hooks) accumulator->del_post_hook(key);
   }
 
-  // Divides the parameters into ranges, from the last one to the first.
   // Whether the gradients are averaged over NCCL.
   bool uses_nccl() const { return parameters[0].grad().is_cuda() && state->nccl; }
 
+  // Divides the parameters into ranges, from the last one to the first.
   void divide(std::optional<int64_t> range_bytes) {
     const at::Tensor& any = parameters[0].grad();  // all are in the same buffer
     const int64_t bytes = any.element_size();
@@ -106,9 +107,9 @@ struct GradientReducer::Impl {
       const int64_t begin = parameter.grad().storage_offset() * bytes;
       places.push_back({begin, begin + parameter.grad().numel() * bytes});
     }
-    range_of.resize(parameters.size());
     const int64_t total = places.back().end - places.front().begin;
     const int64_t least = range_bytes.value_or(least_range_bytes(total, uses_nccl()));
+    range_of.resize(parameters.size());
     size_t end = parameters.size();
     for (const size_t begin : range_starts(places, least)) {
       const int64_t start = places[begin].begin / bytes, stop = places[end - 1].end / bytes;
@@ -117,6 +118,15 @@ struct GradientReducer::Impl {
       ranges.push_back({any.as_strided({stop - start}, {1}, start), end - begin});
       end = begin;
     }
+  }
+
+  void average_in_bfloat16() {
+    std::optional<c10::Stream> stream;
+    if (const at::Device device = ranges[0].gradients.device(); uses_nccl())
+      stream = c10::impl::VirtualGuardImpl(device.type())
+                   .getStreamFromGlobalPool(device, /*isHighPriority=*/true);
+    for (Range& range : ranges)
+      range.in_bfloat16 = std::make_unique<Bf16Average>(*state, range.gradients, stream);
   }
 
   void add_hooks() {
@@ -199,9 +209,7 @@ GradientReducer::GradientReducer(const Group& group, std::vector<at::Tensor> par
   impl_->state = group.state();
   impl_->parameters = std::move(parameters);
   impl_->divide(options.range_bytes);
-  if (options.bf16)
-    for (Impl::Range& range : impl_->ranges)
-      range.in_bfloat16 = std::make_unique<Bf16Average>(*impl_->state, range.gradients);
+  if (options.bf16) impl_->average_in_bfloat16();
   impl_->add_hooks();
 }
 
