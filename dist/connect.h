@@ -20,8 +20,8 @@ namespace shoal::dist {
 
 struct ConnectOptions {
   Backend backend = Backend::automatic;
-  // The unique name of the GPU that this rank computes on (backend.h). Empty: this rank computes on
-  // the CPU. `device` is the GPU's CUDA index; it must be the current CUDA device.
+  // The unique name of the card that this rank computes on (backend.h). Empty: this rank computes
+  // on the CPU. `device` is the GPU's CUDA index; it must be the current CUDA device.
   std::string gpu;
   int device = 0;
   const NcclFunctions* nccl = nullptr;  // needed for NCCL, from the CUDA plug-in; not owned

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/log.h"
+#include "base/process/proc.h"
 #include "train/step/cuda/open.h"
 #include "train/step/input.h"
 #include "train/step/state/flat_parameters.h"
@@ -29,6 +30,13 @@ Gpus find_gpus() {
 
 }  // namespace
 
+std::string card_name(const std::string& boot_id, const cuda::DeviceInfo& gpu) {
+  if (!boot_id.empty()) return boot_id + " " + gpu.pci;
+  std::string uuid;
+  for (const unsigned char byte : gpu.uuid) uuid += strf("%02x", byte);
+  return uuid;
+}
+
 Gpus claim_gpu(const Job& job, int local_rank) {
   if (job.device == "cpu") return {};
   Gpus gpus = find_gpus();
@@ -42,8 +50,9 @@ Gpus claim_gpu(const Job& job, int local_rank) {
     throw std::runtime_error(
         "GPU " + std::to_string(gpus.mine) +
         " of this host computes wrong results; remove it from CUDA_VISIBLE_DEVICES");
-  for (const unsigned char byte : gpus.plugin->device_info(gpus.mine).uuid)
-    gpus.name += strf("%02x", byte);
+  const cuda::DeviceInfo info = gpus.plugin->device_info(gpus.mine);
+  gpus.name = card_name(first_line("/proc/sys/kernel/random/boot_id"), info);
+  gpus.pci = info.pci;
   // Selects deterministic algorithms, so that a resumed run is bit-identical to an uninterrupted
   // one.
   at::globalContext().setDeterministicCuDNN(true);

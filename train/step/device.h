@@ -16,10 +16,16 @@ namespace shoal::train {
 struct Gpus {
   int count = 0;     // number of usable GPUs; 0: ranks compute on the CPU
   int mine = 0;      // this rank's GPU: its local rank modulo count
-  std::string name;  // ID of this rank's GPU, unique across all hosts
+  std::string name;  // card_name() of this rank's GPU
+  std::string pci;   // DeviceInfo::pci of this rank's GPU
   const cuda::Plugin* plugin = nullptr;
   std::string why_none;  // what is missing, if count is 0 and --device is not cpu
 };
+
+// Returns the name of a GPU's card, unique across all hosts. MIG instances of one card have the
+// same name, because NCCL connects cards. `boot_id`: of the host's kernel
+// (/proc/sys/kernel/random). If it is empty, the name is that of the GPU or of the MIG instance.
+std::string card_name(const std::string& boot_id, const cuda::DeviceInfo& gpu);
 
 // Resolves --device and makes this rank's GPU the current device. `auto` selects a GPU if the
 // plug-in loads and finds one. If no GPU is found, `cuda` throws UserError that names what is

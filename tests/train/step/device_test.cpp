@@ -6,6 +6,17 @@ using namespace shoal;
 using namespace shoal::train;
 using Catch::Matchers::Contains;
 
+namespace {
+
+cuda::DeviceInfo gpu_on_card(const std::string& pci, unsigned char uuid) {
+  cuda::DeviceInfo info = {};
+  pci.copy(info.pci, sizeof info.pci - 1);
+  info.uuid[1] = uuid;
+  return info;
+}
+
+}  // namespace
+
 TEST_CASE("the CPU is used if requested or if there is no GPU") {
   Job job;
   job.device = "cpu";
@@ -19,6 +30,17 @@ TEST_CASE("the CPU is used if requested or if there is no GPU") {
     CHECK_THROWS_WITH(claim_gpu(job, 0), Contains("--device cuda: ") && Contains("--device cpu"));
   else
     CHECK(claim_gpu(job, gpus.count + 1).mine == 1 % gpus.count);
+}
+
+TEST_CASE("MIG instances of one card have the same name, cards and hosts have different names") {
+  const cuda::DeviceInfo first = gpu_on_card("0000:3b:00.0", 0xab);
+  const cuda::DeviceInfo second = gpu_on_card("0000:3b:00.0", 2);  // another MIG instance
+  const cuda::DeviceInfo other = gpu_on_card("0000:af:00.0", 3);
+  CHECK(card_name("host", first) == card_name("host", second));
+  CHECK(card_name("host", first) != card_name("host", other));
+  CHECK(card_name("host", first) != card_name("another host", first));
+  CHECK(card_name("", first) == "00ab" + std::string(28, '0'));
+  CHECK(card_name("", first) != card_name("", second));
 }
 
 TEST_CASE("a job on the CPU keeps its batches in ordinary memory") {

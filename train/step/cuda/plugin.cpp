@@ -63,6 +63,7 @@ DeviceInfo device_info(int device) {
   DeviceInfo info{};
   std::snprintf(info.name, sizeof info.name, "%s", properties.name);
   std::memcpy(info.uuid, &properties.uuid, sizeof info.uuid);
+  must(cudaDeviceGetPCIBusId(info.pci, sizeof info.pci, device), "cudaDeviceGetPCIBusId");
   info.major = properties.major;
   info.minor = properties.minor;
   info.multiprocessors = properties.multiProcessorCount;

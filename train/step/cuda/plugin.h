@@ -15,11 +15,12 @@
 
 namespace shoal::cuda {
 
-inline constexpr int kRevision = 5;  // increment it with every change of this file
+inline constexpr int kRevision = 6;  // increment it with every change of this file
 
 struct DeviceInfo {
   char name[256];  // "NVIDIA H100 80GB HBM3"
   unsigned char uuid[16];
+  char pci[16];      // address of the card: "0000:3b:00.0"; MIG instances of one card have the same
   int major, minor;  // compute capability
   int multiprocessors;
   uint64_t total_bytes;  // device memory
