@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "app/commands/inputs/agreement.h"
@@ -13,11 +14,26 @@
 #include "app/options/settings/saved_settings.h"
 #include "base/log.h"
 #include "base/processor.h"
+#include "dist/gather.h"
 #include "dist/health/health.h"
 #include "models/catalogue.h"
 #include "train/step/allocator.h"
 
 namespace shoal::app {
+
+namespace {
+
+// Returns the PCI addresses of the GPUs that the ranks of this host use. Collective.
+std::vector<std::string> host_gpus(const train::Gpus& gpus,
+                                   const dist::Communicator& communicator) {
+  const dist::Env& env = communicator.env;
+  const auto all = dist::gather_text(communicator.main, gpus.pci);
+  const auto first = all.begin() + (env.rank - env.local_rank);
+  const std::set<std::string> distinct(first, first + env.local_world_size);
+  return {distinct.begin(), distinct.end()};
+}
+
+}  // namespace
 
 void begin(const train::Job& job, const dist::Env& env) {
   // ATEN_CPU_CAPABILITY limits LibTorch's kernels. Limit shoal's kernels in the same way.
@@ -52,6 +68,7 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
   here.processors = usable_processors() * (bound_by_parent() ? env.local_world_size : 1);
   here.on_gpu = gpus.count > 0;
   here.gpu = gpus.mine;
+  if (here.on_gpu) here.host_gpus = host_gpus(gpus, communicator);
   if (env.world_size > 1) here.backend = dist::name_of(communicator.backend);
   if (env.rank == 0 && gpus.count > 0)
     log::warning(

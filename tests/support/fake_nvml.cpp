@@ -1,5 +1,7 @@
-// A library with the functions of NVML that shoal uses. Reports two GPUs. After both were read
-// once, all further readings fail.
+// A library with the functions of NVML that shoal uses. Reports two GPUs. Each can be read twice;
+// further readings fail.
+
+#include <string>
 
 extern "C" {
 
@@ -10,7 +12,11 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
-int readings = 0;
+struct Device {
+  unsigned percent;
+  unsigned long long used;
+  int readings;
+};
 
 int nvmlInit_v2() {
   return 0;
@@ -18,23 +24,23 @@ int nvmlInit_v2() {
 int nvmlShutdown() {
   return 0;
 }
-int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = 2;
+int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
+  static Device first = {25, 40, 0}, second = {75, 80, 0};
+  if (std::string("0000:3b:00.0") == address)
+    *device = &first;
+  else if (std::string("0000:af:00.0") == address)
+    *device = &second;
+  else
+    return 6;
   return 0;
 }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-  static int devices[2];
-  *device = &devices[index];
+int nvmlDeviceGetUtilizationRates(void* device, Rates* rates) {
+  *rates = {static_cast<Device*>(device)->percent, 0};
   return 0;
 }
-int nvmlDeviceGetUtilizationRates(void*, Rates* rates) {
-  if (readings == 2) return 999;
-  *rates = {readings == 0 ? 25u : 75u, 0};
-  return 0;
-}
-int nvmlDeviceGetMemoryInfo(void*, Memory* memory) {
-  *memory = {100, 0, readings == 0 ? 40ull : 80ull};
-  ++readings;
-  return 0;
+int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+  Device* const read = static_cast<Device*>(device);
+  *memory = {100, 0, read->used};
+  return ++read->readings > 2 ? 999 : 0;
 }
 }

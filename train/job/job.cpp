@@ -155,6 +155,7 @@ void resolve_images(const Job& job, ResolvedJob& out) {
 void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out) {
   out.device = here.on_gpu ? "cuda" : "cpu";
   out.gpu = here.gpu;
+  out.host_gpus = here.host_gpus;
   out.backend = here.backend;
   const int share = std::max<int>(
       1, here.processors / static_cast<int>(std::max<int64_t>(1, here.local_world_size)));

@@ -228,6 +228,8 @@ struct Surroundings {
   int gpu = 0;                     // this rank's GPU
   std::string backend = "none";    // none | gloo | nccl
   models::ModelInfo model;         // describe(job.model) with the resolved number of classes
+  // PCI addresses of the GPUs that this host's ranks use.
+  std::vector<std::string> host_gpus;
 };
 
 // The final settings of a run.
@@ -256,6 +258,8 @@ struct ResolvedJob : RunOptions {
   int64_t frozen_stages = 0;  // number of stages that `freeze` names
   int workers = 1, threads = 1;
   int gpu = 0;  // this rank's GPU, with device cuda
+  // As in Surroundings.
+  std::vector<std::string> host_gpus;
   std::string checkpoint_dir;
   std::string export_dir;        // empty: none
   int64_t checkpoint_steps = 0;  // 0: by time and epoch only

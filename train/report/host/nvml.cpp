@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include <utility>
-#include <vector>
 
 namespace shoal::train {
 namespace {
@@ -35,23 +34,19 @@ struct Nvml::Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // Returns false if the library lacks a function or there is no GPU. NVML's functions return 0 on
+  // Returns false if the library lacks a function or a GPU is missing. NVML's functions return 0 on
   // success.
-  bool start() {
+  bool start(const std::vector<std::string>& gpus) {
     if (!find(handle, "nvmlInit_v2", init) || !find(handle, "nvmlShutdown", shutdown) ||
-        !find(handle, "nvmlDeviceGetCount_v2", count) ||
-        !find(handle, "nvmlDeviceGetHandleByIndex_v2", by_index) ||
+        !find(handle, "nvmlDeviceGetHandleByPciBusId_v2", by_address) ||
         !find(handle, "nvmlDeviceGetUtilizationRates", rates) ||
         !find(handle, "nvmlDeviceGetMemoryInfo", memory))
       return false;
     running = init() == 0;
-    unsigned found = 0;
-    if (!running || count(&found) != 0) return false;
-    for (unsigned i = 0; i < found; ++i) {
-      Device device = nullptr;
-      if (by_index(i, &device) == 0) devices.push_back(device);
-    }
-    return !devices.empty();
+    if (!running) return false;
+    for (const std::string& gpu : gpus)
+      if (by_address(gpu.c_str(), &devices.emplace_back()) != 0) return false;
+    return true;
   }
 
   void* handle;
@@ -59,8 +54,7 @@ struct Nvml::Library {
   std::vector<Device> devices;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
-  int (*count)(unsigned*) = nullptr;
-  int (*by_index)(unsigned, Device*) = nullptr;
+  int (*by_address)(const char*, Device*) = nullptr;
   int (*rates)(Device, Rates*) = nullptr;
   int (*memory)(Device, Memory*) = nullptr;
 };
@@ -68,11 +62,12 @@ struct Nvml::Library {
 Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 Nvml::~Nvml() = default;
 
-std::unique_ptr<Nvml> Nvml::open(const std::string& library) {
+std::unique_ptr<Nvml> Nvml::open(const std::vector<std::string>& gpus, const std::string& library) {
+  if (gpus.empty()) return nullptr;
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return nullptr;
   auto opened = std::make_unique<Library>(handle);
-  if (!opened->start()) return nullptr;
+  if (!opened->start(gpus)) return nullptr;
   return std::unique_ptr<Nvml>(new Nvml(std::move(opened)));
 }
 

@@ -1,10 +1,11 @@
 #pragma once
-// Reads the utilization of the host's NVIDIA GPUs with the driver's NVML library, which it opens at
-// run time. Does not use LibTorch.
+// Reads the utilization of NVIDIA GPUs with the driver's NVML library, which it opens at run time.
+// Does not use LibTorch.
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shoal::train {
 
@@ -25,13 +26,15 @@ struct GpuMean {
 
 class Nvml {
  public:
-  // Returns null if there is no such library, no driver or no GPU.
-  static std::unique_ptr<Nvml> open(const std::string& library = "libnvidia-ml.so.1");
+  // `gpus`: PCI addresses of the GPUs to read. Returns null if the list is empty, if there is no
+  // such library or no driver, or if a GPU is missing.
+  static std::unique_ptr<Nvml> open(const std::vector<std::string>& gpus,
+                                    const std::string& library = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Reads all GPUs. Returns nullopt if one cannot be read.
+  // Reads the GPUs. Returns nullopt if one cannot be read.
   std::optional<GpuUse> read() const;
 
  private:

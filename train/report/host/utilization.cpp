@@ -129,8 +129,8 @@ HostCounters read_counters(const fs::path& proc, int self) {
 
 }  // namespace
 
-UtilizationMeter::UtilizationMeter(bool with_gpus, fs::path proc) : proc_(std::move(proc)) {
-  if (with_gpus) gpus_ = Nvml::open();
+UtilizationMeter::UtilizationMeter(const std::vector<std::string>& gpus, fs::path proc)
+    : proc_(std::move(proc)), gpus_(Nvml::open(gpus)) {
   polled_ = SteadyClock::now();
   first_ = last_ = read(polled_);
 }

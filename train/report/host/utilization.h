@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "train/report/host/nvml.h"
@@ -29,8 +30,8 @@ inline constexpr std::array kUtilizationNames = {
     "disk_write_mb_s",     // by the processes of the run
     "network_in_mb_s",     // of the host, without loopback
     "network_out_mb_s",    // of the host, without loopback
-    "gpu_percent",         // time in which a GPU computes; mean over the GPUs
-    "gpu_memory_percent",  // of the GPUs' memory that is in use
+    "gpu_percent",         // time in which a GPU computes; mean over the run's GPUs on the host
+    "gpu_memory_percent",  // of these GPUs' memory that is in use
 };
 
 using SteadyClock = std::chrono::steady_clock;
@@ -50,8 +51,9 @@ class UtilizationMeter {
  public:
   static constexpr std::chrono::seconds kPeriod{10};
 
-  // `with_gpus`: whether the run computes on GPUs.
-  explicit UtilizationMeter(bool with_gpus, std::filesystem::path proc = "/proc");
+  // `gpus`: PCI addresses of the GPUs that the run uses on this host.
+  explicit UtilizationMeter(const std::vector<std::string>& gpus,
+                            std::filesystem::path proc = "/proc");
 
   // Reads the GPUs if the last reading is at least kPeriod old. Call it often.
   void poll(SteadyClock::time_point now);

@@ -59,7 +59,7 @@ TEST_CASE(
   const test::TemporaryDirectory folder;
   const fs::path& proc = folder.path();
   write_proc(proc, 1);
-  UtilizationMeter meter(/*with_gpus=*/false, proc);
+  UtilizationMeter meter(/*gpus=*/{}, proc);
   const auto start = SteadyClock::now();
   write_proc(proc, 2);
   CHECK(meter.take(start + std::chrono::seconds(9)).empty());
@@ -85,28 +85,37 @@ TEST_CASE(
 
 TEST_CASE("values that the system does not offer are left out") {
   const test::TemporaryDirectory folder;
-  UtilizationMeter meter(false, folder.path());
+  UtilizationMeter meter({}, folder.path());
   CHECK(meter.take(SteadyClock::now() + std::chrono::seconds(11)).empty());
 }
 
 TEST_CASE("this system offers the utilization of processor and memory") {
-  UtilizationMeter meter(false);
+  UtilizationMeter meter(std::vector<std::string>{});
   const auto values = as_map(meter.take(SteadyClock::now() + std::chrono::seconds(11)));
   CHECK(values.at("cpu_cores") >= 0);
   CHECK(values.at("memory_gb") > 0.001);
   CHECK(values.at("memory_percent") > 0);
 }
 
-TEST_CASE("GPUs are read with NVML, if there is one") {
-  CHECK(Nvml::open("no-such-library.so") == nullptr);
-  CHECK(Nvml::open("libm.so.6") == nullptr);  // has none of the functions
-  const auto gpus = Nvml::open(SHOAL_FAKE_NVML);
+TEST_CASE("the run's GPUs are read with NVML, if there is one") {
+  const std::vector<std::string> both = {"0000:3b:00.0", "0000:af:00.0"};
+  CHECK(Nvml::open(both, "no-such-library.so") == nullptr);
+  CHECK(Nvml::open(both, "libm.so.6") == nullptr);  // has none of the functions
+  CHECK(Nvml::open({}, SHOAL_FAKE_NVML) == nullptr);
+  CHECK(Nvml::open({both[0], "0000:b0:00.0"}, SHOAL_FAKE_NVML) == nullptr);
+  const auto gpus = Nvml::open(both, SHOAL_FAKE_NVML);
   REQUIRE(gpus);
-  const auto use = gpus->read();
+  auto use = gpus->read();
   REQUIRE(use);
   CHECK(use->percent == 50);         // the mean of 25 % and 75 %
   CHECK(use->memory_percent == 60);  // 40 and 80 of 100 bytes
-  CHECK_FALSE(gpus->read());         // its second reading fails
+  const auto second = Nvml::open({both[1]}, SHOAL_FAKE_NVML);
+  REQUIRE(second);
+  use = second->read();
+  REQUIRE(use);
+  CHECK(use->percent == 75);
+  CHECK(use->memory_percent == 80);
+  CHECK_FALSE(gpus->read());  // a GPU cannot be read a third time
 }
 
 TEST_CASE("the bottleneck is named in words") {
