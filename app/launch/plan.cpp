@@ -243,6 +243,9 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   environment.emplace("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "60000");
   // Otherwise a failed attempt leaves a mark in torchrun's store that would end the next attempt.
   environment.emplace("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
+  // Gradients and synchronized batch norm have a communicator each. If their kernels started in
+  // different orders on two GPUs, they would wait for each other.
+  environment.emplace("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
   environment.emplace("NCCL_ALGO", "^NVLS,NVLSTree");  // sums differ between identical runs
   environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise

@@ -274,6 +274,7 @@ TEST_CASE("variables that libraries read at load time are set unless the user ha
   CHECK(plain.count("GOMP_SPINCOUNT") == 1);
   CHECK(plain.at("CUBLAS_WORKSPACE_CONFIG") == ":4096:8");
   CHECK(plain.count("TORCH_NCCL_ASYNC_ERROR_HANDLING") == 1);
+  CHECK(plain.at("NCCL_LAUNCH_ORDER_IMPLICIT") == "1");
   const Variables users =
       app::tuned({{"GOMP_SPINCOUNT", "7"}, {"CUBLAS_WORKSPACE_CONFIG", ":16:8"}}, 4);
   CHECK(users.at("GOMP_SPINCOUNT") == "7");
