@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <cstdio>
 #include <mutex>
@@ -48,7 +49,13 @@ GroupState::~GroupState() {
 }
 
 c10d::Backend& GroupState::backend_for(const at::Tensor& tensor) const {
-  return tensor.is_cuda() && nccl ? *nccl : *gloo;
+  if (!tensor.is_cuda()) return *gloo;
+  if (nccl) return *nccl;
+  // Gloo's threads wait only for the default stream.
+  const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
+  if (cuda.getStream(tensor.device()) != cuda.getDefaultStream(tensor.device()))
+    throw std::logic_error("Gloo needs tensors that were computed on the default stream");
+  return *gloo;
 }
 
 std::string describe_failure(const GroupState& state, const std::string& operation, double start,

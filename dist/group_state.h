@@ -27,6 +27,7 @@ struct GroupState {
   // the backends, because their destructors would wait for that work.
   bool abandoned = false;
 
+  // Throws std::logic_error if a CUDA tensor needs Gloo and the current stream is not the default.
   c10d::Backend& backend_for(const at::Tensor& tensor) const;
 };
 
