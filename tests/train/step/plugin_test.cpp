@@ -3,6 +3,7 @@
 
 #include "train/step/cuda/plugin.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
 #include <catch2/catch.hpp>
@@ -51,6 +52,7 @@ TEST_CASE("the CUDA plug-in opens beside the program") {
   if (count == 0) {
     CHECK_THROWS_WITH(memory.allocate(100), Contains("cudaHostAlloc"));  // allocates pinned memory
   } else {
+    at::empty({1}, at::kCUDA);  // is_pinned() is false until LibTorch has initialized CUDA
     void* bytes = memory.allocate(100);
     REQUIRE(bytes != nullptr);
     CHECK(at::from_blob(bytes, {100}, at::kByte).is_pinned());
