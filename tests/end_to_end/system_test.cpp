@@ -294,8 +294,8 @@ TEST_CASE("a checkpoint beyond the limit of file sizes is an error that names th
                                 run.words({"--model", "efficientnet_b0"}));
   INFO(outcome.err);
   CHECK(outcome.exit_code == 1);
-  CHECK_THAT(outcome.err,
-             Contains("NOT SAVED") && Contains("checkpoints") && Contains("ulimit -f"));
+  CHECK_THAT(outcome.err, Contains("NOT SAVED") && Contains("checkpoints") &&
+                              Contains("ulimit -f") && Contains("free some space"));
 }
 
 TEST_CASE(

@@ -97,8 +97,12 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
 bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
   if (!run_.leader() || run_.position.step == 0) return true;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
+  const char* advice = "";
   try {
-    write(top1);
+    auto data = snapshot(run_.trainer, run_.position, run_.job, run_.classes);
+    if (top1) data.numbers["top1"] = *top1;
+    advice = "; free some space or repair the disk";
+    write(data, top1);
     failure_.clear();
     failures_ = 0;
   } catch (const std::exception& error) {
@@ -106,9 +110,8 @@ bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
     ++failures_;
   }
   if (failure_.empty()) return true;
-  log::warning(
-      strf("the state after step %lld is NOT SAVED: %s; free some space or repair the disk",
-           static_cast<long long>(run_.position.step), failure_.c_str()));
+  log::warning(strf("the state after step %lld is NOT SAVED: %s%s",
+                    static_cast<long long>(run_.position.step), failure_.c_str(), advice));
   // Not in the history, because equal runs must write equal histories.
   run_.reporter.event({"save_failed",
                        run_.position.step,
@@ -127,10 +130,8 @@ std::string RunCheckpoints::copy_history() {
   }
 }
 
-void RunCheckpoints::write(std::optional<double> top1) {
+void RunCheckpoints::write(const CheckpointData& data, std::optional<double> top1) {
   std::string history_error = copy_history();
-  auto data = snapshot(run_.trainer, run_.position, run_.job, run_.classes);
-  if (top1) data.numbers["top1"] = *top1;
   const auto entry =
       run_.store.save(run_.position.epoch, run_.position.step, top1,
                       [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });

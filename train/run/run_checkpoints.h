@@ -62,7 +62,7 @@ class RunCheckpoints {
  private:
   void note_position(std::optional<int64_t> history_lines);
   bool write_or_warn(std::optional<double> top1);
-  void write(std::optional<double> top1);
+  void write(const CheckpointData& data, std::optional<double> top1);
   std::string copy_history();
 
   const RunContext& run_;
