@@ -195,7 +195,7 @@ void typed_batch_norm_backward_apply(const BatchNorm& op, const void* dy, const 
 
 inline void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, double* sums,
                             void* stream) {
-  with_group_type(type, channels, [&](auto s, auto width) {
+  with_group_type(type, channels, {x}, [&](auto s, auto width) {
     typed_batch_norm_sums<decltype(s), decltype(width)::value>(x, rows, channels, sums, stream);
   });
 }
@@ -205,24 +205,25 @@ inline void batch_norm_finish(const BatchNormFinish& op, void* stream) {
 }
 
 inline void batch_norm_apply(const BatchNorm& op, void* y, void* stream) {
-  with_group_type(op.type, op.channels, [&](auto s, auto width) {
+  with_group_type(op.type, op.channels, {op.x, op.residual, y}, [&](auto s, auto width) {
     typed_batch_norm_apply<decltype(s), decltype(width)::value>(op, y, stream);
   });
 }
 
 inline void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
                                      void* stream) {
-  with_group_type(op.type, op.channels, [&](auto s, auto width) {
+  with_group_type(op.type, op.channels, {op.x, op.residual, dy}, [&](auto s, auto width) {
     typed_batch_norm_backward_sums<decltype(s), decltype(width)::value>(op, dy, sums, stream);
   });
 }
 
 inline void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double* sums,
                                       double count, void* dx, void* d_residual, void* stream) {
-  with_group_type(op.type, op.channels, [&](auto s, auto width) {
-    typed_batch_norm_backward_apply<decltype(s), decltype(width)::value>(op, dy, sums, count, dx,
-                                                                         d_residual, stream);
-  });
+  with_group_type(op.type, op.channels, {op.x, op.residual, dy, dx, d_residual},
+                  [&](auto s, auto width) {
+                    typed_batch_norm_backward_apply<decltype(s), decltype(width)::value>(
+                        op, dy, sums, count, dx, d_residual, stream);
+                  });
 }
 
 }  // namespace shoal::ops::cuda_kernels

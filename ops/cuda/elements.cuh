@@ -1,8 +1,10 @@
 #pragma once
 // Element types of the CUDA operations, and vectorized loads of groups of adjacent channels.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/both.h"
 #include "ops/ops.h"
@@ -65,13 +67,18 @@ void with_type(Type type, F&& f) {
   }
 }
 
-// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once: as many as fit into
-// 16 bytes if `channels` is a multiple of that, otherwise 1.
+// Calls f(S{}, Width<n>{}), where n is the number of channels to load or store at once: as many as
+// fit into 16 bytes if `channels` is a multiple of that and if all arrays begin at multiples of 16
+// bytes, otherwise 1. A GPU stops at a misaligned access.
 template <class F>
-void with_group_type(Type type, int64_t channels, F&& f) {
+void with_group_type(Type type, int64_t channels, std::initializer_list<const void*> arrays,
+                     F&& f) {
+  constexpr size_t kBytes = 16;
+  bool aligned = true;
+  for (const void* array : arrays) aligned &= reinterpret_cast<uintptr_t>(array) % kBytes == 0;
   with_type(type, [&](auto s) {
-    constexpr int kWidth = 16 / sizeof(s);
-    if (channels % kWidth == 0) {
+    constexpr int kWidth = kBytes / sizeof(s);
+    if (aligned && channels % kWidth == 0) {
       f(s, Width<kWidth>{});
     } else {
       f(s, Width<1>{});

@@ -65,27 +65,27 @@ void scale_images(const Gate& op, const void* in, const void* shift, void* out, 
 }
 
 inline void pool(const Gate& op, void* pooled, void* stream) {
-  with_group_type(op.type, op.channels, [&](auto s, auto width) {
+  with_group_type(op.type, op.channels, {op.x}, [&](auto s, auto width) {
     image_sums<decltype(s), decltype(width)::value>(op, nullptr, 1 / static_cast<double>(op.pixels),
                                                     pooled, stream);
   });
 }
 
 inline void gate_apply(const Gate& op, void* y, void* stream) {
-  with_group_type(op.type, op.channels, [&](auto s, auto width) {
+  with_group_type(op.type, op.channels, {op.x, y}, [&](auto s, auto width) {
     scale_images<decltype(s), decltype(width)::value>(op, op.x, nullptr, y, stream);
   });
 }
 
 inline void gate_backward_sums(const Gate& op, const void* dy, void* d_gate, void* stream) {
-  with_group_type(op.type, op.channels, [&](auto s, auto width) {
+  with_group_type(op.type, op.channels, {op.x, dy}, [&](auto s, auto width) {
     image_sums<decltype(s), decltype(width)::value>(op, dy, 1, d_gate, stream);
   });
 }
 
 inline void gate_backward_apply(const Gate& op, const void* dy, const void* d_pooled, void* dx,
                                 void* stream) {
-  with_group_type(op.type, op.channels, [&](auto s, auto width) {
+  with_group_type(op.type, op.channels, {dy, dx}, [&](auto s, auto width) {
     scale_images<decltype(s), decltype(width)::value>(op, dy, d_pooled, dx, stream);
   });
 }

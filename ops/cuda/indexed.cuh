@@ -3,8 +3,7 @@
 // it. nvcc compiles it to a kernel, other compilers to a plain loop. So tests can run the same
 // sources on machines without a GPU (cuda_twin() in table.h).
 //
-// Launches do not wait, throw or return an error. If one fails, LibTorch reports the error at its
-// next launch.
+// Launches do not wait. Errors of a running kernel are reported by a later call of CUDA.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,18 +31,25 @@ constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
 
 #ifdef __CUDACC__
 
+inline void require(cudaError_t error, const char* operation) {
+  if (error != cudaSuccess)
+    throw std::runtime_error(std::string(operation) + ": " + cudaGetErrorString(error));
+}
+
 template <class F>
 __global__ void call_for_index(int64_t n, F f) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) f(i);
 }
 
+// Throws std::runtime_error if the kernel cannot be started.
 template <class F>
 void for_each_index(int64_t n, void* stream, const F& f) {
   constexpr int kThreads = 256;
   if (n <= 0) return;
   const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
   call_for_index<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(n, f);
+  require(cudaGetLastError(), "starting a GPU kernel");
 }
 
 // Returns kScratchBytes of memory on the current device. The first call on each device allocates it
@@ -57,9 +63,7 @@ inline double* scratch() {
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess && device >= kMaxDevices) error = cudaErrorInvalidDevice;
   if (error == cudaSuccess && !memory[device]) error = cudaMalloc(&memory[device], kScratchBytes);
-  if (error != cudaSuccess)
-    throw std::runtime_error(std::string("cannot allocate GPU memory for partial sums: ") +
-                             cudaGetErrorString(error));
+  require(error, "allocating GPU memory for partial sums");
   return memory[device];
 }
 

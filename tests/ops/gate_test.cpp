@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "ops/cuda/elements.cuh"
 #include "ops/cuda/table.h"
 #include "ops/ops.h"
 #include "tests/ops/activations.h"
@@ -48,6 +49,20 @@ TEST_CASE("the gate multiplies each image's channels and its gradients are sums 
       CHECK(r.d_gate.get(column) == Approx(sum));
     }
   }
+}
+
+TEST_CASE("CUDA kernels load 16 bytes at once only if all arrays are aligned") {
+  alignas(16) const float data[8] = {};
+  const auto width = [](int64_t channels, std::initializer_list<const void*> arrays) {
+    int result = 0;
+    cuda_kernels::with_group_type(Type::f32, channels, arrays,
+                                  [&](auto, auto width) { result = decltype(width)::value; });
+    return result;
+  };
+  CHECK(width(8, {data, data + 4, nullptr}) == 4);
+  CHECK(width(8, {data, data + 1}) == 1);
+  CHECK(width(8, {data + 2}) == 1);
+  CHECK(width(6, {data}) == 1);
 }
 
 TEST_CASE("the fast loops of the gate equal the plain loops for every type and shape", "[slow]") {
