@@ -10,8 +10,9 @@
 #                                               on the machine with the GPU: needs Python with
 #                                               torch 2.11, torchvision and timm, but no compiler
 #
-#   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, and our
-#                    operations compared with the CPU (about a minute)
+#   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, our
+#                    operations compared with the CPU, and a training step of an installed shoal,
+#                    which must find torch's libraries itself (about a minute)
 #          train     shoal train on the GPU compared with the CPU: losses, a repeated run, a resumed
 #                    run, two processes on one GPU
 #          step      our training step (shoal bench step): three models, three batch sizes, bf16
@@ -27,7 +28,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 limit=540 # seconds per part
 
 usage() {
-  sed -n '6,26s/^# \{0,1\}//p' "$0" >&2
+  sed -n '6,27s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 
@@ -56,13 +57,39 @@ pack() {
 
 python=${PYTHON:-python3}
 
+torch_folder() {
+  $python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))'
+}
+
 # Search order of libraries: Python's torch, the caller's LD_LIBRARY_PATH, the NVIDIA driver's
 # folder, the packed libraries, then the system's.
 use_libraries() {
   local torch
-  torch=$($python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))')
+  torch=$(torch_folder)
   LD_LIBRARY_PATH=$torch/lib$(printf ':%s' "$torch"/../nvidia/*/lib):${LD_LIBRARY_PATH-}:/usr/local/nvidia/lib64:$1
   export LD_LIBRARY_PATH
+}
+
+# Trains two steps in the folders of an installed shoal. LD_LIBRARY_PATH names only the driver, as in
+# NVIDIA's containers, because it would hide that shoal does not find one of the other libraries.
+#   check_installed DIR RESULT.json [OPTIONS OF native.py]
+check_installed() {
+  local from=$1 result=$2 device=cuda torch tree status=0
+  shift 2
+  [[ " $* " != *" --device cpu "* ]] || device=cpu
+  torch=$(torch_folder)
+  tree=$(mktemp -d)
+  mkdir -p "$tree/bin" "$tree/lib/shoal"
+  cp "$from"/{shoal,shoal-worker} "$tree/bin"
+  cp "$from/libshoal_cuda.so" "$tree/lib/shoal"
+  ln -s "$from" "$tree/lib/shoal/libraries"
+  ln -s "$torch" "$tree/lib/shoal/torch"
+  [ ! -d "$torch/../nvidia" ] || ln -s "$(realpath "$torch/../nvidia")" "$tree/lib/shoal/nvidia"
+  LD_LIBRARY_PATH=/usr/local/nvidia/lib64 timeout 120 "$tree/bin/shoal" bench step --json \
+    --model resnet18 --size 64 --batch-size 8 --steps 2 --device $device >"$result" || status=1
+  rm -r "$tree"
+  [ $status = 0 ] && echo "installed: ok" || echo "installed: FAILED" >&2
+  return $status
 }
 
 [ $# -ge 2 ] || usage
@@ -80,11 +107,17 @@ shift
 [ -e "$from/gpu_first_light" ] || fail "$from/gpu_first_light does not exist; make it with $0 pack $from"
 mkdir -p "$out"
 case $part in
-  checks | step)
-    program=gpu_first_light
-    [ "$part" = checks ] || program=shoal
+  checks)
+    status=0
+    check_installed "$from" "$out/installed.json" "$@" || status=1
     use_libraries "$from"
-    $python "$top/bench/gpu/native.py" "$part" "$from/$program" --json "$out/$part.json" --deadline $limit "$@"
+    $python "$top/bench/gpu/native.py" checks "$from/gpu_first_light" --json "$out/checks.json" \
+      --deadline $((limit - SECONDS)) "$@" || status=1
+    exit $status
+    ;;
+  step)
+    use_libraries "$from"
+    $python "$top/bench/gpu/native.py" step "$from/shoal" --json "$out/step.json" --deadline $limit "$@"
     ;;
   train)
     use_libraries "$from"
