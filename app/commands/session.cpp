@@ -86,6 +86,7 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
         "give a number or omit it");
   if (job.fit_batch_size) choose_batch_size(job, here, memory, communicator);
   train::ResolvedJob resolved = train::resolve(job, here);
+  train::check_precision(resolved, gpus);
   if (env.rank == 0 && resolved.val_resize < resolved.val_size)
     log::warning("--val-resize " + std::to_string(resolved.val_resize) +
                  " is smaller than --val-size " + std::to_string(resolved.val_size) +

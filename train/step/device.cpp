@@ -61,6 +61,16 @@ Gpus claim_gpu(const Job& job, int local_rank) {
   return gpus;
 }
 
+void check_precision(const ResolvedJob& job, const Gpus& gpus) {
+  if (gpus.count == 0 || job.amp != Precision::bf16) return;
+  const cuda::DeviceInfo info = gpus.plugin->device_info(gpus.mine);
+  if (info.major < 8)
+    throw UserError(
+        strf("--amp bf16 needs a GPU of compute capability 8.0 or higher, but the %s has "
+             "%d.%d; use --amp off",
+             info.name, info.major, info.minor));
+}
+
 at::Device device_of(const ResolvedJob& job) {
   if (job.device == "cpu") return at::kCPU;
   return {at::kCUDA, static_cast<c10::DeviceIndex>(job.gpu)};

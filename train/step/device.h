@@ -33,6 +33,9 @@ std::string card_name(const std::string& boot_id, const cuda::DeviceInfo& gpu);
 // asks LibTorch whether CUDA is available, because LibTorch caches the answer.
 Gpus claim_gpu(const Job& job, int local_rank);
 
+// Throws UserError if this rank's GPU cannot compute in the job's precision.
+void check_precision(const ResolvedJob& job, const Gpus& gpus);
+
 at::Device device_of(const ResolvedJob& job);
 
 // Moves a model to a device, for inference only.

@@ -41,6 +41,7 @@ train::ResolvedJob resolved_alone(train::Job job) {
   const int64_t memory = memory_share(gpus, alone);
   if (job.fit_batch_size) choose_batch_size(job, here, memory, alone);
   const train::ResolvedJob resolved = train::resolve(job, here);
+  train::check_precision(resolved, gpus);
   check_memory(resolved, memory, /*leader=*/false);
   at::set_num_threads(resolved.threads);
   return resolved;

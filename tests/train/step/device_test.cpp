@@ -15,6 +15,15 @@ cuda::DeviceInfo gpu_on_card(const std::string& pci, unsigned char uuid) {
   return info;
 }
 
+template <int kMajor>
+cuda::DeviceInfo gpu_of_capability(int) {
+  cuda::DeviceInfo info = {};
+  info.name[0] = 'T';
+  info.major = kMajor;
+  info.minor = 5;
+  return info;
+}
+
 }  // namespace
 
 TEST_CASE("the CPU is used if requested or if there is no GPU") {
@@ -41,6 +50,23 @@ TEST_CASE("MIG instances of one card have the same name, cards and hosts have di
   CHECK(card_name("host", first) != card_name("another host", first));
   CHECK(card_name("", first) == "00ab" + std::string(28, '0'));
   CHECK(card_name("", first) != card_name("", second));
+}
+
+TEST_CASE("bfloat16 is refused on GPUs that do not support it") {
+  cuda::Plugin plugin = {};
+  Gpus gpus;
+  gpus.plugin = &plugin;
+  ResolvedJob job;
+  job.amp = Precision::bf16;
+  plugin.device_info = gpu_of_capability<7>;
+  CHECK_NOTHROW(check_precision(job, gpus));  // on the CPU
+  gpus.count = 1;
+  CHECK_THROWS_WITH(check_precision(job, gpus), Contains("--amp") && Contains("the T has 7.5"));
+  job.amp = Precision::off;
+  CHECK_NOTHROW(check_precision(job, gpus));
+  job.amp = Precision::bf16;
+  plugin.device_info = gpu_of_capability<8>;
+  CHECK_NOTHROW(check_precision(job, gpus));
 }
 
 TEST_CASE("a job on the CPU keeps its batches in ordinary memory") {
