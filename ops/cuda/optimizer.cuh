@@ -1,11 +1,12 @@
 #pragma once
 // The optimizers. Each thread applies a rule of optimizer_rules.h to one element of the flat
-// buffers or, in the first pass of a rule with a trust ratio, to several. column_sums() computes
-// the gradient norm.
+// buffers or, in the first pass of a rule with a trust ratio, to several. A kernel constructs the
+// rules of all segments before. column_sums() computes the gradient norm.
 
 #include <math.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "base/both.h"
 #include "ops/cuda/column_sums.cuh"
@@ -45,11 +46,22 @@ SHOAL_BOTH void change_element(const OptimizerStep& step, int64_t i, const Chang
   write_copy(step, i, static_cast<double>(parameter));
 }
 
+// Writes the rule of each segment to `rules`. Constructing a rule may take two calls of pow() in
+// double, which is slow on most GPUs, so it is not done for each element.
+template <class Rule>
+void make_rules(const OptimizerStep& step, Rule* rules, void* stream) {
+  static_assert(std::is_trivially_copyable_v<Rule>);
+  for_each_index(step.segment_count, stream,
+                 [=] SHOAL_BOTH(int64_t s) { rules[s] = Rule(step, step.segments[s]); });
+}
+
 template <class Rule, class T>
 void update_in_one_pass(const OptimizerStep& step, void* stream) {
+  Rule* const rules = reinterpret_cast<Rule*>(scratch());
+  make_rules(step, rules, stream);
   for_each_index(step.total, stream, [=] SHOAL_BOTH(int64_t i) {
     if (const Segment* segment = segment_of(step, i))
-      change_element<T>(step, i, Rule(step, *segment));
+      change_element<T>(step, i, rules[segment - step.segments]);
   });
 }
 
@@ -66,14 +78,17 @@ struct Pieces {
   int64_t block;   // elements per block
   Sums* lanes;     // count() * kLanes; lane 0 of a piece also receives the piece's sums
   double* ratios;  // per segment
+  void* rest;      // scratch memory for the rules of all segments
 
   // Uses larger blocks if the sums of small ones would not fit into the scratch memory.
-  explicit Pieces(const OptimizerStep& step)
+  Pieces(const OptimizerStep& step, size_t rule_bytes)
       : segments(step.segments), segment_count(step.segment_count), total(step.total), block(4096) {
     const auto bytes = [this] { return count() * kLanes * sizeof(Sums); };
-    while (bytes() + segment_count * sizeof(double) > kScratchBytes && block < total) block *= 2;
+    const size_t others = segment_count * (sizeof(double) + rule_bytes);
+    while (bytes() + others > kScratchBytes && block < total) block *= 2;
     lanes = reinterpret_cast<Sums*>(scratch());
     ratios = reinterpret_cast<double*>(lanes + count() * kLanes);
+    rest = ratios + segment_count;
   }
 
   int64_t count() const { return segment_count + (total + block - 1) / block; }
@@ -96,14 +111,16 @@ struct Pieces {
 
 template <class Rule, class T>
 void update_in_two_passes(const OptimizerStep& step, void* stream) {
-  const Pieces pieces(step);
+  const Pieces pieces(step, sizeof(Rule));
+  Rule* const rules = static_cast<Rule*>(pieces.rest);
+  make_rules(step, rules, stream);
   for_each_index(pieces.count() * Pieces::kLanes, stream, [=] SHOAL_BOTH(int64_t i) {
     const int64_t piece = i / Pieces::kLanes, s = pieces.segment_of_piece(piece);
     const Segment& segment = step.segments[s];
     const int64_t from = (piece - s) * pieces.block, to = from + pieces.block;
     const int64_t begin = segment.offset > from ? segment.offset : from;
     const int64_t after = segment.offset + segment.length, end = after < to ? after : to;
-    const Rule rule(step, segment);
+    const Rule rule = rules[s];
     Pieces::Sums sums = {0, 0};
     for (int64_t k = begin + i % Pieces::kLanes; k < end; k += Pieces::kLanes) {
       change_element<T>(step, k, [&](T& p, T g, T* state) {
@@ -133,8 +150,9 @@ void update_in_two_passes(const OptimizerStep& step, void* stream) {
   for_each_index(step.total, stream, [=] SHOAL_BOTH(int64_t i) {
     const Segment* segment = segment_of(step, i);
     if (!segment) return;
-    const Rule rule(step, *segment);
-    const T lr = trusted_rate<T>(step, *segment, pieces.ratios[segment - step.segments]);
+    const int64_t s = segment - step.segments;
+    const Rule rule = rules[s];
+    const T lr = trusted_rate<T>(step, *segment, pieces.ratios[s]);
     change_element<T>(step, i, [&](T& p, T, T* state) { p -= lr * rule.change(p, state); });
   });
 }
