@@ -29,6 +29,7 @@ int report(const Arguments& arguments) {
     server.run();
     return kOk;
   }
+  require(options.output != "-", "--output -: report cannot write to stdout; give a file name");
   std::filesystem::path file = options.output;
   if (!file.empty())
     require_writable_file("--output", file);

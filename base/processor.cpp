@@ -37,4 +37,8 @@ void hold_to_avx2() {
   current().avx512 = current().avx512_bf16 = false;
 }
 
+void hold_to_portable() {
+  current() = {};
+}
+
 }  // namespace shoal

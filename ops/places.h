@@ -1,7 +1,8 @@
 #pragma once
-// Rank of a label among the classes of a row, for top-1 and top-5 accuracy. Compiles for CPU and
-// GPU.
+// Metrics of a row: the label's rank among the classes, for top-1 and top-5 accuracy, and the loss
+// as it is summed. Compiles for CPU and GPU.
 
+#include <cmath>
 #include <cstdint>
 
 #include "base/both.h"
@@ -18,6 +19,13 @@ template <class V>
 SHOAL_BOTH int64_t places_before(V logit, int64_t c, V own, int64_t label) {
   if (logit != logit) return kTop5;
   return logit > own || (logit == own && c < label) ? 1 : 0;
+}
+
+// Rounds a loss to a multiple of 2^-24. Sums of such numbers are exact up to 2^29, so a total does
+// not depend on how images are divided into batches and ranks.
+SHOAL_BOTH inline double on_grid(double loss) {
+  constexpr double kGrid = 1 << 24;
+  return ::rint(loss * kGrid) / kGrid;
 }
 
 }  // namespace shoal::ops

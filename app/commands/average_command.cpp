@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/evaluation/evaluation.h"
+#include "app/commands/inputs/weights.h"
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
 #include "base/file/whole_file.h"
@@ -29,8 +30,7 @@ struct Candidate {
 Weights open_one(const Arguments& arguments, const std::string& path) {
   Arguments one = arguments;
   one.job.weights = path;
-  if (!arguments.use_ema) one.job.weights_entry = "model";
-  return open_weights(one);
+  return open_selected_weights(one);
 }
 
 // Throws UserError unless both have the same model, classes and number of channels.
@@ -59,7 +59,11 @@ std::vector<Candidate> open_all(const Arguments& arguments) {
     for (const Candidate& other : all)
       if (other.weights.file == one.weights.file)
         log::warning(one.weights.file + " is given twice, so the average counts it twice");
-    if (!all.empty()) require_alike(all.front().weights, one.weights);
+    if (!all.empty()) {
+      Weights& first = all.front().weights;
+      require_alike(first, one.weights);
+      if (first.classes.empty()) first.classes = one.weights.classes;
+    }
     log_origin(one.weights);
     one.tensors = train::weights_of(*one.weights.model);
     if (!all.empty()) one.weights.model.reset();

@@ -143,11 +143,12 @@ std::vector<Arguments> one_by_one(const Arguments& arguments) {
   return all;
 }
 
-// Throws UserError if `folder` cannot be written, or if it is the folder of a run: there,
-// evaluation.json must describe the run's best evaluation.
+// Throws UserError if `folder` cannot be written, or if it is the folder of a run that has written
+// evaluation.json: there, the file must describe the run's best evaluation.
 void require_output_folder(const std::filesystem::path& folder) {
   require_writable_folder("--output", folder);
-  if (has_run_results(folder))
+  std::error_code none;
+  if (has_run_results(folder) && std::filesystem::exists(folder / train::kEvaluationFile, none))
     throw UserError("--output " + folder.string() + " is the folder of a run, whose " +
                     train::kEvaluationFile + " would be replaced; choose another folder");
 }

@@ -88,24 +88,6 @@ void require_not_input(const fs::path& file, const fs::path& input) {
                     " is the file to export, which would be replaced; choose another file");
 }
 
-// Opens the weights that --ema or --no-ema selects.
-Weights open_selected(Arguments arguments) {
-  Weights weights = open_weights(arguments);
-  const bool given = arguments.origins.contains("ema");
-  if (arguments.use_ema && given && !weights.ema)
-    throw UserError("--ema: " + weights.file + " has no averaged weights; remove --ema");
-  if (arguments.use_ema || !weights.ema) return weights;
-  if (!arguments.job.weights_entry.empty())
-    throw UserError("--no-ema: --weights-entry " + arguments.job.weights_entry +
-                    " selects averaged weights; remove one of the two");
-  arguments.job.weights_entry = "model";
-  try {
-    return open_weights(arguments);
-  } catch (const UserError& error) {
-    throw UserError(std::string("--no-ema: ") + error.what());
-  }
-}
-
 }  // namespace
 
 int export_command(const Arguments& given) {
@@ -116,7 +98,7 @@ int export_command(const Arguments& given) {
     require_writable_file("--output", arguments.export_to);
     require_no_checkpoint(arguments.export_to);
   }
-  Weights weights = open_selected(arguments);
+  Weights weights = open_selected_weights(arguments);
   take_class_names(arguments, weights);
   log_origin(weights);
   std::string file = arguments.export_to;

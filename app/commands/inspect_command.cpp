@@ -240,7 +240,11 @@ int inspect_command(const Arguments& arguments) {
   }
   const File file = open(path);
   const FileContents contents = train::read_contents(file.bytes, file.path);
-  const auto known = train::model_like(train::shapes_of(contents.weights));
+  train::TensorShapes shapes = train::shapes_of(contents.weights);
+  std::vector<std::string> names;
+  for (const auto& tensor : shapes) names.push_back(tensor.name);
+  for (std::string& counter : train::missing_counters(names)) shapes.push_back({counter, {}});
+  const auto known = train::model_like(shapes);
   if (arguments.json)
     log::line(to_json(arguments, file, contents, known)
                   .dump(1, ' ', false, Json::error_handler_t::replace));

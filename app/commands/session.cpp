@@ -37,7 +37,9 @@ std::vector<std::string> host_gpus(const train::Gpus& gpus,
 
 void begin(const train::Job& job, const dist::Env& env) {
   // ATEN_CPU_CAPABILITY limits LibTorch's kernels. Limit shoal's kernels in the same way.
-  if (dist::value_of(dist::environment(), "ATEN_CPU_CAPABILITY") == "avx2") hold_to_avx2();
+  const std::string limit = dist::value_of(dist::environment(), "ATEN_CPU_CAPABILITY");
+  if (limit == "avx2") hold_to_avx2();
+  if (limit == "default") hold_to_portable();
   // With --resume, the values are checked after the checkpoint's settings are restored.
   if (!job.resume) train::check_values(job);
   log::set_level(job.log_level, env.rank);

@@ -254,6 +254,18 @@ int train_with_report(const train::ResolvedJob& job, train::Start start, const D
   return signal;
 }
 
+// With --resume: checks option values after the checkpoint's settings are restored.
+void check_restored(const train::Job& job, const train::Start& start) {
+  try {
+    train::check_values(job);
+  } catch (const UserError& error) {
+    if (!start.data) throw;
+    throw UserError(std::string(error.what()) +
+                    " (settings of the checkpoint apply too; --NAME none or 0 turns one off)");
+  }
+  if (!start.data && !job.eval_only) train::require_start_weights(job);
+}
+
 // Runs the command after the ranks are connected. Returns the signal that stopped it, or 0.
 // Collective.
 int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communicator& communicator,
@@ -276,7 +288,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   if (source && arguments.job.eval_only)
     take_held_out(arguments.job, places, train::val_split_in(source->settings), env.rank == 0);
   models::describe(arguments.job.model);  // rejects unknown model names before listing files
-  if (arguments.job.resume) train::check_values(arguments.job);  // with the checkpoint's settings
+  if (arguments.job.resume) check_restored(arguments.job, start);
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
   // After opening the data, so that errors in the data are reported first.
@@ -306,6 +318,8 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
 
 int train_command(const Arguments& given) {
   Arguments arguments = given;
+  if (!arguments.job.weights_entry.empty() && arguments.job.weights.empty())
+    throw UserError("--weights-entry names a part of the file of --weights; add --weights PATH");
   const bool dry = arguments.job.dry_run;
   if (dry)
     release_signals();

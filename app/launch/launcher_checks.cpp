@@ -35,10 +35,10 @@ std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Varia
   for (const std::string& note : plan.notes) checks.push_back({Verdict::warn, "note", note, ""});
   for (const WorkerStart& worker : plan.workers) {
     const dist::Env env = dist::this_worker(worker.environment);
-    checks.push_back({Verdict::ok, "rank " + std::to_string(env.rank),
-                      describe_worker(env) + ", " + worker.environment.at("OMP_NUM_THREADS") +
-                          " compute threads",
-                      ""});
+    checks.push_back(
+        {Verdict::ok, "rank " + std::to_string(env.rank),
+         describe_worker(env) + ", compute threads: " + worker.environment.at("OMP_NUM_THREADS"),
+         ""});
   }
   checks.push_back(fabric_check(facts.fabric));
   return checks;

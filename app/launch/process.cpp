@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "app/platform/failure.h"
+#include "base/file/descriptor.h"
 
 namespace shoal::app {
 namespace {

@@ -54,6 +54,7 @@ class History {
   std::map<double, double> sessions_;  // time of a start or resume → time of its last row
   double start_ = kMissing;            // time of the first row
   double last_step_ = 0;
+  std::string trained_;  // time of the last training row, ISO 8601
   int64_t rows_ = 0;
 };
 
@@ -72,6 +73,7 @@ double History::since_start(const Row& row) {
 }
 
 void History::add_train(const Row& row, double time) {
+  trained_ = text_in(row, "time");
   const Row timing = row.value("timing", Row::object());
   if (!timing.is_object()) return;
   const double step_seconds = number_or_missing(timing, "step");
@@ -218,13 +220,10 @@ Json History::json() const {
   });
   const size_t more = events.size() - std::min(events.size(), kMaxEvents);
   events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(more));
-  Json json = {{"train", train_.json()},
-               {"valid", valid_.json()},
-               {"valid_ema", valid_ema_.json()},
-               {"epochs", epochs()},
-               {"steps_per_epoch", steps_per_epoch},
-               {"phases", phases()},
-               {"events", events},
+  Json json = {{"trained", trained_},    {"train", train_.json()},
+               {"valid", valid_.json()}, {"valid_ema", valid_ema_.json()},
+               {"epochs", epochs()},     {"steps_per_epoch", steps_per_epoch},
+               {"phases", phases()},     {"events", events},
                {"events_left_out", more}};
   if (utilization_.rows() > 0) json["utilization"] = utilization_.json();
   return json;

@@ -70,10 +70,18 @@ Json run_data(const std::string& run, const std::string& name) {
   Json summary =
       read_object(folder / train::kSummaryFile,
                   "there is no summary.json: the run is still going, or it was killed", notes);
+  const auto text_of = [](const Json& object, const char* member) {
+    const auto found = object.find(member);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  const std::string ended = text_of(summary, "ended");
+  if (!ended.empty() && text_of(history, "trained") > ended) {
+    notes.push_back("summary.json is of an earlier start of this run and was left out");
+    summary = Json::object();
+  }
   Json settings = summary.value("settings", Json::object());
   summary.erase("settings");
-  const Json made_by = summary.value("version", Json());
-  const std::string version = made_by.is_string() ? made_by.get<std::string>() : "";
+  const std::string version = text_of(summary, "version");
   if (!version.empty() && version != kVersion)
     notes.push_back("the run was made by shoal " + version + ", this report by " + kVersion);
   Json evaluation = read_evaluation(folder, notes);

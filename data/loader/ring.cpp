@@ -58,6 +58,9 @@ void Ring::open_batches() {
   // consumer holds no batch, so one more slot could be opened; that is not worth a special case.
   for (; opened_ < following_.end && opened_ < held_ + slots; ++opened_, opened = true) {
     Slot& s = slot(opened_);
+    // The rows of the batch that had this slot are done, but maybe no worker has called take()
+    // since. Its number of rows is lost now, so leave it.
+    if (take_batch_ == opened_ - slots) ++take_batch_, take_row_ = 0;
     const int64_t batch = opened_ - span(opened_).origin;
     s.batch.count = s.left = s.rows_made = plan_.count(batch);
     s.batch.rows = {s.rows.data(), static_cast<size_t>(s.batch.count)};

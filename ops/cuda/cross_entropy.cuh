@@ -110,7 +110,7 @@ inline void add_metrics(const CrossEntropy& op, int64_t rows, const RowResult* r
     double loss = 0;
     int64_t right = 0;
     for (int64_t row = 0; row < rows; ++row) {
-      loss += results[row].loss;
+      loss += on_grid(results[row].loss);
       right += results[row].place < (which == 1 ? 1 : kTop5);
     }
     if (which == 0) *op.loss_sum += loss;

@@ -51,7 +51,7 @@ void row(const CrossEntropy& op, int64_t r) {
     }
     loss -= smoothing / static_cast<double>(classes) * sum;
   }
-  *op.loss_sum += loss;
+  *op.loss_sum += on_grid(loss);
 
   const int64_t before = place(logits, classes, a);
   *op.top1 += before < 1;

@@ -336,6 +336,7 @@ TEST_CASE("--eval-only evaluates the last checkpoint without changing the run") 
   REQUIRE(last_checkpoint(root / "run").checksum == checkpoint);
   const auto history = test::read_text(root / "run" / "history.jsonl");
   REQUIRE(test::lines_of(history).size() > 6);
+  REQUIRE(test::rows(root / "run/history.jsonl").back().at("epoch") == 2);  // the last of 0 to 2
 
   const auto idle = test::run_shoal(command(root, "run", 2, true));  // the run is already complete
   REQUIRE(idle.exit_code == 0);

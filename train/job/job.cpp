@@ -14,16 +14,18 @@ namespace shoal::train {
 void check_values(const Job& job) {
   require(job.backend != "nccl" || job.device != "cpu",
           "--backend nccl needs --device cuda; use --backend gloo");
-  require(job.weights_entry.empty() || !job.weights.empty(),
-          "--weights-entry names a part of the file of --weights; add --weights PATH");
   require(job.decoder == data::Decoder::shoal || job.resize == data::Resize::exact,
           "--decoder turbo does not support --resize fast; omit one of them");
   require(!job.optimizer.nesterov || job.optimizer.kind != OptimizerOptions::Kind::sgd ||
               job.optimizer.momentum > 0,
           "--nesterov needs a --momentum above 0");
-  require(job.freeze == "none" || !job.weights.empty() || job.resume,
-          "--freeze keeps initial weights, which are random without --weights; add --weights PATH");
+  if (!job.resume) require_start_weights(job);
   check_images(job);
+}
+
+void require_start_weights(const Job& job) {
+  require(job.freeze == "none" || !job.weights.empty(),
+          "--freeze keeps initial weights, which are random without --weights; add --weights PATH");
 }
 
 namespace {
@@ -122,6 +124,22 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
       std::max<int64_t>(1, std::llround(job.epochs * static_cast<double>(out.steps_per_epoch)));
   const int64_t most = job.time_budget > 0 ? kNoLastStep : out.total_steps;
   out.last_step = std::min(most, job.max_steps.value_or(most));
+}
+
+// Batch normalization needs two values per channel. The last layers of all networks have one value
+// per image of at most 32 pixels.
+void require_statistics(const ResolvedJob& job) {
+  constexpr double kReduction = 32;
+  if (job.eval_only || job.freeze_bn) return;
+  if (job.freeze == "all-but-head" && job.unfreeze_epoch == 0) return;
+  auto side = static_cast<double>(job.size);
+  if (job.progression.smallest > 0) side = static_cast<double>(job.progression.smallest);
+  for (const auto& point : job.progression.sizes.points) side = std::min(side, point.value);
+  const int64_t images = job.batch_size * (job.sync_bn ? job.world_size : 1);
+  require(images > 1 || side > kReduction,
+          "with one image of 32 pixels per forward pass, batch normalization has one value per "
+          "channel, so the network cannot learn; use a larger --batch-size or --size, or "
+          "--freeze-bn");
 }
 
 void resolve_images(const Job& job, ResolvedJob& out) {
@@ -278,6 +296,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   resolve_length(job, here, out);
   out.forward_reads = out.train_whole_files;
   resolve_images(job, out);
+  require_statistics(out);
   resolve_machine(job, here, out);
   resolve_kernels(out);
   if (job.scale_lr)

@@ -285,6 +285,9 @@ struct ResolvedJob : RunOptions {
 // Checks combinations of values that can be checked without knowing the data and the machine.
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
+// Throws UserError if `job` freezes layers but names no weights to start from. check_values() does
+// this too, except with --resume, where a checkpoint may have them.
+void require_start_weights(const Job& job);
 
 // Returns 2 if mixup or cutmix mixes pairs of images of the batch, otherwise 1. The batch size of
 // each process must be a multiple of the result.

@@ -3,7 +3,6 @@
 // Does not use LibTorch.
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 
 namespace shoal::train {
@@ -19,11 +18,6 @@ struct Meter {
     loss += other.loss, top1 += other.top1, top5 += other.top5, images += other.images,
         skipped += other.skipped;
   }
-  // Rounds a sum to a multiple of 2^-24. Sums of such numbers are exact up to 2^29, so a total does
-  // not depend on how per-batch sums are grouped by ranks and reports.
-  static double exact(double sum) { return std::nearbyint(sum * kGrid) / kGrid; }
-  static constexpr double kGrid = 1 << 24;
-
   bool empty() const { return images <= 0; }
   double mean_loss() const { return images > 0 ? loss / images : 0; }
   double top1_percent() const { return images > 0 ? 100 * top1 / images : 0; }

@@ -13,7 +13,7 @@ namespace {
 double log_sum_of(std::span<const float> logits) {
   const float highest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - highest);
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - highest);
   return highest + std::log(sum);
 }
 

@@ -32,7 +32,10 @@ class EvaluationFile final : public ReportSink {
  public:
   explicit EvaluationFile(const ResolvedJob& job) : job_(job) {}
 
-  void start(const RunStart& report) override { classes_ = report.classes; }
+  void start(const RunStart& report) override {
+    classes_ = report.classes;
+    if (!job_.eval_only) remove_later(report.step);
+  }
 
   void evaluation(const EvaluationReport& report) override {
     if (!report.best || job_.eval_only) return;
@@ -44,6 +47,15 @@ class EvaluationFile final : public ReportSink {
   }
 
  private:
+  // Removes the file if it describes a later step than `step`, from which the run starts.
+  void remove_later(int64_t step) const {
+    const std::filesystem::path path = std::filesystem::path(job_.output) / kEvaluationFile;
+    const auto old = parse_json<nlohmann::json>(read_if_readable(path).value_or(""));
+    std::error_code none;
+    if (number_in(old, "step").value_or(0) > static_cast<double>(step))
+      std::filesystem::remove(path, none);
+  }
+
   const ResolvedJob& job_;
   std::vector<std::string> classes_;
 };

@@ -70,7 +70,7 @@ struct EvaluationProgress {
 
 // An image with a high loss.
 struct WorstImage {
-  std::string path;  // the image's path in its source, escaped by printable()
+  std::string path;  // the image's path in its source, not escaped
   int32_t label = 0, predicted = 0;
   double probability = 0, loss = 0;  // probability: of the predicted class
 };

@@ -20,7 +20,7 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) 
 #undef SINK
 #undef HISTORY_SINK
   std::erase(sinks_, nullptr);  // null: a sink that the run does not use
-  utilization_.emplace(job.host_gpus);
+  utilization_.emplace(job.host_gpus, /*alone=*/job.local_world_size == 1);
 }
 
 Reporter::~Reporter() = default;

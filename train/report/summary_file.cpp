@@ -32,12 +32,6 @@ Json json_of(const Evaluated& best) {
   return json;
 }
 
-// Whether `path` is the summary of a completed run.
-bool is_of_complete_run(const std::filesystem::path& path) {
-  const Json summary = parse_json<Json>(read_if_readable(path).value_or(""));
-  return summary.is_object() && summary.value("outcome", Json()) == "complete";
-}
-
 class SummaryFile final : public ReportSink {
  public:
   explicit SummaryFile(const ResolvedJob& job)
@@ -49,13 +43,23 @@ class SummaryFile final : public ReportSink {
   }
   void end(const RunEnd& report) override {
     if (job_.eval_only) return;
-    // Keeps the summary of a completed run if this resumed run had nothing left to do.
-    const bool idle = train_.empty() && valid_.empty() && !report.exported;
-    if (report.outcome != "failed" && idle && is_of_complete_run(path_)) return;
-    write_whole(path_, summary(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    // Keeps the summary of a completed run if this resumed run had nothing left to train.
+    const bool idle = train_.empty() && valid_.empty();
+    if (report.outcome != "failed" && idle) {
+      Json old = parse_json<Json>(read_if_readable(path_).value_or(""));
+      if (old.is_object() && old.value("outcome", Json()) == "complete") {
+        if (!report.exported) return;
+        old["exported"] = json_of(*report.exported);
+        return write(old);
+      }
+    }
+    write(summary(report));
   }
 
  private:
+  void write(const Json& json) const {
+    write_whole(path_, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
   Json summary(const RunEnd& end) const;
 
   const ResolvedJob& job_;

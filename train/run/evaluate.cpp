@@ -102,10 +102,9 @@ std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageR
                               const std::vector<size_t>& places, const data::Loader& loader) {
   std::string mine;
   for (const size_t i : places)
-    if (images[i].rank == group.rank())
-      mine += printable(loader.image_name(images[i].image)) + '\n';
+    if (images[i].rank == group.rank()) mine += loader.image_name(images[i].image) + '\0';
   std::vector<std::vector<std::string>> names;  // per rank, in the order of `places`
-  for (const std::string& text : dist::gather_text(group, mine)) names.push_back(split(text, '\n'));
+  for (const std::string& text : dist::gather_text(group, mine)) names.push_back(split(text, '\0'));
   std::vector<size_t> used(names.size());
   std::vector<WorstImage> worst;
   for (const size_t i : places) {

@@ -103,6 +103,7 @@ RunResult Run::train() {
   if (over && !position_.evaluation_pending) reports_.nothing_left();
   if (!position_.pending.empty())
     recovery_.add_loss(std::exchange(position_.pending, {}), position_.step);
+  if (job_.on_spike != OnSpike::rollback) position_.rollback_due = 0;
   if (position_.rollback_due > 0) recovery_.roll_back(position_.rollback_due);
   // If the previous process stopped after an epoch's last step and before its evaluation, this
   // process starts with that evaluation.

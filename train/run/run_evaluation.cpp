@@ -1,5 +1,7 @@
 #include "train/run/run_evaluation.h"
 
+#include <algorithm>
+
 #include "train/control/stop.h"
 #include "train/run/evaluate.h"
 
@@ -12,13 +14,16 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
                       bool ema, RunEvaluation& result) {
   // If the run averages weights, only evaluations of the averaged weights can be the best one.
   const bool decides = ema == (run.trainer.ema() != nullptr);
+  // With --eval-only, a checkpoint from the end of an epoch already counts that epoch.
+  const bool counted = run.job.eval_only && run.position.step_in_epoch == 0;
+  const int64_t epoch = std::max<int64_t>(0, run.position.epoch - (counted ? 1 : 0));
   WorstPixels worst(run.job.transform);
   EvaluationHooks hooks;
   if (decides && !run.job.tensorboard.empty()) hooks.worst = &worst;
   hooks.print_freq = run.job.print_freq;
   if (!ema) {
-    hooks.progress = [&](EvaluationProgress progress) {
-      progress.epoch = run.position.epoch;
+    hooks.progress = [&, epoch](EvaluationProgress progress) {
+      progress.epoch = epoch;
       progress.step = run.position.step;
       run.reporter.evaluation_progress(progress);
     };
@@ -35,7 +40,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
                                      run.communicator.main, hooks);
   if (report.stopped) return false;
   control.collect();  // ignores a stop signal: the next message has it again
-  report.epoch = run.position.epoch;
+  report.epoch = epoch;
   report.step = run.position.step;
   report.finished_epochs = run.position.epoch + (run.epoch_complete() ? 1 : 0);
   report.ema = ema;

@@ -102,7 +102,8 @@ ImageGrid WorstPixels::grid(const dist::Group& group, const EvaluationReport& re
     const WorstImage& worst = report.worst.at(i);
     grid.captions.push_back(strf("%s, predicted %s %.1f %%, loss %.4g, %s",
                                  name(worst.label).c_str(), name(worst.predicted).c_str(),
-                                 100 * worst.probability, worst.loss, worst.path.c_str()));
+                                 100 * worst.probability, worst.loss,
+                                 printable(worst.path).c_str()));
   }
   return grid;
 }

@@ -14,9 +14,8 @@ namespace shoal::train {
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
 // Returns loss, top1, top5 and images (as in Meter) summed over a rank's micro-batches: a tensor of
-// 4 float64 on the device of `sums`. Each loss is rounded like Meter::exact(), so the sum of such
-// tensors over ranks is exact. `sums`: models::LossResult::sums of each micro-batch. `images`:
-// number of images in all micro-batches.
+// 4 float64 on the device of `sums`. `sums`: models::LossResult::sums of each micro-batch.
+// `images`: number of images in all micro-batches.
 at::Tensor device_meter(const std::vector<at::Tensor>& sums, int64_t images);
 
 // Converts a host copy of device_meter()'s result.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -210,6 +211,18 @@ std::string without_wrappers(std::string_view name) {
     }
   }
   return std::string(name);
+}
+
+std::vector<std::string> missing_counters(const std::vector<std::string>& names) {
+  const std::set<std::string> known(names.begin(), names.end());
+  const std::string mean = ".running_mean";
+  std::vector<std::string> missing;
+  for (const std::string& name : known) {
+    if (!name.ends_with(mean)) continue;
+    std::string counter = name.substr(0, name.size() - mean.size()) + ".num_batches_tracked";
+    if (!known.contains(counter)) missing.push_back(std::move(counter));
+  }
+  return missing;
 }
 
 }  // namespace shoal::train

@@ -19,6 +19,10 @@ struct TensorShape {
 };
 using TensorShapes = std::vector<TensorShape>;
 
+// Returns the names of num_batches_tracked counters that are missing beside running means. PyTorch
+// before 0.4.1 did not save them.
+std::vector<std::string> missing_counters(const std::vector<std::string>& names);
+
 // Where a tensor is in an EfficientNet or MobileNetV3, parsed from its name. An inverted residual
 // block has up to four parts: expand, depthwise, squeeze, project. A fused block has the part
 // `fused`, a k×k convolution, and, if the block expands, `project`. MobileNetV3's last convolution

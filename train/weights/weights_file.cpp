@@ -19,8 +19,6 @@
 namespace shoal::train {
 namespace {
 
-constexpr const char* kCounter = ".num_batches_tracked";
-
 // Returns the number of parameters as text: "5,288,548 parameters".
 std::string count_parameters(const NamedTensors& tensors) {
   int64_t count = 0;
@@ -28,16 +26,12 @@ std::string count_parameters(const NamedTensors& tensors) {
   return grouped(count) + " parameters";
 }
 
-// Adds missing num_batches_tracked counters as 0. PyTorch before 0.4.1 did not save them.
+// Adds missing num_batches_tracked counters as 0.
 void add_missing_counters(NamedTensors& tensors) {
-  std::set<std::string> names;
-  for (const auto& [name, value] : tensors) names.insert(name);
-  for (const std::string& name : names) {
-    const std::string mean = ".running_mean";
-    if (!name.ends_with(mean)) continue;
-    const std::string counter = name.substr(0, name.size() - mean.size()) + kCounter;
-    if (!names.contains(counter)) tensors.emplace_back(counter, at::zeros({}, at::kLong));
-  }
+  std::vector<std::string> names;
+  for (const auto& [name, value] : tensors) names.push_back(name);
+  for (const std::string& counter : missing_counters(names))
+    tensors.emplace_back(counter, at::zeros({}, at::kLong));
 }
 
 // Returns the part of the path that may name the network, as in
@@ -100,7 +94,7 @@ OpenedCheckpoint read_safetensors_weights(const std::vector<char>& bytes, const 
 
 bool is_buffer(const std::string& name) {
   return name.ends_with(".running_mean") || name.ends_with(".running_var") ||
-         name.ends_with(kCounter) || name == "n_averaged";
+         name.ends_with(".num_batches_tracked") || name == "n_averaged";
 }
 
 std::string OpenedCheckpoint::contents() const {

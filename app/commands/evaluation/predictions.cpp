@@ -122,7 +122,11 @@ std::string PredictionFile::row(const std::string& path, const train::ImageResul
     json["top5"].push_back({{"label", image.classes[i]},
                             {"class", name(image.classes[i])},
                             {"probability", image.probabilities[i]}});
-  if (logits_) json["logits"] = std::vector<float>(logits.begin(), logits.end());
+  if (logits_) {
+    json["logits"] = Json::array();
+    for (const float logit : logits)
+      json["logits"].push_back(logit <= train::kExcluded ? Json() : Json(logit));
+  }
   return line_of(json);
 }
 
@@ -139,7 +143,7 @@ std::string PredictionFile::csv(const std::string& path, const train::ImageResul
   line += "," + (image.readable() ? "" : field(error));
   if (logits_)
     for (size_t i = 0; i < classes_.size(); ++i)
-      line += i < logits.size() ? number(logits[i]) : ",";
+      line += i < logits.size() && !(logits[i] <= train::kExcluded) ? number(logits[i]) : ",";
   return line + "\n";
 }
 

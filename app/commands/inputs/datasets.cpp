@@ -8,6 +8,7 @@
 
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/inputs/opening.h"
+#include "app/options/class_names.h"
 #include "base/file/whole_file.h"
 #include "base/format/counted.h"
 #include "base/log.h"
@@ -64,10 +65,8 @@ std::shared_ptr<const data::Dataset> with_known_classes(
                              : "; rename or remove them"));
   }
   if (own.size() < known.names.size())
-    log::info(
-        strf("the validation images have %zu of the %zu classes of %s; the model may predict any "
-             "of them",
-             own.size(), known.names.size(), known.source.c_str()));
+    log::info(strf("the validation images have %zu of the %zu classes of %s", own.size(),
+                   known.names.size(), known.source.c_str()));
   return dataset;
 }
 
@@ -161,21 +160,6 @@ Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool wi
 }
 
 }  // namespace
-
-std::vector<std::string> read_class_names(const std::string& path, const std::string& other) {
-  Classes names;
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) names = read_lines(path);
-  std::erase(names, "");
-  if (names.empty())
-    throw UserError("--classes " + path + ": it must be " + other +
-                    " or a file with one class name per line");
-  Classes sorted = names;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) throw UserError("--classes " + path + " names '" + *twice + "' twice");
-  return names;
-}
 
 Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool with_train,
                        const std::vector<std::string>& known,

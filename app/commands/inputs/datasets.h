@@ -18,10 +18,6 @@ struct Datasets {
   std::string train_source, val_source;  // the folder, file or pattern of each
 };
 
-// Reads the class names in the file of --classes, one per line. `other`: what the option accepts
-// besides a file, for messages. Throws UserError if the file has no names or a name appears twice.
-std::vector<std::string> read_class_names(const std::string& path, const std::string& other);
-
 // Opens the images in `places` (with --val-split: both splits from the training images) and checks
 // that all ranks have the same images (agreement.h). `known`: the classes of the checkpoint, if
 // there is one; without training images, validation labels are indices into these. Some classes may

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/commands/inputs/datasets.h"
+#include "app/options/class_names.h"
 #include "app/weights/imagenet_classes.h"
 #include "base/file/whole_file.h"
 #include "base/log.h"
@@ -70,6 +71,8 @@ Classes folder_names(const Arguments& arguments, const Weights& weights) {
   if (given.empty()) return weights.classes;
   Classes names = given == kImageNet ? imagenet_synsets() : read_class_names(given, kImageNet);
   check_class_count(weights, names.size(), "--classes " + given + " names");
+  if (given != kImageNet && !weights.classes.empty() && weights.classes != names)
+    log::warning("--classes " + given + " replaces the class names of " + weights.file);
   return names;
 }
 

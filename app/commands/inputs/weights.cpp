@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/commands/inputs/datasets.h"
+#include "app/options/class_names.h"
 #include "app/weights/fetch.h"
 #include "app/weights/imagenet_classes.h"
 #include "app/weights/remote_weights.h"
@@ -189,6 +190,23 @@ void take_class_names(const Arguments& arguments, Weights& weights) {
     weights.classes = read_class_names(names, kImageNet);
   if (!names.empty())
     check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
+}
+
+Weights open_selected_weights(Arguments arguments) {
+  Weights weights = open_weights(arguments);
+  const bool given = arguments.origins.contains("ema");
+  if (arguments.use_ema && given && !weights.ema)
+    throw UserError("--ema: " + weights.file + " has no averaged weights; remove --ema");
+  if (arguments.use_ema || !weights.ema) return weights;
+  if (!arguments.job.weights_entry.empty())
+    throw UserError("--no-ema: --weights-entry " + arguments.job.weights_entry +
+                    " selects averaged weights; remove one of the two");
+  arguments.job.weights_entry = "model";
+  try {
+    return open_weights(arguments);
+  } catch (const UserError& error) {
+    throw UserError(std::string("--no-ema: ") + error.what());
+  }
 }
 
 }  // namespace shoal::app

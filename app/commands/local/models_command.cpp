@@ -2,6 +2,7 @@
 
 #include "app/commands/local/local_commands.h"
 #include "app/commands/print_table.h"
+#include "app/options/class_names.h"
 #include "base/error.h"
 #include "base/format/grouped.h"
 #include "base/json.h"
@@ -18,6 +19,8 @@ models::ModelOptions named(const std::string& name, const Arguments& arguments) 
   models::ModelOptions options;
   options.name = name;
   options.classes = arguments.job.classes.value_or(options.classes);
+  const std::string& file = arguments.job.classes_file;
+  if (!file.empty()) options.classes = std::ssize(read_class_names(file, "a number"));
   return options;
 }
 

@@ -29,7 +29,7 @@ Pairs mode(const std::string& name) {
   if (name == "eval" || name == "evaluate") return {{"eval-only", "true"}, {"resume", "true"}};
   throw UserError("--mode is '" + name +
                   "'; it must be train, train_and_eval or eval. `shoal predict` classifies images, "
-                  "`shoal bench` measures data loading, and `shoal train --max-steps N` measures "
+                  "`shoal bench loader` measures data loading, and `shoal bench step` measures "
                   "training");
 }
 

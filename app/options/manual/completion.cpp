@@ -54,7 +54,7 @@ Values values_of_words(const CommandRow& row) {
       add_command_names(values.words);
       break;
     case Command::bench:
-      values.words = {"loader", "step"};
+      values.words = {"loader", "step", "scaling"};
       values.paths = Values::Paths::files;
       break;
     case Command::prepare:

@@ -14,6 +14,9 @@ constexpr const char* kImagesChanged =
     "the images have changed (or an older version also counted files that are not images). Restore "
     "them, or start a new run from the weights: --weights CHECKPOINT with another --output";
 
+constexpr const char* kEpochChanged =
+    "the length of an epoch has changed; restore --train-samples or --steps-per-epoch";
+
 // Returns a hash of the class weights, to detect changes in the file that they may come from.
 std::string hash_of(const std::vector<double>& weights) {
   if (weights.empty()) return "none";
@@ -34,8 +37,11 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
   }
   // These are facts about the data, not options. They come last: if they differ, a changed option
   // is often the cause and should be reported first.
-  settings.push_back(
-      {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
+  settings.push_back({"train_images", std::to_string(job.train_images), MayDiffer::never, false,
+                      job.train_streamed ? kEpochChanged : kImagesChanged});
+  if (job.open_ended)  // --max-steps is the length of the schedule
+    settings.push_back(
+        {"schedule_steps", std::to_string(job.total_steps), MayDiffer::always, false, ""});
   const int64_t taken = job.global_batch_size * job.mix.images_per_row();
   settings.push_back({"images_per_step", std::to_string(taken), MayDiffer::never, false,
                       "--mixup-mode half reads two images per training sample; restore --mixup, "
@@ -69,9 +75,12 @@ void take_saved_settings(Arguments& arguments,
     if (!option || !option->saving || named(option->name)) continue;
     if (arguments.job.eval_only && !option->saving->evaluation) continue;
     if (option->name == "classes" && value == std::to_string(data_classes)) continue;
+    // resolve() computes --accumulate from the two batch sizes.
+    if (option->name == "accumulate" && named("batch-size") && named("global-batch-size")) continue;
     const auto& replacements = option->saving->replaced_by;
-    if (std::none_of(replacements.begin(), replacements.end(), named))
-      apply(arguments, option->name, value, kCheckpointOrigin);
+    if (std::any_of(replacements.begin(), replacements.end(), named)) continue;
+    apply(arguments, option->name, value, kCheckpointOrigin);
+    if (option->name == "lr") arguments.job.scale_lr.reset();  // the saved value is already scaled
   }
   // The checkpoint's global batch size determines the batch size.
   if (!arguments.job.eval_only && arguments.job.global_batch_size && !named("batch-size")) {

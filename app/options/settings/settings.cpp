@@ -6,6 +6,7 @@
 #include "app/options/settings/config_file.h"
 #include "app/options/settings/hyperparameters.h"
 #include "app/options/settings/implied_settings.h"
+#include "app/options/settings/saved_settings.h"
 #include "app/platform/paths.h"
 #include "app/platform/platform.h"
 #include "app/weights/cache_folder.h"

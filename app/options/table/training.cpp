@@ -32,12 +32,12 @@ Option model_row(unsigned commands, std::string help, Field field) {
 }
 
 Option batch_size_row() {
-  Option option =
-      row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
-          "Images per process and forward pass; auto (train, bench): fill the memory",
-          JOB(batch_size))
-          .unset_is(std::to_string(train::kDefaultBatchSize) + ", or from --global-batch-size")
-          .within(1, 1 << 20);
+  Option option = row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
+                      "Images per process and forward pass; auto (train, bench): fill the memory",
+                      JOB(batch_size))
+                      .unset_is(std::to_string(train::kDefaultBatchSize) +
+                                "; train: or from --global-batch-size")
+                      .within(1, 1 << 20);
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;
     job.fit_batch_size = text == "auto";

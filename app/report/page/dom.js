@@ -74,8 +74,11 @@ function table(columns, rows, { sort, redraw, keep } = {}) {
   let ordered = rows;
   if (sort && sort.column != null) {
     const value = columns[sort.column].value;
-    const order = (a, b) => (a == null ? 1 : b == null ? -1 : a < b ? -1 : a > b ? 1 : 0);
-    ordered = [...rows].sort((a, b) => (sort.down ? -1 : 1) * order(value(a), value(b)));
+    const order = (a, b) => {
+      if (a == null || b == null) return (a == null) - (b == null);  // unknown values come last
+      return (sort.down ? -1 : 1) * (a < b ? -1 : a > b ? 1 : 0);
+    };
+    ordered = [...rows].sort((a, b) => order(value(a), value(b)));
   }
   const head = columns.map((column, i) => {
     if (!redraw) return el("th", { class: column.number ? "n" : null, scope: "col" }, column.title);

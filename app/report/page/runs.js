@@ -162,7 +162,7 @@ function settingRows() {
     rows.get(name).values[i] = typed(value);
   };
   report.runs.forEach((run, i) => {
-    const { data = {}, model = {} } = run.summary;
+    const data = run.summary.data || {};
     const known = { version: run.summary.version, commit: run.summary.commit, "train data": data.train,
       "validation data": data.val, processes: run.summary.world_size };
     for (const [name, value] of Object.entries({ ...known, ...run.settings })) put(name, i, value);

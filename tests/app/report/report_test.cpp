@@ -244,6 +244,14 @@ TEST_CASE("incomplete and foreign files of a run are left out with a note") {
 
   write_text(sample.folder / "summary.json", R"({"version":"0.0.7"})");
   REQUIRE(has_note(sample.run(), "shoal 0.0.7"));
+  // The rows are of 2026-01-02.
+  write_text(sample.folder / "summary.json",
+             R"({"outcome":"complete","ended":"2026-01-01T00:00:00.000Z"})");
+  REQUIRE(has_note(sample.run(), "an earlier start"));
+  REQUIRE(sample.run()["summary"].empty());
+  write_text(sample.folder / "summary.json",
+             R"({"outcome":"complete","ended":"2026-01-03T00:00:00.000Z"})");
+  REQUIRE(sample.run()["summary"]["outcome"] == "complete");
   fs::remove(sample.folder / "summary.json");
   REQUIRE(has_note(sample.run(), "no summary.json"));
 

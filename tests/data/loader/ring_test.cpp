@@ -1,10 +1,12 @@
 #include "data/loader/ring.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <future>
 #include <new>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/data/support.h"
 
@@ -218,4 +220,26 @@ TEST_CASE("a rank without an image in the last batch gets an empty one") {
 TEST_CASE("an allocator that returns null throws bad_alloc") {
   const BufferAllocator none{[](size_t) -> void* { return nullptr; }, [](void*) {}};
   CHECK_THROWS_AS(Ring(kPlan, kSides, 1, none), std::bad_alloc);
+}
+
+TEST_CASE("a worker that is late leaves a short last batch whose slot has a new batch") {
+  const BatchPlan plan{5, 2, 0, 1, false};  // batches of 2, 2 and 1 rows
+  Ring ring(plan, kSides, 1, heap());
+  ring.restart(feed(0), 0, feed(1));
+  for (const int64_t rows : {2, 2, 1}) {
+    finish(ring, take(ring, rows));
+    REQUIRE(ring.next()->count == rows);
+  }
+  // The next epoch's second batch gets the slot of the last batch before a worker asks for a row.
+  ring.restart(feed(1), 0, feed(2));
+  auto waiting = std::async(std::launch::async, [&] { return ring.next()->count; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (const int64_t batch : {3, 4}) {
+    const auto jobs = take(ring, 2);
+    for (const Ring::Job& job : jobs) CHECK(job.batch == batch);
+    CHECK(jobs[0].index == 0);
+    CHECK(jobs[1].index == 1);
+    finish(ring, jobs);
+  }
+  CHECK(waiting.get() == 2);
 }

@@ -103,6 +103,27 @@ TEST_CASE("frozen layers keep their bits, weights and statistics, on one and on 
   }
 }
 
+TEST_CASE("--freeze needs weights to start from, also with --resume if there is no checkpoint") {
+  const Pretrained pretrained;
+  for (const bool resume : {false, true}) {
+    Words words = {"train",
+                   "--data",
+                   pretrained.data,
+                   "--output",
+                   pretrained.run + "-random",
+                   "--model",
+                   "mobilenet_v3_small",
+                   "--size",
+                   "32",
+                   "--freeze",
+                   "all-but-head"};
+    if (resume) words.push_back("--resume");
+    const auto refused = test::run_shoal(words);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, Catch::Contains("add --weights PATH"));
+  }
+}
+
 TEST_CASE("a run that unfreezes layers continues with the same bits before and after that") {
   const Pretrained pretrained;
   const Words words = {"--freeze",        "3", "--unfreeze-epoch", "1",  "--ema", "0.9",

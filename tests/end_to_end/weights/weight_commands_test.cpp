@@ -184,6 +184,10 @@ TEST_CASE("average writes the mean, and with --data only what does not lower the
   succeeds({"export", soup, "-o", onnx});
   CHECK_THAT(succeeds({"inspect", onnx}).out, Contains("average_of=2") && !Contains("epoch="));
 
+  succeeds({"average", one, two, "--no-ema", "--output", trained.path("plain.safetensors")});
+  CHECK_THAT(succeeds({"eval", first, "--weights-entry", "model", "--data", trained.data}).err,
+             !Contains("error"));
+
   const auto accuracy = [&](const std::string& weights) {
     return Json::parse(succeeds({"eval", "--weights", weights, "--data", trained.data, "--json"})
                            .out)["acc1"]

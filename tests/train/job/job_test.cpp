@@ -117,6 +117,21 @@ TEST_CASE("the error for an impossible setting names it or says what to do") {
   REQUIRE(message(job, surroundings()).find("--classes is 3") != std::string::npos);
 }
 
+TEST_CASE("one image of 32 pixels per forward pass is refused, because batch norm cannot learn") {
+  Job job;
+  job.batch_size = 1;
+  job.size = 32;
+  REQUIRE_THROWS_WITH(resolve(job, surroundings()), Catch::Contains("batch normalization"));
+  job.sync_bn = true;
+  REQUIRE_NOTHROW(resolve(job, surroundings(2)));
+  job.sync_bn = false;
+  job.size = 64;
+  REQUIRE_NOTHROW(resolve(job, surroundings()));
+  job.size = 32;
+  job.freeze_bn = true;
+  REQUIRE_NOTHROW(resolve(job, surroundings()));
+}
+
 TEST_CASE("device and backend are taken from the surroundings") {
   Surroundings gpus = surroundings(2);
   gpus.local_world_size = 2;

@@ -264,7 +264,14 @@ TEST_CASE("evaluation.json describes the best evaluation of a run") {
                                        {"predicted", 0},
                                        {"probability", 0.75},
                                        {"loss", nullptr}});
-  fs::remove(file);
+  // A run that starts from an earlier step removes the file.
+  RunStart resumed;
+  resumed.step = 10;
+  sink->start(resumed);
+  CHECK(fs::exists(file));
+  resumed.step = 9;
+  sink->start(resumed);
+  CHECK_FALSE(fs::exists(file));
   job.eval_only = true;
   report.best = true;
   sink->evaluation(report);
@@ -296,6 +303,12 @@ TEST_CASE("a run with no steps left keeps the summary of the run that trained") 
 
   summary_file(job)->end(end);
   CHECK(summary().contains("train"));
+
+  RunEnd exported = end;
+  exported.exported.emplace();
+  summary_file(job)->end(exported);
+  CHECK(summary().contains("train"));
+  CHECK(summary().contains("exported"));
 
   end.outcome = "failed";
   end.reason = "the disk is full";

@@ -18,9 +18,11 @@ using Json = nlohmann::json;
 class Collector {
  public:
   void add(const Json& row) {
-    if (const auto time = row.find("time"); time != row.end() && time->is_string())
-      last_time_ = time->get<std::string>();
     const auto event = row.find("event");
+    if (const auto time = row.find("time"); time != row.end() && time->is_string()) {
+      last_time_ = time->get<std::string>();
+      if (event != row.end() && *event == "train") last_train_time_ = last_time_;
+    }
     const auto epoch = number_in(row, "epoch");
     if (event == row.end() || !event->is_string() || !epoch || std::abs(*epoch) > 1e9) return;
     take(row, event->get<std::string>(), static_cast<int64_t>(*epoch));
@@ -29,6 +31,7 @@ class Collector {
   RunHistory result() && {
     RunHistory history;
     history.last_time = std::move(last_time_);
+    history.last_train_time = std::move(last_train_time_);
     for (auto& [epoch, collected] : epochs_) {
       collected.values.images_per_second = collected.speed.images_per_second();
       history.epochs.push_back(collected.values);
@@ -63,7 +66,7 @@ class Collector {
   }
 
   std::map<int64_t, Collected> epochs_;
-  std::string last_time_;
+  std::string last_time_, last_train_time_;
 };
 
 std::string cell(const std::optional<double>& value, int width, int digits) {

@@ -25,6 +25,7 @@ struct EpochValues {
 struct RunHistory {
   std::vector<EpochValues> epochs;  // sorted by epoch
   std::string last_time;            // time of the newest row, ISO 8601; may be empty
+  std::string last_train_time;      // time of the newest training row; may be empty
   bool torn = false;                // whether the last line is incomplete; it is left out
   int64_t unreadable = 0;           // number of other invalid lines, which are left out
 };

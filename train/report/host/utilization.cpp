@@ -35,9 +35,10 @@ void add_process(const fs::path& folder, HostCounters& to) {
   add(to.disk_write, proc_number(folder / "io", "write_bytes"));
 }
 
-// Returns the process IDs of this process and of its siblings (other children of its parent) that
-// run the same program.
-std::vector<int> processes_of_run(const fs::path& proc, int self) {
+// Returns the process IDs of the run on this host: this process and, unless `alone`, its siblings
+// (other children of its parent) that run the same program.
+std::vector<int> processes_of_run(const fs::path& proc, int self, bool alone) {
+  if (alone) return {self};
   const auto folder = [&](int id) { return proc / std::to_string(id); };
   const auto parent = static_cast<int>(proc_number(folder(self) / "status", "PPid"));
   const fs::path tasks = folder(parent) / "task" / std::to_string(parent);
@@ -117,26 +118,27 @@ double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to)
 
 // Reads the counters. `proc`: /proc, or a folder with copies of its files. `self`: id of this
 // process in that folder.
-HostCounters read_counters(const fs::path& proc, int self) {
+HostCounters read_counters(const fs::path& proc, int self, bool alone) {
   HostCounters counters;
   read_host_cpus(proc, counters);
   read_network(proc, counters);
   counters.memory_total = 1024 * proc_number(proc / "meminfo", "MemTotal");
   counters.memory_available = 1024 * proc_number(proc / "meminfo", "MemAvailable");
-  for (int id : processes_of_run(proc, self)) add_process(proc / std::to_string(id), counters);
+  for (int id : processes_of_run(proc, self, alone))
+    add_process(proc / std::to_string(id), counters);
   return counters;
 }
 
 }  // namespace
 
-UtilizationMeter::UtilizationMeter(const std::vector<std::string>& gpus, fs::path proc)
-    : proc_(std::move(proc)), gpus_(Nvml::open(gpus)) {
+UtilizationMeter::UtilizationMeter(const std::vector<std::string>& gpus, bool alone, fs::path proc)
+    : proc_(std::move(proc)), alone_(alone), gpus_(Nvml::open(gpus)) {
   polled_ = SteadyClock::now();
   first_ = last_ = read(polled_);
 }
 
 UtilizationMeter::Reading UtilizationMeter::read(SteadyClock::time_point now) const {
-  return {now, read_counters(proc_, static_cast<int>(::getpid()))};
+  return {now, read_counters(proc_, static_cast<int>(::getpid()), alone_)};
 }
 
 void UtilizationMeter::poll(SteadyClock::time_point now) {

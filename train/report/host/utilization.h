@@ -3,8 +3,9 @@
 // LibTorch.
 //
 // CPU, disk and network values are means over the time since the previous report. Memory values are
-// current. GPU values, including GPU memory, are means of periodic readings. The processes of the
-// run are this one and those that the same parent process has started from the same program.
+// current. GPU values, including GPU memory, are means of periodic readings. If the run
+// has several processes on this host, they are this one and those that the same parent process has
+// started from the same program.
 
 #include <array>
 #include <chrono>
@@ -51,9 +52,10 @@ class UtilizationMeter {
  public:
   static constexpr std::chrono::seconds kPeriod{10};
 
-  // `gpus`: PCI addresses of the GPUs that the run uses on this host.
-  explicit UtilizationMeter(const std::vector<std::string>& gpus,
-                            std::filesystem::path proc = "/proc");
+  // `gpus`: PCI addresses of the GPUs that the run uses on this host. `alone`: whether the run has
+  // no other process on this host.
+  UtilizationMeter(const std::vector<std::string>& gpus, bool alone,
+                   std::filesystem::path proc = "/proc");
 
   // Reads the GPUs if the last reading is at least kPeriod old. Call it often.
   void poll(SteadyClock::time_point now);
@@ -71,6 +73,7 @@ class UtilizationMeter {
   Reading read(SteadyClock::time_point now) const;
 
   std::filesystem::path proc_;
+  bool alone_;
   std::unique_ptr<Nvml> gpus_;  // null: none
   Reading first_, last_;
   SteadyClock::time_point polled_;

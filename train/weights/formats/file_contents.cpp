@@ -143,7 +143,8 @@ class TorchReader {
 FileContents read_safetensors_contents(std::span<const char> bytes) {
   SafetensorsHeader header = read_safetensors_header(bytes);
   FileContents contents;
-  contents.is_ours = header.metadata["program"] == "shoal";
+  const auto program = header.metadata.find("program");
+  contents.is_ours = program != header.metadata.end() && program->second == "shoal";
   contents.format = contents.is_ours ? "exported model of shoal, safetensors" : "safetensors";
   contents.entries.push_back({"", header.tensors});
   contents.weights = std::move(header.tensors);

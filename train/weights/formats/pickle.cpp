@@ -186,6 +186,8 @@ void Pickle::Machine::step(uint8_t opcode) {
       return push_long();
     case 'X':  // BINUNICODE
       return push_text(Kind::text, text(number<uint32_t>()));
+    case 0x8d:  // BINUNICODE8
+      return push_text(Kind::text, text(number<uint64_t>()));
     case 0x8c:  // SHORT_BINUNICODE
     case 'U':   // SHORT_BINSTRING
       return push_text(Kind::text, text(number<uint8_t>()));
@@ -193,6 +195,9 @@ void Pickle::Machine::step(uint8_t opcode) {
       return take(number<uint8_t>()), void(push(Kind::other));
     case 'B':  // BINBYTES
       return take(number<uint32_t>()), void(push(Kind::other));
+    case 0x8e:  // BINBYTES8
+    case 0x96:  // BYTEARRAY8
+      return take(number<uint64_t>()), void(push(Kind::other));
     case 'c': {  // GLOBAL
       const std::string_view module = line();
       return push_name(module, line());
@@ -211,7 +216,8 @@ void Pickle::Machine::step(uint8_t opcode) {
       return recall(number<uint8_t>());
     case 'j':  // LONG_BINGET
       return recall(number<uint32_t>());
-    case 't':  // TUPLE
+    case 't':   // TUPLE
+    case 0x91:  // FROZENSET
       return push_items(Kind::sequence, pop_to_mark());
     case 0x85:
     case 0x86:

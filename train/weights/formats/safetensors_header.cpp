@@ -17,9 +17,10 @@ constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // bytes; 100,000 tensors 
 
 Element element_of(const std::string& name) {
   static const std::map<std::string, Element> types = {
-      {"F64", Element::f64},   {"F32", Element::f32}, {"F16", Element::f16},
-      {"BF16", Element::bf16}, {"I64", Element::i64}, {"I32", Element::i32},
-      {"I16", Element::i16},   {"I8", Element::i8},   {"U8", Element::u8}};
+      {"F64", Element::f64},     {"F32", Element::f32}, {"F16", Element::f16},
+      {"BF16", Element::bf16},   {"I64", Element::i64}, {"I32", Element::i32},
+      {"I16", Element::i16},     {"I8", Element::i8},   {"U8", Element::u8},
+      {"BOOL", Element::boolean}};
   const auto found = types.find(name);
   if (found == types.end())
     throw std::runtime_error("tensors of dtype " + name.substr(0, 40) + " are not supported");

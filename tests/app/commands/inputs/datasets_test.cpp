@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "app/options/class_names.h"
 #include "base/error.h"
 #include "data/dataset.h"
 #include "data/loader/loader.h"

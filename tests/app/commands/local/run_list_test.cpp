@@ -73,6 +73,20 @@ TEST_CASE("a run whose lock is held is running, also with an old summary") {
   CHECK(app::find_runs(folder.path()).at(0).state == "stopped");
 }
 
+TEST_CASE("a run that trained after its summary is unfinished") {
+  const test::TemporaryDirectory folder;
+  const auto state_with = [&](const char* time) {
+    write_text(folder.path() / "history.jsonl",
+               R"({"event":"train","epoch":0,"step":1,"time":")" + std::string(time) + "\"}\n" +
+                   R"({"event":"valid","epoch":0,"step":1,"time":"2026-03-01T00:00:00Z"})" + "\n");
+    return app::find_runs(folder.path()).at(0).state;
+  };
+  write_text(folder.path() / "summary.json",
+             R"({"outcome":"complete","ended":"2026-02-01T00:00:00Z"})");
+  CHECK(state_with("2026-01-31T00:00:00Z") == "complete");
+  CHECK(state_with("2026-02-02T00:00:00Z") == "unfinished");
+}
+
 TEST_CASE(
     "the requested epochs are those of the last start; a limit on time or steps removes them") {
   const test::TemporaryDirectory folder;

@@ -117,6 +117,26 @@ TEST_CASE("a recipe that the user did not name does not replace the checkpoint's
   CHECK(arguments.job.batch_size == 256);
 }
 
+TEST_CASE("a restored learning rate is not scaled again") {
+  // These options of SMDDP's trainer imply a recipe with scale-lr.
+  Arguments arguments = parsed({"--train_batch_size", "8", "--max_epochs", "5", "--resume"});
+  REQUIRE(arguments.job.scale_lr);
+  app::take_saved_settings(arguments, kSaved, 10);
+  CHECK(arguments.job.schedule.lr == 0.30000000000000004);
+  CHECK_FALSE(arguments.job.scale_lr);
+}
+
+TEST_CASE("the number of micro-batches is computed again if both batch sizes are given") {
+  const std::vector<std::pair<std::string, std::string>> saved = {{"global_batch_size", "64"},
+                                                                  {"accumulate", "2"}};
+  Arguments arguments = parsed({"--batch-size", "16", "--global-batch-size", "64", "--resume"});
+  app::take_saved_settings(arguments, saved, 10);
+  CHECK(arguments.job.accumulate == 1);  // resolve() makes it 4 with one process
+  arguments = parsed({"--resume"});
+  app::take_saved_settings(arguments, saved, 10);
+  CHECK(arguments.job.accumulate == 2);
+}
+
 TEST_CASE("an invalid saved value is an error that names the option") {
   Arguments arguments = parsed({"--resume"});
   CHECK_THROWS_WITH(app::take_saved_settings(arguments, {{"schedule", "zigzag"}}, 1),

@@ -59,7 +59,7 @@ TEST_CASE(
   const test::TemporaryDirectory folder;
   const fs::path& proc = folder.path();
   write_proc(proc, 1);
-  UtilizationMeter meter(/*gpus=*/{}, proc);
+  UtilizationMeter meter(/*gpus=*/{}, /*alone=*/false, proc);
   const auto start = SteadyClock::now();
   write_proc(proc, 2);
   CHECK(meter.take(start + std::chrono::seconds(9)).empty());
@@ -83,14 +83,24 @@ TEST_CASE(
         Approx(3000 / ticks / 20).epsilon(0.01));
 }
 
+TEST_CASE("a run with one process on its host does not count other runs of the same parent") {
+  const test::TemporaryDirectory folder;
+  write_proc(folder.path(), 1);
+  UtilizationMeter all({}, /*alone=*/false, folder.path());
+  UtilizationMeter one({}, /*alone=*/true, folder.path());
+  const auto later = SteadyClock::now() + std::chrono::seconds(11);
+  const double together = as_map(all.take(later)).at("memory_gb");
+  CHECK(as_map(one.take(later)).at("memory_gb") < together);
+}
+
 TEST_CASE("values that the system does not offer are left out") {
   const test::TemporaryDirectory folder;
-  UtilizationMeter meter({}, folder.path());
+  UtilizationMeter meter({}, true, folder.path());
   CHECK(meter.take(SteadyClock::now() + std::chrono::seconds(11)).empty());
 }
 
 TEST_CASE("this system offers the utilization of processor and memory") {
-  UtilizationMeter meter(std::vector<std::string>{});
+  UtilizationMeter meter({}, true);
   const auto values = as_map(meter.take(SteadyClock::now() + std::chrono::seconds(11)));
   CHECK(values.at("cpu_cores") >= 0);
   CHECK(values.at("memory_gb") > 0.001);

@@ -1,0 +1,13 @@
+#pragma once
+// The file of --classes.
+
+#include <string>
+#include <vector>
+
+namespace shoal::app {
+
+// Reads the class names in the file of --classes, one per line. `other`: what the option accepts
+// besides a file, for messages. Throws UserError if the file has no names or a name appears twice.
+std::vector<std::string> read_class_names(const std::string& path, const std::string& other);
+
+}  // namespace shoal::app
