@@ -104,8 +104,6 @@ class Rewriter {
   bool long_option(const std::string& word, const std::string* next) {
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(2, equals - 2);
-    if (word.find('\n', equals) != word.npos || (next && next->find('\n') != next->npos))
-      throw UserError("--" + name + ": the value contains a line break, which is not supported");
     const bool assigned = equals < word.size();
     const Option* option = find_option(command_, name);
     if (const Option* negated = find_negated(command_, name); negated && !option) {

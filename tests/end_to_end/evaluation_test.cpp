@@ -179,7 +179,7 @@ TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over
     const fs::path file = m.root / "losses.jsonl";
     eval({weights, "--predictions", file});
     for (const Json& row : rows_of(file)) {
-      const std::string path = printable(row.at("path").get<std::string>());
+      const std::string path = row.at("path");
       losses[path].push_back(row.at("loss"));
       wrong[path] |= row.at("top5")[0].at("label") != row.at("label");
     }

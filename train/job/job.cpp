@@ -126,22 +126,6 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   out.last_step = std::min(most, job.max_steps.value_or(most));
 }
 
-// Batch normalization needs two values per channel. The last layers of all networks have one value
-// per image of at most 32 pixels.
-void require_statistics(const ResolvedJob& job) {
-  constexpr double kReduction = 32;
-  if (job.eval_only || job.freeze_bn) return;
-  if (job.freeze == "all-but-head" && job.unfreeze_epoch == 0) return;
-  auto side = static_cast<double>(job.size);
-  if (job.progression.smallest > 0) side = static_cast<double>(job.progression.smallest);
-  for (const auto& point : job.progression.sizes.points) side = std::min(side, point.value);
-  const int64_t images = job.batch_size * (job.sync_bn ? job.world_size : 1);
-  require(images > 1 || side > kReduction,
-          "with one image of 32 pixels per forward pass, batch normalization has one value per "
-          "channel, so the network cannot learn; use a larger --batch-size or --size, or "
-          "--freeze-bn");
-}
-
 void resolve_images(const Job& job, ResolvedJob& out) {
   const models::ModelInfo& model = out.model_info;
   out.progression = progression_of(job);
@@ -296,7 +280,6 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   resolve_length(job, here, out);
   out.forward_reads = out.train_whole_files;
   resolve_images(job, out);
-  require_statistics(out);
   resolve_machine(job, here, out);
   resolve_kernels(out);
   if (job.scale_lr)
@@ -314,6 +297,20 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.checkpoint_steps = job.checkpoint_steps.value_or(0);
   resolve_reports(job, out);
   return out;
+}
+
+void require_statistics(const ResolvedJob& job) {
+  constexpr double kReduction = 32;
+  if (job.eval_only || job.freeze_bn) return;
+  if (job.freeze == "all-but-head" && job.unfreeze_epoch == 0) return;
+  auto side = static_cast<double>(job.size);
+  if (job.progression.smallest > 0) side = static_cast<double>(job.progression.smallest);
+  for (const auto& point : job.progression.sizes.points) side = std::min(side, point.value);
+  const int64_t images = job.batch_size * (job.sync_bn ? job.world_size : 1);
+  require(images > 1 || side > kReduction,
+          "with one image of 32 pixels per forward pass, batch normalization has one value per "
+          "channel, so the network cannot learn; use a larger --batch-size or --size, or "
+          "--freeze-bn");
 }
 
 }  // namespace shoal::train

@@ -285,6 +285,9 @@ struct ResolvedJob : RunOptions {
 // Checks combinations of values that can be checked without knowing the data and the machine.
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
+// Throws UserError if the run trains with one value per channel in batch normalization. The last
+// layers of all networks have one value per image of at most 32 pixels.
+void require_statistics(const ResolvedJob& job);
 // Throws UserError if `job` freezes layers but names no weights to start from. check_values() does
 // this too, except with --resume, where a checkpoint may have them.
 void require_start_weights(const Job& job);

@@ -121,15 +121,16 @@ TEST_CASE("one image of 32 pixels per forward pass is refused, because batch nor
   Job job;
   job.batch_size = 1;
   job.size = 32;
-  REQUIRE_THROWS_WITH(resolve(job, surroundings()), Catch::Contains("batch normalization"));
+  REQUIRE_THROWS_WITH(require_statistics(resolve(job, surroundings())),
+                      Catch::Contains("batch normalization"));
   job.sync_bn = true;
-  REQUIRE_NOTHROW(resolve(job, surroundings(2)));
+  REQUIRE_NOTHROW(require_statistics(resolve(job, surroundings(2))));
   job.sync_bn = false;
   job.size = 64;
-  REQUIRE_NOTHROW(resolve(job, surroundings()));
+  REQUIRE_NOTHROW(require_statistics(resolve(job, surroundings())));
   job.size = 32;
   job.freeze_bn = true;
-  REQUIRE_NOTHROW(resolve(job, surroundings()));
+  REQUIRE_NOTHROW(require_statistics(resolve(job, surroundings())));
 }
 
 TEST_CASE("device and backend are taken from the surroundings") {
