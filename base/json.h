@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace shoal {
@@ -39,6 +40,13 @@ template <class Json>
 std::optional<double> number_in(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found == object.end() ? std::nullopt : number_of(*found);
+}
+
+// Returns the string `name` of `object`; empty if there is none or `object` is not an object.
+template <class Json>
+std::string text_in(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->template get<std::string>() : "";
 }
 
 }  // namespace shoal

@@ -15,9 +15,10 @@ struct Processor {
 // Detects at the first call. Thread-safe. All fields are false on architectures other than x86-64.
 const Processor& processor();
 
-// Make processor() report no AVX-512, or none of these instruction sets. Call before anything else
-// calls processor().
+// Makes processor() report no AVX-512. Call before anything else calls processor().
 void hold_to_avx2();
+// Makes processor() report none of its instruction sets, so that portable code runs. Call before
+// anything else calls processor().
 void hold_to_portable();
 
 }  // namespace shoal

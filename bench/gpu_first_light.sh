@@ -70,8 +70,9 @@ use_libraries() {
   export LD_LIBRARY_PATH
 }
 
-# Trains two steps in the folders of an installed shoal. LD_LIBRARY_PATH names only the driver, as in
-# NVIDIA's containers, because it would hide that shoal does not find one of the other libraries.
+# Lays out the folders of an installed shoal and measures two training steps there.
+# LD_LIBRARY_PATH contains only the driver's folder, as in NVIDIA's containers. A longer path would
+# hide that shoal cannot find a library itself.
 #   check_installed DIR RESULT.json [OPTIONS OF native.py]
 check_installed() {
   local from=$1 result=$2 device=cuda torch tree status=0

@@ -80,6 +80,15 @@ int64_t Progression::side(int64_t epoch, int64_t position) const {
   return sizes.empty() ? size : rounded(sizes.at(static_cast<double>(epoch)));
 }
 
+int64_t Progression::smallest_side() const {
+  if (smallest > 0) return rounded(static_cast<double>(smallest));
+  if (sizes.empty()) return size;
+  int64_t side = largest_side();
+  for (const EpochSchedule::Point& point : sizes.points)
+    side = std::min(side, rounded(point.value));
+  return side;
+}
+
 int64_t Progression::largest_side() const {
   if (smallest > 0) return largest;
   int64_t side = sizes.empty() ? size : 0;

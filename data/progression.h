@@ -47,6 +47,7 @@ struct Progression {
 
   // Returns the side in pixels of the image at `position` of the epoch's order.
   int64_t side(int64_t epoch, int64_t position) const;
+  int64_t smallest_side() const;
   int64_t largest_side() const;
   double strength(int64_t epoch) const;
 };

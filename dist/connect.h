@@ -20,8 +20,9 @@ namespace shoal::dist {
 
 struct ConnectOptions {
   Backend backend = Backend::automatic;
-  // The unique name of the card that this rank computes on (backend.h). Empty: this rank computes
-  // on the CPU. `device` is the GPU's CUDA index; it must be the current CUDA device.
+  // Name of this rank's physical GPU (card), unique across all hosts. MIG instances of one card
+  // have the same name, because NCCL supports one rank per card. Empty: this rank computes on the
+  // CPU. `device` is the GPU's CUDA index; it must be the current CUDA device.
   std::string gpu;
   int device = 0;
   const NcclFunctions* nccl = nullptr;  // needed for NCCL, from the CUDA plug-in; not owned

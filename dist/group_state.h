@@ -27,7 +27,8 @@ struct GroupState {
   // the backends, because their destructors would wait for that work.
   bool abandoned = false;
 
-  // Throws std::logic_error if a CUDA tensor needs Gloo and the current stream is not the default.
+  // Returns NCCL for CUDA tensors if the group has it, otherwise Gloo. Throws std::logic_error if
+  // Gloo would get a CUDA tensor while the current stream is not the default stream.
   c10d::Backend& backend_for(const at::Tensor& tensor) const;
 };
 

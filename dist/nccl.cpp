@@ -20,7 +20,8 @@ c10d::Backend* make_nccl(c10d::Store* store, int rank, int size, int device, int
   using c10d::ProcessGroupNCCL;
   const at::Device on(at::kCUDA, static_cast<c10::DeviceIndex>(device));
   c10::cuda::set_device(on.index());
-  // A stream of high priority: its kernels start before those of backward, which use the whole GPU.
+  // Without a high-priority stream, NCCL's kernels would wait for those of backward, which fill the
+  // GPU.
   auto options = ProcessGroupNCCL::Options::create(/*is_high_priority_stream=*/true);
   options->timeout = std::chrono::milliseconds(timeout_ms);
   options->group_name = group_name;

@@ -1,6 +1,6 @@
 #pragma once
-// Metrics of a row: the label's rank among the classes, for top-1 and top-5 accuracy, and the loss
-// as it is summed. Compiles for CPU and GPU.
+// Metrics of a row: the label's rank among the classes, for top-1 and top-5 accuracy, and the
+// rounding of its loss, for exact sums. Compiles for CPU and GPU.
 
 #include <cmath>
 #include <cstdint>
@@ -21,8 +21,8 @@ SHOAL_BOTH int64_t places_before(V logit, int64_t c, V own, int64_t label) {
   return logit > own || (logit == own && c < label) ? 1 : 0;
 }
 
-// Rounds a loss to a multiple of 2^-24. Sums of such numbers are exact up to 2^29, so a total does
-// not depend on how images are divided into batches and ranks.
+// Rounds a loss to a multiple of 2^-24. Sums of such numbers in double precision are exact up to
+// 2^29. So a total does not depend on how images are divided into batches and ranks.
 SHOAL_BOTH inline double on_grid(double loss) {
   constexpr double kGrid = 1 << 24;
   return ::rint(loss * kGrid) / kGrid;

@@ -143,8 +143,8 @@ std::vector<Arguments> one_by_one(const Arguments& arguments) {
   return all;
 }
 
-// Throws UserError if `folder` cannot be written, or if it is the folder of a run that has written
-// evaluation.json: there, the file must describe the run's best evaluation.
+// Throws UserError if `folder` cannot be written, or if it is a run's folder that contains
+// evaluation.json. That file describes the run's best evaluation and must not be replaced.
 void require_output_folder(const std::filesystem::path& folder) {
   require_writable_folder("--output", folder);
   std::error_code none;

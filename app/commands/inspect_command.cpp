@@ -243,7 +243,7 @@ int inspect_command(const Arguments& arguments) {
   train::TensorShapes shapes = train::shapes_of(contents.weights);
   std::vector<std::string> names;
   for (const auto& tensor : shapes) names.push_back(tensor.name);
-  for (std::string& counter : train::missing_counters(names)) shapes.push_back({counter, {}});
+  for (const std::string& counter : train::missing_counters(names)) shapes.push_back({counter, {}});
   const auto known = train::model_like(shapes);
   if (arguments.json)
     log::line(to_json(arguments, file, contents, known)

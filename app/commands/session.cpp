@@ -150,8 +150,8 @@ dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
   if (env.rank == 0 && !gpus.name.empty() && communicator.backend == Backend::gloo &&
       options.backend == Backend::automatic)
     log::warning(
-        "processes share a GPU (or are on MIG instances of one), so they use Gloo, which is slower "
-        "than NCCL; start one process per GPU");
+        "processes share a GPU (or its MIG instances), so they use Gloo, which is slower than "
+        "NCCL; start one process per GPU");
   return communicator;
 }
 

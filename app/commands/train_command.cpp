@@ -261,7 +261,8 @@ void check_restored(const train::Job& job, const train::Start& start) {
   } catch (const UserError& error) {
     if (!start.data) throw;
     throw UserError(std::string(error.what()) +
-                    " (settings of the checkpoint apply too; --NAME none or 0 turns one off)");
+                    " (--resume also applies the checkpoint's settings; to turn one off, pass "
+                    "--NAME none or --NAME 0)");
   }
   if (!start.data && !job.eval_only) train::require_start_weights(job);
 }
@@ -320,7 +321,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
 int train_command(const Arguments& given) {
   Arguments arguments = given;
   if (!arguments.job.weights_entry.empty() && arguments.job.weights.empty())
-    throw UserError("--weights-entry names a part of the file of --weights; add --weights PATH");
+    throw UserError("--weights-entry selects an entry of the --weights file; add --weights PATH");
   const bool dry = arguments.job.dry_run;
   if (dry)
     release_signals();

@@ -150,7 +150,7 @@ class Watch {
     return running;
   }
 
-  // Whether every failed worker may have failed only because of another worker.
+  // Whether no exit shows which worker failed first: each may be a result of another failure.
   bool only_victims() const {
     for (const size_t i : candidates_) {
       if (evidence_of(workers_[i].status) > Evidence::aborted) return false;

@@ -18,8 +18,8 @@ struct Launch {
   // Seconds to wait after the first observed failure before naming the worker that failed first,
   // because that worker may exit after its peers.
   double culprit_seconds = 0.3;
-  // Replaces culprit_seconds while every failed worker has lost a connection (kPeerLost) or aborted
-  // (SIGABRT). NCCL aborts workers that lost a connection.
+  // Replaces culprit_seconds while all failed workers may only have lost a connection: they exited
+  // with kPeerLost, or with SIGABRT (NCCL's watchdog). The first to fail may still be running.
   double lost_peer_seconds = 3;
   // Seconds from SIGTERM to SIGKILL for the workers still running.
   double grace_seconds = 7;

@@ -243,8 +243,8 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   environment.emplace("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "60000");
   // Otherwise a failed attempt leaves a mark in torchrun's store that would end the next attempt.
   environment.emplace("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
-  // Gradients and synchronized batch norm have a communicator each. If their kernels started in
-  // different orders on two GPUs, they would wait for each other.
+  // Starts NCCL's kernels in the order of the calls. Gradients and synchronized batch norm use
+  // separate communicators, and different orders on two GPUs would deadlock.
   environment.emplace("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
   environment.emplace("NCCL_ALGO", "^NVLS,NVLSTree");  // sums differ between identical runs
   environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise

@@ -1,5 +1,5 @@
 #pragma once
-// The file of --classes.
+// Reads the file of class names that --classes gives.
 
 #include <string>
 #include <vector>

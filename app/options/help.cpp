@@ -55,8 +55,8 @@ std::vector<HelpEntry> exit_codes() {
       {std::to_string(kPeerLost),
        "lost the connection to a process that failed first; continue with --resume"},
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),
-       "stopped by SIGINT (130), SIGTERM or SIGHUP (143) after saving; continue with --resume (on "
-       "SageMaker: 0)"},
+       "saved and stopped after SIGINT (130), or after SIGTERM or SIGHUP (143); continue with "
+       "--resume (exit code on SageMaker: 0)"},
       {"128+N", "signal N killed a process; continue with --resume"}};
   std::vector<HelpEntry> entries;
   for (const auto& [code, meaning] : codes) entries.push_back({"Exit codes", "  " + code, meaning});

@@ -31,11 +31,6 @@ double number_or_missing(const nlohmann::json& row, const char* name) {
   return number_in(row, name).value_or(kMissing);
 }
 
-std::string text_in(const nlohmann::json& row, const char* name) {
-  const auto found = row.find(name);
-  return found != row.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 void flatten(const std::string& prefix, const nlohmann::json& value,
              std::vector<std::pair<std::string, double>>& to) {
   if (value.is_number()) to.emplace_back(prefix, value.get<double>());

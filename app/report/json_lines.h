@@ -23,8 +23,6 @@ inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // Returns the number `name` of `row`, or kMissing if there is none.
 double number_or_missing(const nlohmann::json& row, const char* name);
-// Returns the string `name` of `row`, or an empty string if there is none.
-std::string text_in(const nlohmann::json& row, const char* name);
 
 // Appends all numbers in nested objects and lists to `to`, named by their path after `prefix`:
 // "gpu.0.memory".

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file/whole_file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
@@ -70,18 +71,14 @@ Json run_data(const std::string& run, const std::string& name) {
   Json summary =
       read_object(folder / train::kSummaryFile,
                   "there is no summary.json: the run is still going, or it was killed", notes);
-  const auto text_of = [](const Json& object, const char* member) {
-    const auto found = object.find(member);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-  };
-  const std::string ended = text_of(summary, "ended");
-  if (!ended.empty() && text_of(history, "trained") > ended) {
-    notes.push_back("summary.json is of an earlier start of this run and was left out");
+  const std::string ended = text_in(summary, "ended");
+  if (!ended.empty() && text_in(history, "trained") > ended) {
+    notes.push_back("summary.json was written by an earlier start of this run and is ignored");
     summary = Json::object();
   }
   Json settings = summary.value("settings", Json::object());
   summary.erase("settings");
-  const std::string version = text_of(summary, "version");
+  const std::string version = text_in(summary, "version");
   if (!version.empty() && version != kVersion)
     notes.push_back("the run was made by shoal " + version + ", this report by " + kVersion);
   Json evaluation = read_evaluation(folder, notes);

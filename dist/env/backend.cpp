@@ -31,8 +31,8 @@ Backend choose_backend(Backend requested, const std::vector<std::string>& gpus, 
   if (requested == Backend::nccl && second >= 0)
     throw std::invalid_argument("--backend nccl: ranks " + std::to_string(first) + " and " +
                                 rank_with_host(second, env) +
-                                " share a GPU (or are on MIG instances of one), which NCCL does "
-                                "not support; use --backend gloo or auto, or one process per GPU");
+                                " share a GPU (or its MIG instances), which NCCL does not support; "
+                                "use --backend gloo or auto, or one process per GPU");
   const bool nccl = with >= 0 && second < 0 && requested != Backend::gloo;
   return nccl ? Backend::nccl : Backend::gloo;
 }

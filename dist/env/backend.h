@@ -13,8 +13,8 @@ enum class Backend { automatic, gloo, nccl };
 
 const char* name_of(Backend backend);  // the value of --backend: auto, gloo or nccl
 
-// Chooses the backend. gpus[n] is the name, unique across all hosts, of the card (GPU) that rank n
-// computes on, or empty for the CPU. `automatic` selects NCCL if every rank has its own card,
+// Chooses the backend. gpus[n]: name of rank n's physical GPU (card), unique across all hosts;
+// empty: rank n computes on the CPU. `automatic` selects NCCL if every rank has its own card,
 // otherwise Gloo. The same arguments give the same result or error on every rank. Throws
 // std::runtime_error naming two ranks if only some ranks have a GPU, and std::invalid_argument if
 // NCCL is requested but impossible.

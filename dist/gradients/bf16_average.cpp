@@ -22,8 +22,8 @@ at::Tensor bytes_of(const at::Tensor& tensor) {
   return tensor.view({-1}).view(at::kByte);
 }
 
-// Makes the work that `later` receives from now on wait for the work that `earlier` already has.
-// The host does not wait.
+// Makes work queued on `later` from now on wait for the work already queued on `earlier`. Does not
+// block the host.
 void put_after(const c10::Stream& later, const c10::Stream& earlier) {
   c10::Event done(earlier.device_type());
   done.record(earlier);

@@ -10,9 +10,9 @@
 // An average takes three calls in this order: send_copies(), send_mean(), finish(). Between them,
 // the caller can compute or start other averages. All ranks must make the same calls in the same
 // order.
-// Over Gloo, send_mean() and finish() wait for the other ranks. Over NCCL, all work runs on a
-// stream of its own, so that the current stream continues with backward. Only finish() lets the
-// current stream wait for the result. All three throw the transport's exceptions. After an
+// Over Gloo, send_mean() and finish() block until the other ranks have sent. Over NCCL, all work
+// runs on a separate stream, so that backward continues on the current stream. finish() then makes
+// the current stream wait for the result. All three throw the transport's exceptions. After an
 // exception, do not use the object.
 
 #include <ATen/core/Tensor.h>
@@ -27,8 +27,8 @@ struct GroupState;
 
 class Bf16Average {
  public:
-  // `numbers`: 1-D, contiguous, of any floating-point dtype. `stream`: for all work; nullopt: the
-  // current stream. `state` must outlive this object.
+  // `numbers`: 1-D, contiguous, of any floating-point dtype. `stream`: runs all the work;
+  // nullopt: the current stream does. `state` must outlive this object.
   Bf16Average(const GroupState& state, at::Tensor numbers, std::optional<c10::Stream> stream);
 
   // Starts to send the copies to all ranks. `numbers` must have its final values.

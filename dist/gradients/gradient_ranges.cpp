@@ -6,7 +6,7 @@ namespace shoal::dist {
 
 int64_t least_range_bytes(int64_t total, bool nccl) {
   constexpr int64_t kMegabyte = 1 << 20, kLeast = 3 * kMegabyte;
-  constexpr int64_t kMost = 25 * kMegabyte;  // as PyTorch's DistributedDataParallel
+  constexpr int64_t kMost = 25 * kMegabyte;  // default of PyTorch's DistributedDataParallel
   constexpr int64_t kRanges = 4;
   return nccl ? std::clamp(total / kRanges, kLeast, kMost) : kLeast;
 }

@@ -12,10 +12,9 @@ struct GradientPlace {
   int64_t begin = 0, end = 0;
 };
 
-// Returns the smallest size of a range in bytes, if all gradients together have `total` bytes. NCCL
-// needs larger ranges than Gloo, because each of its all-reduces takes tens of microseconds of the
-// host and of the GPU. But there are several ranges, so that most of the exchange runs during
-// backward.
+// Returns the minimum size of a range in bytes. `total`: bytes of all gradients. NCCL uses larger
+// ranges than Gloo, because each of its all-reduces costs tens of microseconds on the host and the
+// GPU. A large model still has several ranges, so that most of the exchange overlaps with backward.
 int64_t least_range_bytes(int64_t total, bool nccl);
 
 // Returns the index of the first gradient of each range, from the last range to the first: backward

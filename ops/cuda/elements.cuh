@@ -67,9 +67,9 @@ void with_type(Type type, F&& f) {
   }
 }
 
-// Calls f(S{}, Width<n>{}), where n is the number of channels to load or store at once: as many as
-// fit into 16 bytes if `channels` is a multiple of that and if all arrays begin at multiples of 16
-// bytes, otherwise 1. A GPU stops at a misaligned access.
+// Calls f(S{}, Width<n>{}), where n is the number of channels to load or store at once. n fills 16
+// bytes if `channels` is a multiple of n and all `arrays` are 16-byte aligned; otherwise n is 1. A
+// misaligned access is a fatal error on a GPU.
 template <class F>
 void with_group_type(Type type, int64_t channels, std::initializer_list<const void*> arrays,
                      F&& f) {

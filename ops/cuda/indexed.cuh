@@ -3,7 +3,7 @@
 // it. nvcc compiles it to a kernel, other compilers to a plain loop. So tests can run the same
 // sources on machines without a GPU (cuda_twin() in table.h).
 //
-// Launches do not wait. Errors of a running kernel are reported by a later call of CUDA.
+// Launches are asynchronous. If a running kernel fails, a later CUDA call reports the error.
 
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +33,7 @@ constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
 
 inline void require(cudaError_t error, const char* operation) {
   if (error != cudaSuccess)
-    throw std::runtime_error(std::string(operation) + ": " + cudaGetErrorString(error));
+    throw std::runtime_error(std::string(operation) + " failed: " + cudaGetErrorString(error));
 }
 
 template <class F>
@@ -63,7 +63,7 @@ inline double* scratch() {
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess && device >= kMaxDevices) error = cudaErrorInvalidDevice;
   if (error == cudaSuccess && !memory[device]) error = cudaMalloc(&memory[device], kScratchBytes);
-  require(error, "allocating GPU memory for partial sums");
+  require(error, "allocating GPU scratch memory");
   return memory[device];
 }
 

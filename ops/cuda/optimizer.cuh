@@ -1,7 +1,7 @@
 #pragma once
 // The optimizers. Each thread applies a rule of optimizer_rules.h to one element of the flat
-// buffers or, in the first pass of a rule with a trust ratio, to several. A kernel constructs the
-// rules of all segments before. column_sums() computes the gradient norm.
+// buffers or, in the first pass of a rule with a trust ratio, to several. An earlier kernel
+// constructs the rule of each segment. column_sums() computes the gradient norm.
 
 #include <math.h>
 
@@ -46,8 +46,8 @@ SHOAL_BOTH void change_element(const OptimizerStep& step, int64_t i, const Chang
   write_copy(step, i, static_cast<double>(parameter));
 }
 
-// Writes the rule of each segment to `rules`. Constructing a rule may take two calls of pow() in
-// double, which is slow on most GPUs, so it is not done for each element.
+// Writes the rule of each segment to `rules`. Constructing a rule may call pow() twice in double
+// precision, which is slow on most GPUs. So it is done once per segment, not once per element.
 template <class Rule>
 void make_rules(const OptimizerStep& step, Rule* rules, void* stream) {
   static_assert(std::is_trivially_copyable_v<Rule>);

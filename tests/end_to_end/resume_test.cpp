@@ -215,8 +215,7 @@ TEST_CASE("a run can resume with another world size and uses the same images in 
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 10, 4, 40);
-  auto start = command(root, "run", 2, false);
-  start.insert(start.end(), {"--max-steps", "5", "--log-level", "debug"});
+  const auto start = test::joined(command(root, "run", 2, false), {"--max-steps", "5"});
   REQUIRE(test::run_shoal(start).exit_code == 0);
   const auto other = test::run_shoal(command(root, "run", 3, true));
   INFO(other.err);

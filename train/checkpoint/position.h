@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "train/job/job.h"
 #include "train/job/meter.h"
 
 namespace shoal::train {
@@ -64,6 +65,11 @@ struct Position {
   int64_t rollback_due = 0;   // step of the spike whose rollback is not finished; 0: none
   int64_t unreadable = 0;     // unreadable training images of the epoch, over all ranks
 };
+
+// Whether the epoch has made all its steps, or ended because a stream ran out of data.
+inline bool epoch_complete(const Position& position, const ResolvedJob& job) {
+  return position.epoch_over || (!job.open_ended && position.step_in_epoch == job.steps_per_epoch);
+}
 
 // Store the position in a checkpoint's data and read it back. read_position() accepts older
 // checkpoints too.

@@ -158,10 +158,8 @@ void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
 
 void compare(const CheckpointData& data, const ResolvedJob& job,
              const std::function<void(const std::string&)>& warn) {
-  const int64_t done = data.integer("step_in_epoch");
-  const bool complete =
-      data.integer("epoch_over") != 0 || (!job.open_ended && done == job.steps_per_epoch);
-  const bool within_epoch = done > 0 && !complete;
+  const Position position = read_position(data);
+  const bool within_epoch = position.step_in_epoch > 0 && !epoch_complete(position, job);
   const std::string changed = changed_settings(data.settings, within_epoch, job);
   if (!changed.empty()) {
     warn("changed: " + changed);

@@ -8,6 +8,7 @@
 #include "models/catalogue.h"
 #include "models/program/plan.h"
 #include "train/job/job_images.h"
+#include "train/job/rank_loader_options.h"
 
 namespace shoal::train {
 
@@ -25,7 +26,7 @@ void check_values(const Job& job) {
 
 void require_start_weights(const Job& job) {
   require(job.freeze == "none" || !job.weights.empty(),
-          "--freeze keeps initial weights, which are random without --weights; add --weights PATH");
+          "--freeze without --weights would keep random weights; add --weights PATH");
 }
 
 namespace {
@@ -300,16 +301,14 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
 }
 
 void require_statistics(const ResolvedJob& job) {
-  constexpr double kReduction = 32;
+  constexpr int64_t kReduction = 32;
   if (job.eval_only || job.freeze_bn) return;
   if (job.freeze == "all-but-head" && job.unfreeze_epoch == 0) return;
-  auto side = static_cast<double>(job.size);
-  if (job.progression.smallest > 0) side = static_cast<double>(job.progression.smallest);
-  for (const auto& point : job.progression.sizes.points) side = std::min(side, point.value);
+  const int64_t side = rank_loader_options(job, 0, /*train=*/true).sides().smallest_side();
   const int64_t images = job.batch_size * (job.sync_bn ? job.world_size : 1);
   require(images > 1 || side > kReduction,
-          "with one image of 32 pixels per forward pass, batch normalization has one value per "
-          "channel, so the network cannot learn; use a larger --batch-size or --size, or "
+          "with a batch of one image of at most 32 pixels, batch normalization has only one value "
+          "per channel, so the network cannot learn; use a larger --batch-size or --size, or add "
           "--freeze-bn");
 }
 

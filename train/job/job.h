@@ -258,7 +258,7 @@ struct ResolvedJob : RunOptions {
   int64_t frozen_stages = 0;  // number of stages that `freeze` names
   int workers = 1, threads = 1;
   int gpu = 0;  // this rank's GPU, with device cuda
-  // As in Surroundings.
+  // PCI addresses of the GPUs that this host's ranks use.
   std::vector<std::string> host_gpus;
   std::string checkpoint_dir;
   std::string export_dir;        // empty: none
@@ -285,11 +285,11 @@ struct ResolvedJob : RunOptions {
 // Checks combinations of values that can be checked without knowing the data and the machine.
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
-// Throws UserError if the run trains with one value per channel in batch normalization. The last
-// layers of all networks have one value per image of at most 32 pixels.
+// Throws UserError if batch normalization would train with only one value per channel. This happens
+// with a batch of one image of at most 32 pixels, which the last layers reduce to 1x1.
 void require_statistics(const ResolvedJob& job);
-// Throws UserError if `job` freezes layers but names no weights to start from. check_values() does
-// this too, except with --resume, where a checkpoint may have them.
+// Throws UserError if --freeze is given without --weights. check_values() calls it, except with
+// --resume: then a checkpoint may provide the weights.
 void require_start_weights(const Job& job);
 
 // Returns 2 if mixup or cutmix mixes pairs of images of the batch, otherwise 1. The batch size of

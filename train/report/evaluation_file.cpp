@@ -47,7 +47,7 @@ class EvaluationFile final : public ReportSink {
   }
 
  private:
-  // Removes the file if it describes a later step than `step`, from which the run starts.
+  // Removes evaluation.json if it describes a step after `step`, where this run starts.
   void remove_later(int64_t step) const {
     const std::filesystem::path path = std::filesystem::path(job_.output) / kEvaluationFile;
     const auto old = parse_json<nlohmann::json>(read_if_readable(path).value_or(""));

@@ -43,7 +43,8 @@ class SummaryFile final : public ReportSink {
   }
   void end(const RunEnd& report) override {
     if (job_.eval_only) return;
-    // Keeps the summary of a completed run if this resumed run had nothing left to train.
+    // If this resumed run had nothing left to train, keeps the completed run's summary and only
+    // updates its export.
     const bool idle = train_.empty() && valid_.empty();
     if (report.outcome != "failed" && idle) {
       Json old = parse_json<Json>(read_if_readable(path_).value_or(""));

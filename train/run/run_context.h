@@ -32,11 +32,7 @@ struct RunContext {
     communicator.progress->name_reads([&loader] { return loader.slowest_read(); });
   }
   bool leader() const { return communicator.rank() == 0; }
-  // Whether the epoch has made all its steps or has ended because a stream ran out of data.
-  bool epoch_complete() const {
-    const bool all_steps = !job.open_ended && position.step_in_epoch == job.steps_per_epoch;
-    return all_steps || position.epoch_over;
-  }
+  bool epoch_complete() const { return train::epoch_complete(position, job); }
   // Whether the run has made its last step, as set by --epochs, --max-steps or --time-budget.
   bool steps_over() const {
     const bool out_of_time = position.used_budget > 0 && position.used_budget >= job.time_budget;

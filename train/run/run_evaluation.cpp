@@ -14,7 +14,8 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
                       bool ema, RunEvaluation& result) {
   // If the run averages weights, only evaluations of the averaged weights can be the best one.
   const bool decides = ema == (run.trainer.ema() != nullptr);
-  // With --eval-only, a checkpoint from the end of an epoch already counts that epoch.
+  // A checkpoint from the end of an epoch has the number of the next epoch. With --eval-only,
+  // report the epoch that it completed.
   const bool counted = run.job.eval_only && run.position.step_in_epoch == 0;
   const int64_t epoch = std::max<int64_t>(0, run.position.epoch - (counted ? 1 : 0));
   WorstPixels worst(run.job.transform);
@@ -22,7 +23,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   if (decides && !run.job.tensorboard.empty()) hooks.worst = &worst;
   hooks.print_freq = run.job.print_freq;
   if (!ema) {
-    hooks.progress = [&, epoch](EvaluationProgress progress) {
+    hooks.progress = [&](EvaluationProgress progress) {
       progress.epoch = epoch;
       progress.step = run.position.step;
       run.reporter.evaluation_progress(progress);

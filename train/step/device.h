@@ -22,9 +22,9 @@ struct Gpus {
   std::string why_none;  // what is missing, if count is 0 and --device is not cpu
 };
 
-// Returns the name of a GPU's card, unique across all hosts. MIG instances of one card have the
-// same name, because NCCL connects cards. `boot_id`: of the host's kernel
-// (/proc/sys/kernel/random). If it is empty, the name is that of the GPU or of the MIG instance.
+// Returns a name for the physical card of `gpu`, unique across all hosts. MIG instances of one card
+// get the same name, because NCCL supports only one rank per card. `boot_id`: contents of the
+// host's /proc/sys/kernel/random/boot_id. If empty, returns the UUID of the GPU or MIG instance.
 std::string card_name(const std::string& boot_id, const cuda::DeviceInfo& gpu);
 
 // Resolves --device and makes this rank's GPU the current device. `auto` selects a GPU if the

@@ -152,8 +152,8 @@ StepWork step_work(const ResolvedJob& job, bool evaluate) {
 
 namespace {
 
-// Both measure `work` at least kLeast times, about kSeconds long, and return the shortest time in
-// seconds.
+// shortest_on_cpu() and shortest_on_gpu() repeat `work` for about kSeconds, but at least kLeast
+// times. They return the shortest time of one call in seconds.
 constexpr double kSeconds = 0.6;
 constexpr int kLeast = 5;
 
@@ -169,8 +169,8 @@ double shortest_on_cpu(const std::function<void()>& work) {
   return best;
 }
 
-// Reads the times of events at the end. If the host waited for each call, its waiting and the start
-// of the kernels would count, too.
+// Records an event after each call and reads all times at the end. If the host waited after each
+// call, the time would include the wait and the launch of the kernels.
 double shortest_on_gpu(at::Device device, const std::function<void()>& work) {
   constexpr int kMost = 1000;
   const c10::Stream stream = models::current_stream(device);
@@ -183,8 +183,8 @@ double shortest_on_gpu(at::Device device, const std::function<void()>& work) {
   const int calls = std::clamp(static_cast<int>(kSeconds / estimate), kLeast, kMost);
   std::vector<c10::Event> events;
   for (int i = 0; i <= calls; ++i)
-    events.emplace_back(device.type(), c10::EventFlag::BACKEND_DEFAULT);  // with times
-  for (c10::Event& event : events) event.record(stream);  // creates it, which is not timed
+    events.emplace_back(device.type(), c10::EventFlag::BACKEND_DEFAULT);  // enables timing
+  for (c10::Event& event : events) event.record(stream);  // creates the event outside the timing
   for (int i = 0; i <= calls; ++i) {
     if (i > 0) work();
     events[static_cast<size_t>(i)].record(stream);

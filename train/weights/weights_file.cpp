@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <stdexcept>
 
 #include "base/format/grouped.h"

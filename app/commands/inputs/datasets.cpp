@@ -1,7 +1,6 @@
 #include "app/commands/inputs/datasets.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -9,7 +8,6 @@
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/inputs/opening.h"
 #include "app/options/class_names.h"
-#include "base/file/whole_file.h"
 #include "base/format/counted.h"
 #include "base/log.h"
 #include "base/text.h"

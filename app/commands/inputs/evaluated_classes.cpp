@@ -72,7 +72,7 @@ Classes folder_names(const Arguments& arguments, const Weights& weights) {
   Classes names = given == kImageNet ? imagenet_synsets() : read_class_names(given, kImageNet);
   check_class_count(weights, names.size(), "--classes " + given + " names");
   if (given != kImageNet && !weights.classes.empty() && weights.classes != names)
-    log::warning("--classes " + given + " replaces the class names of " + weights.file);
+    log::info("--classes " + given + " replaces the class names of " + weights.file);
   return names;
 }
 

@@ -39,7 +39,8 @@ train::LocalPath weights_finder(const Arguments& arguments);
 // tensors. Weights with a known name set --model (implied_settings.h). Throws UserError;
 // std::runtime_error if the file is damaged. Collective: rank 0 reads the file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
-// Like open_weights(), but opens the averaged or the plain weights, as --ema or --no-ema says.
+// Like open_weights(), but --ema selects the averaged weights and --no-ema the plain ones. Throws
+// UserError if --ema is given and there are no averaged weights.
 Weights open_selected_weights(Arguments arguments);
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().

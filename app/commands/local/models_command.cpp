@@ -19,8 +19,6 @@ models::ModelOptions named(const std::string& name, const Arguments& arguments) 
   models::ModelOptions options;
   options.name = name;
   options.classes = arguments.job.classes.value_or(options.classes);
-  const std::string& file = arguments.job.classes_file;
-  if (!file.empty()) options.classes = std::ssize(read_class_names(file, "a number"));
   return options;
 }
 
@@ -140,7 +138,9 @@ models::Network network_of(const Arguments& arguments) {
 }  // namespace
 
 int models_command(const Call& call) {
-  const Arguments& arguments = call.arguments;
+  Arguments arguments = call.arguments;
+  if (const std::string& file = arguments.job.classes_file; !file.empty())
+    arguments.job.classes = std::ssize(read_class_names(file, "a number"));
   if (!arguments.layers.empty()) {
     const models::Network network = network_of(arguments);
     if (arguments.json) {

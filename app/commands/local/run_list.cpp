@@ -88,7 +88,8 @@ void take_history(RunRow& row, const fs::path& folder) {
   if (history.torn) row.notes.push_back(name + ": the last line is incomplete and is ignored");
   if (history.unreadable > 0)
     row.notes.push_back(name + ": " + counted(history.unreadable, "unreadable line") + " ignored");
-  // A later start of the run trained and did not end, for example because of SIGKILL.
+  // The run trained again after this summary and wrote no new one, for example because it was
+  // killed.
   if (!row.time.empty() && history.last_train_time > row.time) row.state.clear();
   row.time = std::max(row.time, history.last_time);
   const auto best = train::best_epoch(history.epochs);

@@ -35,13 +35,13 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
   }
+  if (job.open_ended)  // --max-steps is the length of the schedule
+    settings.push_back(
+        {"schedule_steps", std::to_string(job.total_steps), MayDiffer::always, false, ""});
   // These are facts about the data, not options. They come last: if they differ, a changed option
   // is often the cause and should be reported first.
   settings.push_back({"train_images", std::to_string(job.train_images), MayDiffer::never, false,
                       job.train_streamed ? kEpochChanged : kImagesChanged});
-  if (job.open_ended)  // --max-steps is the length of the schedule
-    settings.push_back(
-        {"schedule_steps", std::to_string(job.total_steps), MayDiffer::always, false, ""});
   const int64_t taken = job.global_batch_size * job.mix.images_per_row();
   settings.push_back({"images_per_step", std::to_string(taken), MayDiffer::never, false,
                       "--mixup-mode half reads two images per training sample; restore --mixup, "
@@ -80,7 +80,9 @@ void take_saved_settings(Arguments& arguments,
     const auto& replacements = option->saving->replaced_by;
     if (std::any_of(replacements.begin(), replacements.end(), named)) continue;
     apply(arguments, option->name, value, kCheckpointOrigin);
-    if (option->name == "lr") arguments.job.scale_lr.reset();  // the saved value is already scaled
+    if (option->name != "lr") continue;
+    arguments.job.scale_lr.reset();  // the saved learning rate is already scaled
+    arguments.origins.erase("scale-lr");
   }
   // The checkpoint's global batch size determines the batch size.
   if (!arguments.job.eval_only && arguments.job.global_batch_size && !named("batch-size")) {

@@ -106,7 +106,7 @@ TEST_CASE("a failed rank is named before an earlier rank that only lost a peer")
   CHECK_THAT(run.err, Contains("rank 1 on algo-1"));
 }
 
-TEST_CASE("a failed rank is named before ranks that NCCL aborted, and these before lost peers") {
+TEST_CASE("the launcher names a failed rank before an aborted one, and this before a lost peer") {
   const auto [last, code] = GENERATE(table<const char*, int>({
       {"exit 3", 3},
       {"kill -KILL $$", 128 + SIGKILL},

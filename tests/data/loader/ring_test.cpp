@@ -222,7 +222,7 @@ TEST_CASE("an allocator that returns null throws bad_alloc") {
   CHECK_THROWS_AS(Ring(kPlan, kSides, 1, none), std::bad_alloc);
 }
 
-TEST_CASE("a worker that is late leaves a short last batch whose slot has a new batch") {
+TEST_CASE("a late worker skips a short last batch whose slot already holds a new batch") {
   const BatchPlan plan{5, 2, 0, 1, false};  // batches of 2, 2 and 1 rows
   Ring ring(plan, kSides, 1, heap());
   ring.restart(feed(0), 0, feed(1));

@@ -12,7 +12,7 @@ TEST_CASE("ranges are formed from the end, and have at least the given size") {
   CHECK(range_starts({}, 8).empty());
 }
 
-TEST_CASE("NCCL averages larger ranges than Gloo, but several of them") {
+TEST_CASE("NCCL uses larger ranges than Gloo, but still several for a large model") {
   constexpr int64_t kMegabyte = 1 << 20;
   for (const int64_t total : {int64_t{1}, 20 * kMegabyte, 500 * kMegabyte})
     CHECK(least_range_bytes(total, false) == 3 * kMegabyte);

@@ -117,7 +117,7 @@ TEST_CASE("the error for an impossible setting names it or says what to do") {
   REQUIRE(message(job, surroundings()).find("--classes is 3") != std::string::npos);
 }
 
-TEST_CASE("one image of 32 pixels per forward pass is refused, because batch norm cannot learn") {
+TEST_CASE("a batch of one image of 32 pixels is refused, because batch norm cannot learn from it") {
   Job job;
   job.batch_size = 1;
   job.size = 32;
@@ -128,7 +128,10 @@ TEST_CASE("one image of 32 pixels per forward pass is refused, because batch nor
   job.sync_bn = false;
   job.size = 64;
   REQUIRE_NOTHROW(require_statistics(resolve(job, surroundings())));
-  job.size = 32;
+  job.size.reset();
+  job.size_schedule = "0:40,4:64";  // 40 is rounded to 32
+  REQUIRE_THROWS_WITH(require_statistics(resolve(job, surroundings())),
+                      Catch::Contains("batch normalization"));
   job.freeze_bn = true;
   REQUIRE_NOTHROW(require_statistics(resolve(job, surroundings())));
 }

@@ -41,7 +41,7 @@ TEST_CASE("the CPU is used if requested or if there is no GPU") {
     CHECK(claim_gpu(job, gpus.count + 1).mine == 1 % gpus.count);
 }
 
-TEST_CASE("MIG instances of one card have the same name, cards and hosts have different names") {
+TEST_CASE("MIG instances of one card share a name; other cards and hosts have other names") {
   const cuda::DeviceInfo first = gpu_on_card("0000:3b:00.0", 0xab);
   const cuda::DeviceInfo second = gpu_on_card("0000:3b:00.0", 2);  // another MIG instance
   const cuda::DeviceInfo other = gpu_on_card("0000:af:00.0", 3);

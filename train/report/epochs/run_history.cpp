@@ -19,9 +19,9 @@ class Collector {
  public:
   void add(const Json& row) {
     const auto event = row.find("event");
-    if (const auto time = row.find("time"); time != row.end() && time->is_string()) {
-      last_time_ = time->get<std::string>();
-      if (event != row.end() && *event == "train") last_train_time_ = last_time_;
+    if (std::string time = text_in(row, "time"); !time.empty()) {
+      last_time_ = std::move(time);
+      if (text_in(row, "event") == "train") last_train_time_ = last_time_;
     }
     const auto epoch = number_in(row, "epoch");
     if (event == row.end() || !event->is_string() || !epoch || std::abs(*epoch) > 1e9) return;

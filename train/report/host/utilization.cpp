@@ -35,8 +35,8 @@ void add_process(const fs::path& folder, HostCounters& to) {
   add(to.disk_write, proc_number(folder / "io", "write_bytes"));
 }
 
-// Returns the process IDs of the run on this host: this process and, unless `alone`, its siblings
-// (other children of its parent) that run the same program.
+// Returns the process IDs of the run on this host: this process and its siblings (other children of
+// its parent) that run the same program. `alone`: siblings belong to other runs; omit them.
 std::vector<int> processes_of_run(const fs::path& proc, int self, bool alone) {
   if (alone) return {self};
   const auto folder = [&](int id) { return proc / std::to_string(id); };
@@ -117,7 +117,7 @@ double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to)
 }
 
 // Reads the counters. `proc`: /proc, or a folder with copies of its files. `self`: id of this
-// process in that folder.
+// process in that folder. `alone`: as in UtilizationMeter.
 HostCounters read_counters(const fs::path& proc, int self, bool alone) {
   HostCounters counters;
   read_host_cpus(proc, counters);

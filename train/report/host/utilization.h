@@ -3,9 +3,9 @@
 // LibTorch.
 //
 // CPU, disk and network values are means over the time since the previous report. Memory values are
-// current. GPU values, including GPU memory, are means of periodic readings. If the run
-// has several processes on this host, they are this one and those that the same parent process has
-// started from the same program.
+// current. GPU values, including GPU memory, are means of periodic readings. If the run has several
+// processes on this host, they are this one and its siblings: processes of the same program that
+// have the same parent.
 
 #include <array>
 #include <chrono>
@@ -31,7 +31,7 @@ inline constexpr std::array kUtilizationNames = {
     "disk_write_mb_s",     // by the processes of the run
     "network_in_mb_s",     // of the host, without loopback
     "network_out_mb_s",    // of the host, without loopback
-    "gpu_percent",         // time in which a GPU computes; mean over the run's GPUs on the host
+    "gpu_percent",         // share of time a GPU computes; mean over the run's GPUs on the host
     "gpu_memory_percent",  // of these GPUs' memory that is in use
 };
 

@@ -20,7 +20,7 @@ inline constexpr int kRevision = 6;  // increment it with every change of this f
 struct DeviceInfo {
   char name[256];  // "NVIDIA H100 80GB HBM3"
   unsigned char uuid[16];
-  char pci[16];      // address of the card: "0000:3b:00.0"; MIG instances of one card have the same
+  char pci[16];      // PCI address of the card: "0000:3b:00.0"; its MIG instances share it
   int major, minor;  // compute capability
   int multiprocessors;
   uint64_t total_bytes;  // device memory
