@@ -180,9 +180,18 @@ class Rewriter {
       add(pairs.size() == 1 ? written : "", "--" + option + "=" + ours);
   }
 
+  // Adds the option `word`, --NAME or --NAME=VALUE. Required values become separate words, because
+  // cxxopts accepts no line breaks behind an equals sign.
   void add(const std::string& written, const std::string& word) {
     result_.written.push_back(written);
-    result_.words.push_back(word);
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos &&
+        find_option(command_, word.substr(2, equals - 2))->kind == Kind::value) {
+      result_.words.push_back(word.substr(0, equals));
+      result_.words.push_back(word.substr(equals + 1));
+    } else {
+      result_.words.push_back(word);
+    }
   }
 
   Command command_;

@@ -10,7 +10,8 @@ namespace shoal::app {
 
 struct RewrittenWords {
   // The positional arguments and the options, with other programs' options already translated to
-  // shoal's; each option is --name or --name=VALUE.
+  // shoal's. An option whose value is required is followed by its value; other options are --name or
+  // --name=VALUE.
   std::vector<std::string> words;
   // Names of the options in `words`, in the same order and with leading dashes. For an option of
   // another program, the name that the user gave; empty if it became several options.
@@ -20,8 +21,8 @@ struct RewrittenWords {
   std::string recipe;
 };
 
-// Replaces '_' by '-', resolves --no-NAME, joins each option and its value with '=', and translates
-// other programs' options. Options without effect add a message to `ineffective`. Throws UserError;
+// Replaces '_' by '-', resolves --no-NAME, separates required values from their options, joins other
+// values with '=', and translates other programs' options. Options without effect add a message to `ineffective`. Throws UserError;
 // one error names all unknown options.
 RewrittenWords rewrite(Command command, const std::vector<std::string>& words,
                        std::vector<std::string>& ineffective);

@@ -44,18 +44,25 @@ std::string first_lines(const std::filesystem::path& path, int64_t most) {
 }
 
 // Returns the folders that may contain a copy of the history. A copy is needed if the --output
-// folder is empty: on a new machine, or with --resume PATH and a new --output.
+// folder is empty or of another run: on a new machine, or with --resume PATH and a new --output.
 std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
   const std::filesystem::path resumed = job.resume_path;
-  std::vector<std::filesystem::path> folders = {job.checkpoint_dir};
-  if (!resumed.empty())
-    folders.insert(folders.end(), {resumed, resumed / kCheckpointsFolder, resumed.parent_path()});
-  return folders;
+  if (resumed.empty()) return {job.checkpoint_dir};
+  return {resumed, resumed / kCheckpointsFolder, resumed.parent_path(), job.checkpoint_dir};
 }
 
-// Renames the history of a run whose checkpoints --resume did not find, for example because their
-// folder is not mounted.
-void set_aside(const std::filesystem::path& path) {
+// Returns the copy with the most of the first `most` lines.
+std::string longest_copy(const ResolvedJob& job, int64_t most) {
+  std::string longest;
+  for (const std::filesystem::path& folder : folders_of_copies(job)) {
+    std::string copy = first_lines(folder / kHistoryFile, most);
+    if (count_lines(copy) > count_lines(longest)) longest = std::move(copy);
+  }
+  return longest;
+}
+
+// Renames a history that this run does not continue. `why` ends the warning.
+void set_aside(const std::filesystem::path& path, const std::string& why) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
   if (error || bytes == 0) return;
@@ -66,7 +73,7 @@ void set_aside(const std::filesystem::path& path) {
   for (int i = 2; std::filesystem::exists(aside, error); ++i)
     aside = named("superseded-" + std::to_string(i) + "-");
   move_into_place(path, aside);
-  log::warning(path.string() + " has rows, but --resume found no checkpoint; renamed to " +
+  log::warning(path.string() + " has rows, but " + why + "; renamed to " +
                aside.filename().string());
 }
 
@@ -74,13 +81,19 @@ void set_aside(const std::filesystem::path& path) {
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
-  if (count == 0 && (job.resume || !job.resume_path.empty())) set_aside(path);
+  // For example, the folder of checkpoints is not mounted.
+  if (count == 0 && (job.resume || !job.resume_path.empty()))
+    set_aside(path, "--resume found no checkpoint");
   std::string kept = first_lines(path, count);
-  if (count_lines(kept) == count) return kept;
-  for (const std::filesystem::path& folder : folders_of_copies(job)) {
-    std::string saved = first_lines(folder / kHistoryFile, count);
-    if (count_lines(saved) > count_lines(kept)) kept = std::move(saved);
+  const bool whole = count_lines(kept) == count;
+  if (whole && job.resume_path.empty()) return kept;
+  std::string copy = longest_copy(job, count);
+  if (!kept.empty() && copy != kept && count_lines(copy) == count && !job.resume_path.empty()) {
+    set_aside(path, "they are of another run than --resume " + job.resume_path);
+    return copy;
   }
+  if (whole) return kept;
+  if (count_lines(copy) > count_lines(kept)) kept = std::move(copy);
   if (count_lines(kept) < count)
     log::warning(strf(
         "%s has only %lld of the %lld lines that the checkpoint counts; new lines "

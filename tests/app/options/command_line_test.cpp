@@ -16,6 +16,10 @@ TEST_CASE("values may follow as a word or after an equals sign, and the last one
   CHECK(parsed({"--batch_size", "8"}).job.batch_size == 8);
   CHECK_THROWS_WITH(parsed({"--lr", "-1"}), Contains("--lr is '-1'") && Contains("above 0"));
   CHECK(parsed({"--output", "a=b"}).job.output == "a=b");
+  for (const std::string value : {"a\nb", "-", "--x"}) {
+    CHECK(parsed({"--output=" + value, "--lr", "0.5"}).job.output == value);
+    CHECK(parsed({"--output", value, "--lr", "0.5"}).job.output == value);
+  }
 }
 
 TEST_CASE("an option's letter takes its value like the long form") {

@@ -103,6 +103,25 @@ TEST_CASE("if --resume finds no checkpoint, the history that was there is rename
   CHECK_FALSE(fs::exists(run / "superseded-3-history.jsonl"));
 }
 
+TEST_CASE("--resume PATH renames the history of another run") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob first = job_in(folder.path() / "first");
+  HistoryFile(first, 0).step(step_report(1));
+  ResolvedJob job = job_in(folder.path() / "second");
+  job.resume_path = first.checkpoint_dir + "/epoch-0001-step-00000001.pt";
+  const fs::path run = folder.path() / "second/run";
+  HistoryFile(job, 0).step(step_report(7));
+  for (const ResolvedJob& one : {first, job}) {  // copies beside the checkpoints
+    fs::create_directories(one.checkpoint_dir);
+    fs::copy_file(fs::path(one.output) / "history.jsonl",
+                  fs::path(one.checkpoint_dir) / "history.jsonl");
+  }
+
+  CHECK(HistoryFile(job, 1).lines() == 1);
+  CHECK(rows(run / "history.jsonl")[0].at("step") == 1);
+  CHECK(rows(run / "superseded-history.jsonl")[0].at("step") == 7);
+}
+
 TEST_CASE("rows that a full disk refuses are written when there is space again") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());
