@@ -109,7 +109,9 @@ def put_policies(iam, name, partition, buckets):
     policies = {"shoal": statement(ALWAYS, "*")}
     for bucket, writes in buckets.items():
         place = f"arn:{partition}:s3:::{bucket}"
-        policies[f"shoal-s3-{bucket}"] = statement(WRITE if writes else READ, place, place + "/*")
+        # Two names, so that a job that only reads does not take away another job's permission.
+        kind, actions = ("write", WRITE) if writes else ("read", READ)
+        policies[f"shoal-s3-{kind}-{bucket}"] = statement(actions, place, place + "/*")
     for policy, rule in policies.items():
         iam.put_role_policy(
             RoleName=name,

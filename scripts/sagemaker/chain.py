@@ -71,6 +71,10 @@ class Chain:
     def sagemaker(self, task):
         return aws.client("sagemaker", task.settings.get("region"))
 
+    def state(self, task):
+        """Returns the S3 folder of a training task's checkpoints."""
+        return task.settings.get("checkpoints", f"{task.folder}/state").rstrip("/")
+
     def address(self, task, key, source):
         """Returns the S3 address of a source such as task:prepare/output/train."""
         if not source.startswith("task:"):
@@ -78,9 +82,7 @@ class Chain:
         name, what, part = SOURCE.fullmatch(source).groups()
         used = self.tasks[name]
         if what == "state":
-            return used.settings.get("checkpoints", f"{used.folder}/state").rstrip("/") + (
-                part or "/"
-            )
+            return self.state(used) + (part or "/")
         if name not in self.found:
             found = newest_job(self.sagemaker(used), used)
             if not found or jobs.status_of(found) != "Completed":
@@ -92,15 +94,15 @@ class Chain:
             raise UserError(f"{task.place}: {key}: {error}") from None
         return folder + (part or "").removeprefix("/")
 
-    def build(self, task):
-        """Returns the Submission of a new job of the task."""
+    def build(self, task, when=None):
+        """Returns the Submission of a new job of the task. `when`: end of its name, else the time."""
         settings = dict(task.settings)
-        job = task.prefix + time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        job = task.prefix + (when or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
         settings |= {"job_name": job, "upload": f"{task.folder}/input", "output": task.folder}
         if task.kind == "Processing":
             settings["output"] = f"{task.folder}/{job}/output"
         else:
-            settings.setdefault("checkpoints", f"{task.folder}/state")
+            settings.setdefault("checkpoints", self.state(task))
         if "channels" in settings:
             settings["channels"] = {
                 name: channel
@@ -135,14 +137,21 @@ class Chain:
             found = jobs.wait(self.sagemaker(task), job, self.arguments.poll, kind=task.kind)
             if jobs.status_of(found) != "Completed":
                 return self.ended(task, found)
-        if self.arguments.force or jobs.status_of(found) != "Completed":
-            return None
         was, now = inputs(found), inputs(made.request)
         changed = [name for name in was | now if was.get(name) != now.get(name)]
+        if changed and task.kind == "Training" and not self.arguments.clean_state:
+            raise UserError(
+                f"{task.place}: the input {changed[0]} of {job} was {was.get(changed[0])}, now it "
+                f"is {now.get(changed[0])}, but the checkpoints in {self.state(task)} are of "
+                "that job; add --clean-state to delete them and to train again"
+            )
+        if self.arguments.force or jobs.status_of(found) != "Completed":
+            return None
         if changed:
             say(task, f"{job} is complete, but its input {changed[0]} was another")
             return None
-        say(task, f"{job} is complete; --force runs the task again")
+        anew = ", --force --clean-state from the beginning" if task.kind == "Training" else ""
+        say(task, f"{job} is complete; --force runs the task again{anew}")
         self.found[task.name] = found
         return 0
 
@@ -156,8 +165,15 @@ class Chain:
         self.found[task.name] = found
         return code
 
+    def check(self):
+        """Raises UserError for mistakes in any selected task, before the first job starts."""
+        for task in self.selected:
+            self.found[task.name] = self.build(task, when="00000000-000000").request
+        self.found.clear()
+
     def run(self):
         """Runs the selected tasks. Returns the exit code of the first job that fails, else 0."""
+        self.check()
         for task in self.selected:
             last = task is self.selected[-1]
             wait = not last or self.arguments.wait

@@ -104,7 +104,9 @@ def result_address(found, what):
         return found["ProcessingOutputConfig"]["Outputs"][0]["S3Output"]["S3Uri"]
     base = f"{found['OutputDataConfig']['S3OutputPath'].rstrip('/')}/{job}/output/"
     if what == "model":
-        return found.get("ModelArtifacts", {}).get("S3ModelArtifacts") or base + "model/"
+        archive = found["OutputDataConfig"].get("CompressionType") != "NONE"
+        expected = base + ("model.tar.gz" if archive else "model/")
+        return found.get("ModelArtifacts", {}).get("S3ModelArtifacts") or expected
     if what == "output":
         return base
     if what == "checkpoints":

@@ -65,7 +65,8 @@ def run_one(arguments, kind, settings, after=None, clean=False):
     region = settings.get("region")
     if after:
         jobs.require_completed(aws.client("sagemaker", region), after, arguments.poll)
-        made = submission.build(kind, settings)  # only now the model's address is known
+        # Only now the model's address is known. notes() has printed the job's name.
+        made = submission.build(kind, settings | {"job_name": made.job})
     submission.start(made, settings, arguments.create, clean)
     print(made.job, flush=True)
     if arguments.wait:

@@ -27,7 +27,7 @@ FORMS = ("folders", "tars", "packs")
 # Downloads files. The arguments are pairs of a file name and a URL. Prints only the names, because
 # a URL may contain a signature.
 DOWNLOAD = (
-    f'cd {RESULT} && while [ $# -gt 0 ]; do echo "downloading $1" && '
+    f'cd "{RESULT}" && while [ $# -gt 0 ]; do echo "downloading $1" && '
     'curl -fsSL --retry 5 --retry-all-errors -o "$1" "$2" || exit 1; shift 2; done && ls -l'
 )
 

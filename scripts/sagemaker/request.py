@@ -211,7 +211,11 @@ def training_request(settings, definitions=()):
             channel_request(name, channel) for name, channel in settings["channels"].items()
         ]
     if settings.get("hyperparameters"):
-        request["HyperParameters"] = as_texts(settings["hyperparameters"])
+        # shoal ignores null; an empty value turns a flag on.
+        request["HyperParameters"] = {
+            name: "null" if value is None else as_text(value)
+            for name, value in settings["hyperparameters"].items()
+        }
     if settings.get("environment"):
         request["Environment"] = as_texts(settings["environment"])
     if settings.get("subnets") or settings.get("security_groups"):

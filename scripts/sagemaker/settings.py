@@ -225,15 +225,44 @@ def from_words(row, words):
     return merged
 
 
+def unique(pairs):
+    """Returns the map of these pairs. Raises ValueError if a key occurs twice."""
+    found = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key} occurs twice in one map")
+        found[key] = value
+    return found
+
+
+def load_yaml(yaml, text):
+    """Like yaml.safe_load(), but refuses a key that occurs twice in one map."""
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node, deep=False):
+            written = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+            try:
+                unique((str(key), None) for key in written)
+            except ValueError as error:
+                raise yaml.constructor.ConstructorError(
+                    None, None, str(error), node.start_mark
+                ) from None
+            return super().construct_mapping(node, deep)
+
+    return yaml.load(text, Loader)
+
+
 def read_file(path):
     """Returns the map in a settings file, JSON or YAML. YAML needs PyYAML."""
     try:
         text = Path(path).read_text()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text: {error}") from None
     if Path(path).suffix == ".json":
         try:
-            found = json.loads(text)
+            found = json.loads(text, object_pairs_hook=unique)
         except ValueError as error:
             raise UserError(f"{path} is not valid JSON: {error}") from None
     else:
@@ -245,7 +274,7 @@ def read_file(path):
                 "or write the settings as a .json file"
             ) from None
         try:
-            found = yaml.safe_load(text)
+            found = load_yaml(yaml, text)
         except yaml.YAMLError as error:
             raise UserError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
@@ -264,10 +293,14 @@ def channel_map(name, channel):
         )
     if not channel.get("source"):
         raise UserError(f"channels: {name}: source is missing")
+    if not isinstance(channel["source"], str):
+        raise UserError(f"channels: {name}: source is {channel['source']}; it must be text")
     return channel
 
 
 def other_job(job, name):
+    if name == "tasks":
+        return "; start a file with tasks by launch.py FILE"
     other = "process" if job == "train" else "train"
     known = any(row.name == name for row in rows(other))
     command = "launch.py process FILE" if other == "process" else "launch.py FILE"
@@ -287,7 +320,7 @@ def merge(job, origin, values, options):
             near = difflib.get_close_matches(name, table, 1)
             raise UserError(
                 f"{origin}: {name} is not a setting of a {job} job"
-                + (f"; did you mean {near[0]}?" if near else other_job(job, name))
+                + (other_job(job, name) or (f"; did you mean {near[0]}?" if near else ""))
             )
         if value is not None:
             try:

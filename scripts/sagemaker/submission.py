@@ -38,12 +38,13 @@ class Submission:
 def replace_local_folders(settings):
     """Replaces local folders in `settings` with S3 addresses. Returns [(folder, S3 address)]."""
     need(settings, "output")
-    sources = dict(settings.get("channels", {}))
-    if settings.get("source"):
-        sources["source"] = {"source": settings["source"]}
-    planned, resolved = plan_uploads(sources, settings.get("upload"), settings["output"])
-    if settings.get("source"):
-        settings["source"] = resolved.pop("source")["source"]
+    where = settings.get("upload"), settings["output"]
+    if settings.get("source"):  # of a processing job, which has no channels
+        given = {"source": {"source": settings["source"]}}
+        planned, resolved = plan_uploads(given, *where, setting="source")
+        settings["source"] = resolved["source"]["source"]
+        return planned
+    planned, resolved = plan_uploads(settings.get("channels", {}), *where)
     if resolved:
         settings["channels"] = resolved
     return planned
@@ -109,17 +110,18 @@ def create(sagemaker, submission, patient, sleep=time.sleep):
 
 
 def start(submission, settings, make, clean):
-    """Starts the job. First creates bucket and role (`make`) and deletes checkpoints (`clean`)."""
+    """Starts the job. First creates bucket and role (`make`), uploads local folders, and deletes
+    checkpoints (`clean`)."""
 
     def client(service):
         return aws.client(service, settings.get("region"))
 
     submission.request = account.prepare(client, submission.request, submission.uploads, make)
-    if clean:
-        account.clean_state(client("s3"), submission.request)
     for folder, address in submission.uploads:
         hidden = settings.get("upload_hidden", False)
         upload_folder(client("s3"), folder, address, hidden)
+    if clean:  # last, because the earlier steps may fail
+        account.clean_state(client("s3"), submission.request)
     create(client("sagemaker"), submission, make)
 
 

@@ -118,17 +118,21 @@ def upload_folder(s3, folder, uri, hidden=False):
     print(f"{folder} → {uri}: uploaded {len(changed)} of {len(files)} files", file=sys.stderr)
 
 
-def plan_uploads(channels, upload, output):
-    """Returns the uploads, [(folder, S3 address)], and the channels with addresses for folders."""
+def plan_uploads(channels, upload, output, setting=None):
+    """Returns the uploads, [(folder, S3 address)], and the channels with addresses for folders.
+
+    `setting`: the setting that contains the source, if it is not a channel.
+    """
     base = (upload or f"{output.rstrip('/')}/upload").rstrip("/")
     planned, resolved = [], {}
     for name, channel in channels.items():
         source = channel["source"]
         if ":" not in source:
             if not Path(source).is_dir():
+                others = "s3://" if setting else "s3://, fsx://, efs:// or job:"
                 raise UserError(
-                    f"channels: {name}: {source} is not a local folder; other sources begin "
-                    "with s3://, fsx://, efs:// or job:"
+                    f"{setting or f'channels: {name}'}: {source} is not a local folder; other "
+                    f"sources begin with {others}"
                 )
             planned.append((source, f"{base}/{name}/"))
             channel = channel | {"source": planned[-1][1]}

@@ -1,6 +1,5 @@
 """The content of a channel: files (File), a read-only folder (FastFile) or FIFOs (Pipe)."""
 
-import contextlib
 import errno
 import gzip
 import json
@@ -10,6 +9,7 @@ import re
 import select
 import struct
 import threading
+import zlib
 from pathlib import Path
 
 from emulation.store import copy
@@ -121,6 +121,7 @@ class Feeder(threading.Thread):
         self.host, self.hosts = host, hosts
         self.found = objects(s3, channel)
         self.over = threading.Event()
+        self.error = ""  # why the channel cannot be written any more
         self.fifo = self.make(0)
 
     def make(self, epoch):
@@ -153,9 +154,15 @@ class Feeder(threading.Thread):
     def run(self):
         epoch = 0
         while (file := self.opened()) is not None:
-            with contextlib.suppress(BrokenPipeError):  # the reader closes when it has enough
-                for _, item in self.order(epoch):
+            try:
+                for name, item in self.order(epoch):
                     self.write(file, content(self.channel, item))
+            except BrokenPipeError:  # the reader closes when it has enough
+                pass
+            except (OSError, EOFError, zlib.error) as error:
+                self.error = f"channels: {self.channel['ChannelName']}: {name}: {error}"
+                os.close(file)
+                return
             self.fifo.unlink()
             epoch += 1
             self.fifo = self.make(epoch)

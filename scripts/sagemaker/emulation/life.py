@@ -36,6 +36,8 @@ class Plan:
 
     def check(self, request):
         """Raises UserError if the options do not fit the request."""
+        if kind_of(request) == "Processing":  # of a chain: only its spot jobs are interrupted
+            return
         if (self.stop_after or self.stop_at) and not request.get("EnableManagedSpotTraining"):
             raise UserError(
                 "--stop-after, --stop-at: only spot jobs are restarted; set spot, max_wait and "
@@ -50,7 +52,9 @@ class Life:
         self.s3 = S3(plan.root)
         self.folder = Path(plan.root).resolve() / ".containers" / self.job
         self.events = []  # (milliseconds, host, line)
-        self.after, self.at = list(plan.stop_after), [re.compile(text) for text in plan.stop_at]
+        spot = request.get("EnableManagedSpotTraining")
+        self.after = list(plan.stop_after) if spot else []
+        self.at = [re.compile(text) for text in plan.stop_at] if spot else []
         self.limit = request["StoppingCondition"]["MaxRuntimeInSeconds"]
         self.trained = 0.0  # seconds
 
@@ -100,7 +104,14 @@ class Life:
             return True
         return False
 
-    def watch(self, cluster):
+    def check_feeders(self, containers):
+        """Raises UserError if a Pipe channel cannot be written."""
+        for container in containers:
+            for thread in container.threads:
+                if thread.error:
+                    raise UserError(thread.error)
+
+    def watch(self, cluster, containers):
         """Waits until all containers have ended. Returns why they were stopped, or ""."""
         begun, deadline, reason = time.monotonic(), None, ""
         waiting = set(cluster.processes)
@@ -115,6 +126,7 @@ class Life:
                     deadline = cluster.terminate()  # a host that fails ends the job
             elif host:
                 self.show(cluster, host, line)
+            self.check_feeders(containers)
             if not reason and deadline is None and waiting:
                 if self.due(begun, line):
                     reason = "Interrupted"
@@ -139,7 +151,7 @@ class Life:
                 thread.start()
             for container in containers:
                 cluster.start(container)
-            reason = self.watch(cluster)
+            reason = self.watch(cluster, containers)
         finally:
             cluster.kill()
             for thread in threads:
@@ -155,6 +167,7 @@ class Life:
             while True:
                 containers, reason, codes = self.attempt(cluster, number)
                 if reason != "Interrupted":
+                    self.warn_about_unused()
                     break
                 self.status("Interrupted")
                 number += 1
@@ -167,6 +180,16 @@ class Life:
                 shutil.rmtree(self.folder, ignore_errors=True)
         return found | {"CreationTime": started.isoformat()}
 
+    def warn_about_unused(self):
+        """Warns about interruptions that did not happen."""
+        for option, values in (("--stop-after", self.after), ("--stop-at", self.at)):
+            for value in values:
+                text = getattr(value, "pattern", value)
+                print(
+                    f"{self.job}: the job ended before {option} {text} interrupted it",
+                    file=sys.stderr,
+                )
+
     def drop(self, containers):
         for container in containers:
             if not self.plan.keep:
@@ -177,9 +200,9 @@ class Life:
         found = without_secret(self.request) | {
             f"{self.kind}JobArn": containers[0].environment[f"{self.kind.upper()}_JOB_ARN"],
         }
-        status = "Failed" if failed else "Stopped" if reason else "Completed"
+        status = "Stopped" if reason else "Failed" if failed else "Completed"
         found[f"{self.kind}JobStatus"] = status
-        if failed:
+        if status == "Failed":
             found["FailureReason"] = self.failure(failed, codes)
         if self.kind == "Training":
             self.status("Uploading")

@@ -1,4 +1,5 @@
 import json
+import tempfile
 import unittest
 from unittest import mock
 
@@ -53,7 +54,7 @@ class Account(unittest.TestCase):
 
         policies = self.policies("trainer")
         self.assertEqual(
-            policies["shoal-s3-data"],
+            policies["shoal-s3-read-data"],
             {
                 "Effect": "Allow",
                 "Action": ["s3:GetObject", "s3:ListBucket"],
@@ -62,16 +63,19 @@ class Account(unittest.TestCase):
         )
         for bucket in ("bucket", "state"):
             for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject"):
-                self.assertIn(action, policies[f"shoal-s3-{bucket}"]["Action"])
+                self.assertIn(action, policies[f"shoal-s3-write-{bucket}"]["Action"])
         self.assertIn("ssmmessages:OpenDataChannel", policies["shoal"]["Action"])
         self.assertEqual(len(policies), 4)
 
-        # Another job with another bucket: the role keeps its access and gets more.
+        # Another job that reads what this one writes: the role keeps its access and gets more.
         code, _, err = launch(
-            *options(**{"job-name": "job-2"}), "--channel", "train=s3://more/t", "--create"
+            *options(**{"job-name": "job-2"}),
+            *("--channel", "train=s3://more/t", "--channel", "old=s3://state/t", "--create"),
         )
         self.assertEqual(code, 0, err)
-        self.assertEqual(set(self.policies("trainer")), {*policies, "shoal-s3-more"})
+        more = {"shoal-s3-read-more", "shoal-s3-read-state"}
+        self.assertEqual(set(self.policies("trainer")), {*policies, *more})
+        self.assertIn("s3:PutObject", self.policies("trainer")["shoal-s3-write-state"]["Action"])
 
     def test_without_create_a_missing_role_is_an_error_and_nothing_is_made(self):
         code, _, err = launch(*options(), *CHANNEL)
@@ -135,6 +139,10 @@ class Account(unittest.TestCase):
         code, _, err = launch(*clean, "s3://bucket/")
         self.assertEqual((code, len(keys())), (2, 4))
         self.assertIn("checkpoints is the whole bucket s3://bucket/", err)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)  # empty, so it cannot be uploaded
+        code, _, err = launch(*clean, "s3://bucket/c", "--channel", f"train={folder.name}")
+        self.assertEqual((code, len(keys())), (2, 4), err)
         code, _, err = launch(*clean, "s3://bucket/c")
         self.assertEqual((code, keys()), (0, kept), err)
         self.assertIn("s3://bucket/c: deleted 2 files", err)

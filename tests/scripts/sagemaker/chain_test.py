@@ -107,12 +107,34 @@ class Chains(unittest.TestCase):
         self.assertEqual(len(self.names()), 4)
         self.assertNotIn("prepare", out)
 
-        # A new job of prepare makes new data, so the training task must run again.
+        # A new job of prepare makes new data. The checkpoints are of the old data, so the training
+        # task does not continue from them, also if its newest job has failed.
         self.assertEqual(self.run_chain("--task", "prepare", "--force")[0], 0)
-        code, out, err = self.run_chain()
+        failed = lambda found: "Failed" if "TrainingJobStatus" in found else "Completed"  # noqa: E731
+        for status in (jobs.status_of, failed):
+            with mock.patch("jobs.status_of", status):
+                code, out, err = self.run_chain()
+            self.assertEqual((code, len(self.names())), (2, 5), err)
+            self.assertRegex(err, "tasks: train: the input train of .*; add --clean-state")
+        boto3.client("s3").create_bucket(Bucket="bucket")
+        code, out, err = self.run_chain("--clean-state")
         self.assertEqual((code, len(self.names())), (0, 6), err)
         self.assertRegex(out, "train: .* is complete, but its input train was another")
         self.assertEqual(out.count("starting"), 1)
+
+    def test_mistakes_in_later_tasks_are_reported_before_a_job_starts(self):
+        archive = changed("train", compress=True)
+        archive["tasks"]["tune"] = {
+            "metrics": "none",
+            "channels": {"train": "s3://bucket/t", "pretrained": "task:train/model"},
+        }
+        for chain, message in (
+            (changed("train", retries=31), "tasks: train: .*MaximumRetryAttempts"),
+            (archive, "tasks: tune: channels: pretrained: the result .* is the archive"),
+        ):
+            code, _, err = self.run_chain(chain=chain)
+            self.assertEqual((code, self.names()), (2, []), err)
+            self.assertRegex(err, message)
 
     def test_a_task_of_a_project_with_a_similar_name_is_another_task(self):
         self.assertEqual(self.run_chain("--task", "get")[0], 0)
@@ -177,7 +199,7 @@ class Chains(unittest.TestCase):
             self.assertIn("channels: train: task prepare is not complete; run it first", err)
             code, out, err = self.run_chain()
         self.assertEqual(code, 0, err)
-        again = [self.job("prepare", 1), self.job("prepare", 4), self.job("train", 5)]
+        again = [self.job("prepare", 1), self.job("prepare", 3), self.job("train", 4)]
         self.assertEqual(self.names(), [self.job("get", 0), *again])
 
     def test_clean_state_deletes_the_checkpoints_of_tasks_that_run(self):

@@ -211,6 +211,21 @@ for epoch in range({epochs}):
         channel["attributes"] = ["source-ref", "class"]
         self.assertEqual(self.read_pipes(channel, 1), [[b"one0two1"]])
 
+    def test_a_pipe_whose_objects_cannot_be_unpacked_ends_the_job(self):
+        channel = {"source": "s3://bucket/train/", "mode": "Pipe", "compression": "Gzip"}
+        code = f"open(base / 'input/data/train_0').read()\n{WAIT}"
+        code, _, err = self.job(code, channels={"train": channel})
+        self.assertEqual((code, "Traceback" in err), (2, False), err)
+        self.assertIn("emulate: error: channels: train: a/1: Not a gzipped file", err)
+
+    def test_links_in_the_folder_that_emulates_s3_are_followed(self):
+        data = self.folder / "elsewhere"
+        (self.bucket / "train").rename(data)
+        (self.bucket / "train").symlink_to(data)
+        code = "(base / 'model/n').write_text(str(len(list((base / 'input/data/train').iterdir()))))"
+        code, _, err = self.job(code)
+        self.assertEqual((code, self.result("model/n")), (0, "2"), err)
+
     def test_failures_have_the_platforms_reason(self):
         failure = '(base / "output/failure").write_text("no data" + "x" * 2000); sys.exit(7)'
         cases = [
@@ -234,6 +249,8 @@ signal.signal(signal.SIGTERM, stop)
         code, out, err = self.job(code + WAIT, max_run="4s")
         self.assertEqual((code, self.result("model/m")), (3, "saved"), err)
         self.assertIn("job: Stopped", out)
+        code, out, err = self.job(WAIT, max_run="1s")  # ends by the signal, without an exit code
+        self.assertEqual((code, "job: Stopped" in out), (3, True), err)
 
     def test_a_spot_job_restarts_in_an_empty_container_with_its_checkpoints(self):
         code = """
@@ -261,6 +278,9 @@ if len(runs) < 2:
         first = 'if base.parent.name == "0": signal.pause()'
         code_, _, err = self.job(first, "--stop-after", "0.1", **spot)
         self.assertEqual((code_, err.count("InProgress Interrupted")), (0, 1), err)
+        code_, _, err = self.job("", "--stop-at", "never", **spot)
+        self.assertEqual(code_, 0, err)
+        self.assertIn("the job ended before --stop-at never interrupted it", err)
         local = self.folder / "images"
         local.mkdir()
         (local / "1").write_bytes(b"one")
@@ -317,6 +337,7 @@ print(*((base / "input/data" / name).read_text() for name in ("pretrained/m", "s
                     "metrics": "none",
                     "channels": {"train": "task:pack/output"},
                     "hyperparameters": {"code": json.dumps(code)},
+                    **{"spot": True, "max_wait": "2d"},
                 },
                 "tune": {
                     "metrics": "none",
@@ -335,8 +356,11 @@ print(*((base / "input/data" / name).read_text() for name in ("pretrained/m", "s
         code, out, err = self.emulate(*words)
         self.assertEqual((code, out.count("is complete; --force runs the task again")), (0, 3), err)
         self.assertNotIn("was packed", out)
-        code, out, err = self.emulate(*words, "--task", "train", "--force")
-        self.assertEqual((code, out.count("was packed")), (0, 1), err)
+        stop = ("--stop-after", "0")  # only the spot job is interrupted
+        chosen = ("--task", "pack", "--task", "train", "--force", "--clean-state")
+        code, out, err = self.emulate(*words, *chosen, *stop)
+        self.assertEqual((code, err.count("InProgress Interrupted")), (0, 1), err)
+        self.assertEqual(out.count("was packed"), 1)
 
     def test_mistakes_are_one_sentence(self):
         cases = [
@@ -347,7 +371,11 @@ print(*((base / "input/data" / name).read_text() for name in ("pretrained/m", "s
             ),
             ({}, ("--stop-at", "["), "--stop-at: '[' is not a regular expression"),
             ({}, ("--program", "/absent"), "--program: /absent is not a program"),
+            ({}, ("--program", "/tmp"), "--program: /tmp is not a program"),
             ({}, ("--hosts", "300"), "--hosts is 300; it must be 1 to 254"),
+            ({}, ("--hosts", "0"), "--hosts is 0; it must be 1 to 254"),
+            ({}, ("--stop-after", "-1"), "--stop-after is -1.0; it must be 0 or more"),
+            ({"channels": {"train": "s3://bucket/../x"}}, (), "s3://bucket/../x is outside"),
             ({"retries": 31}, (), "RetryStrategy.MaximumRetryAttempts: 31"),
             (
                 {"instances": None, "groups": {"a": "ml.c5.xlarge"}},
@@ -361,9 +389,13 @@ print(*((base / "input/data" / name).read_text() for name in ("pretrained/m", "s
                 lines = [line for line in err.splitlines() if ": error: " in line]
                 self.assertEqual((code, len(lines)), (2, 1), err)
                 self.assertIn(f"emulate: error: {expected}", lines[0])
-        code, _, err = self.emulate("stop", "job")
+        for words in (("stop", "job"), ("metrics", "job", "--series")):
+            code, _, err = self.emulate(*words)
+            self.assertEqual(code, 2)
+            self.assertIn(" is a command of launch.py only", err)
+        code, _, err = self.emulate("process", "--stop-after", "1")
         self.assertEqual(code, 2)
-        self.assertIn("stop is a command of launch.py only", err)
+        self.assertIn("only spot jobs are restarted", err)
         with contextlib.suppress(FileNotFoundError):
             self.assertEqual(list((self.folder / "s3/.containers").iterdir()), [])
 

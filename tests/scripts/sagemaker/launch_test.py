@@ -153,7 +153,7 @@ class Launching(unittest.TestCase):
             "TrainingJobArn": "a" * 20,
             "SecondaryStatus": "Training",
             "ModelArtifacts": {"S3ModelArtifacts": ""},
-            "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs"},
+            "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs", "CompressionType": "NONE"},
             "CreationTime": 0,
             "AlgorithmSpecification": {"TrainingInputMode": "File"},
             "StoppingCondition": {},

@@ -39,7 +39,8 @@ class TrainingRequest(unittest.TestCase):
                 hyperparameters={
                     "lr": 0.1,
                     "amp": True,
-                    "use_xla": None,
+                    "use_xla": "",
+                    "workers": None,
                     "arch": "b4",
                     "l": [1, 2],
                 },
@@ -147,6 +148,7 @@ class TrainingRequest(unittest.TestCase):
                     "lr": "0.1",
                     "amp": "true",
                     "use_xla": "",
+                    "workers": "null",
                     "arch": "b4",
                     "l": "[1, 2]",
                 },

@@ -81,6 +81,10 @@ class Settings(unittest.TestCase):
             ("hyperparameters: [a]", "hyperparameters must be a map"),
             ("channels: {t: {mode: Pipe}}", "channels: t: source is missing"),
             ("channels: {t: {source: s3://b, mod: Pipe}}", "unknown key mod"),
+            ("channels: {t: {source: 5}}", "channels: t: source is 5; it must be text"),
+            ("max_run: 1h\nmax_run: 2h", "the key max_run occurs twice"),
+            ("environment: {A: 1, A: 2}", "the key A occurs twice"),
+            ("tasks: {a: {}}", "tasks is not a setting of a train job; start a file with tasks"),
             ("- a", "must contain a map"),
             ("a: [", "not valid YAML"),
         ]
@@ -90,6 +94,11 @@ class Settings(unittest.TestCase):
             self.assertEqual(len(str(caught.exception).splitlines()), 1)
         with self.assertRaisesRegex(UserError, "--hyperparameter is 'lr'; it must be NAME=VALUE"):
             gather("train", None, {"hyperparameters": ["lr"]})
+        with self.assertRaisesRegex(UserError, "the key spot occurs twice"):
+            gather("train", self.file("job.json", '{"spot": true, "spot": false}'), {})
+        (self.folder / "latin.yaml").write_bytes(b"name: \xff")
+        with self.assertRaisesRegex(UserError, "latin.yaml is not UTF-8"):
+            gather("train", str(self.folder / "latin.yaml"), {})
         with self.assertRaisesRegex(UserError, "cannot read .*absent.yaml"):
             gather("train", str(self.folder / "absent.yaml"), {})
 
