@@ -64,9 +64,11 @@ ENV LANG=C.UTF-8
 ARG SETUP=
 # A folder with LibTorch, if one is mounted. Empty: LibTorch is downloaded.
 ARG SHOAL_CACHE=
+# The commit that `shoal --version` prints.
+ARG COMMIT=
 WORKDIR /src
 COPY . .
-RUN SHOAL_TESTS=OFF scripts/build $SETUP -- --target shoal shoal-worker ${SETUP:+shoal_cuda} \
+RUN SHOAL_COMMIT="$COMMIT" SHOAL_TESTS=OFF scripts/build $SETUP -- --target shoal shoal-worker ${SETUP:+shoal_cuda} \
   && cmake --install build/release --prefix /opt/shoal --strip \
   && ln -s shoal /opt/shoal/bin/train
 

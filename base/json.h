@@ -24,6 +24,28 @@ Json parse_json(std::string_view text) {
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
 
+// Returns `json` as text: one line, or indented by `indent` blanks. Replaces text that is not UTF-8,
+// and escapes all control characters, also those from U+0080 to U+009F, which terminals obey.
+template <class Json>
+std::string json_text(const Json& json, int indent = -1) {
+  const std::string raw = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  text.reserve(raw.size());
+  for (size_t i = 0; i < raw.size(); ++i) {
+    const auto next = static_cast<unsigned char>(raw[i + 1]);  // 0 at the end
+    if (raw[i] == '\x7f') {
+      text += "\\u007f";
+    } else if (raw[i] == '\xc2' && next < 0xa0) {
+      text += next < 0x90 ? "\\u008" : "\\u009";
+      text += "0123456789abcdef"[next & 0xf];
+      ++i;
+    } else {
+      text += raw[i];
+    }
+  }
+  return text;
+}
+
 // Returns the number if `value` was parsed from an integer from 0 to 2^63 - 1, else nothing.
 // nlohmann's get<int64_t>() would also convert fractions and, with undefined behavior, numbers out
 // of range.

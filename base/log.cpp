@@ -15,14 +15,14 @@
 #include <system_error>
 #include <vector>
 
-#include "base/file/descriptor.h"
+#include "base/output.h"
 #include "base/secrets.h"
 
 namespace shoal {
 namespace {
 
 int write_text(int descriptor, const std::string& text) {
-  return write_all(descriptor, text.data(), text.size());
+  return write_output(descriptor, text.data(), text.size());
 }
 
 // Whether `error`, the errno of a write to stdout, means that its pipe or terminal was closed.

@@ -1,8 +1,11 @@
 # Writes version and commit to the C++ file OUTPUT if they have changed. Runs at every build:
 #   cmake -DSOURCE=... -DOUTPUT=... -DVERSION=... -P Version.cmake
+# The variable SHOAL_COMMIT names the commit of a source tree without .git, as in the container image.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(commit)
+if(NOT "$ENV{SHOAL_COMMIT}" STREQUAL "")
+  set(commit "$ENV{SHOAL_COMMIT}")
+elseif(commit)
   execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no
                   OUTPUT_VARIABLE changes ERROR_QUIET)
   if(changes)

@@ -7,11 +7,16 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "data/random.h"
+#include "data/split.h"
 
 namespace shoal::data {
 
 const Dataset* as_dataset(const Source& source) {
   return dynamic_cast<const Dataset*>(&source);
+}
+
+std::string BasicDataset::key(int64_t sample) const {
+  return split_key(classes()[static_cast<size_t>(label(sample))], name(sample));
 }
 
 void ForwardingDataset::will_read(int64_t first, int64_t count) const {

@@ -32,6 +32,8 @@ class Dataset : public Source {
   Access access() const final { return Access::random; }
   virtual int32_t label(int64_t sample) const = 0;
   virtual std::string name(int64_t sample) const = 0;  // path or key, for messages
+  // Name that does not depend on where the dataset is stored; see split_key() in split.h.
+  virtual std::string key(int64_t sample) const = 0;
   // Replaces `bytes` with the encoded image. Throws DamagedImage if only this image is bad,
   // std::runtime_error with name() and the system's reason for other errors.
   virtual void read(int64_t sample, std::vector<uint8_t>& bytes) const = 0;
@@ -57,6 +59,7 @@ const Dataset* as_dataset(const Source& source);
 // Implements the optional functions as unsupported; derived classes override those they support.
 class BasicDataset : public Dataset {
  public:
+  std::string key(int64_t sample) const override;  // split_key() of the name
   void will_read(int64_t /*first*/, int64_t /*count*/) const override {}
   bool seek_index(int64_t /*sample*/, std::vector<jpeg::SeekPoint>& /*index*/) const override {
     return false;
@@ -76,6 +79,7 @@ class ForwardingDataset : public Dataset {
   const std::vector<std::string>& classes() const override { return inner_->classes(); }
   int32_t label(int64_t sample) const override { return inner_->label(inner_sample(sample)); }
   std::string name(int64_t sample) const override { return inner_->name(inner_sample(sample)); }
+  std::string key(int64_t sample) const override { return inner_->key(inner_sample(sample)); }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
     inner_->read(inner_sample(sample), bytes);
   }

@@ -27,11 +27,6 @@ class Subset : public ForwardingDataset {
   std::vector<int64_t> samples_;  // indexes into the inner dataset
 };
 
-std::string key_of(const Dataset& images, int64_t sample) {
-  return split_key(images.classes()[static_cast<size_t>(images.label(sample))],
-                   images.name(sample));
-}
-
 }  // namespace
 
 std::string split_key(const std::string& class_name, const std::string& name) {
@@ -59,7 +54,7 @@ std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part 
                                        double share) {
   std::vector<int64_t> samples;
   for (int64_t i = 0; i < all->size(); ++i) {
-    const bool held_out = is_held_out(key_of(*all, i), share);
+    const bool held_out = is_held_out(all->key(i), share);
     if (held_out == (part == Part::validation)) samples.push_back(i);
   }
   return std::make_shared<Subset>(std::move(all), std::move(samples));
@@ -71,7 +66,7 @@ std::shared_ptr<const Dataset> portion_of(std::shared_ptr<const Dataset> all,
   // The images of each class, with the hash that ranks them.
   std::vector<std::vector<std::pair<uint64_t, int64_t>>> classes(all->classes().size());
   for (int64_t i = 0; i < all->size(); ++i) {
-    const uint64_t rank = make_key(Purpose::portion, hash_bytes(key_of(*all, i)), 0, 0);
+    const uint64_t rank = make_key(Purpose::portion, hash_bytes(all->key(i)), 0, 0);
     classes[static_cast<size_t>(all->label(i))].emplace_back(rank, i);
   }
   std::vector<int64_t> samples;

@@ -12,7 +12,8 @@ namespace shoal::data {
 // Returns the key that decides to which part an image belongs: its path from the class folder on,
 // CLASS/PATH. The key does not depend on where the dataset is, and is the same for tars and packed
 // sets made from the folder. For an image without a class folder in its name (records, WebDataset
-// shards), the key is FILE:NAME.
+// shards), the key is FILE:NAME. Use Dataset::key(), which leaves out the path of the dataset: a
+// folder above it may have the name of a class.
 std::string split_key(const std::string& class_name, const std::string& name);
 
 // Whether the image with this key is in the validation part. `share`: the fraction of images in
@@ -26,7 +27,7 @@ enum class Part { train, validation };
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share);
 
 // Returns `portion` of the images of `all`, in their order, with the classes of `all`. Each class
-// ranks its images by a hash of split_key(), independent of is_held_out(), and uses the first ones.
+// ranks its images by a hash of Dataset::key(), independent of is_held_out(), and uses the first ones.
 // So the listing's order, the seed, the world size and other classes do not matter, and a smaller
 // portion is a subset of a larger one.
 std::shared_ptr<const Dataset> portion_of(std::shared_ptr<const Dataset> all,

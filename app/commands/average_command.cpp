@@ -7,6 +7,7 @@
 #include "app/commands/inputs/weights.h"
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
+#include "app/options/settings/implied_settings.h"
 #include "base/file/whole_file.h"
 #include "base/file/writable.h"
 #include "base/format/counted.h"
@@ -30,6 +31,7 @@ struct Candidate {
 Weights open_one(const Arguments& arguments, const std::string& path) {
   Arguments one = arguments;
   one.job.weights = path;
+  imply_settings(one);
   return open_selected_weights(one);
 }
 
@@ -52,6 +54,24 @@ void require_alike(const Weights& first, const Weights& other) {
              "'" + other.classes[i] + "'");
 }
 
+// Warns if the preprocessing of both differs: the average has the first one's.
+void compare_preprocessing(const Weights& first, const Weights& other) {
+  const auto preprocessing = [](const Weights& one) {
+    const train::CheckpointData data = model_data(one);
+    std::string text;
+    for (const char* name : {"val_size", "val_resize"}) text += number(data.integer(name)) + " ";
+    for (const char* name : {"interpolation", "mean", "std", "crop_pct"}) {
+      const auto entry = data.text.find(name);
+      text += (entry == data.text.end() ? "" : entry->second) + " ";
+    }
+    return text;
+  };
+  if (preprocessing(first) == preprocessing(other)) return;
+  log::warning("average: " + other.file +
+               " was trained or evaluated with another preprocessing than " + first.file +
+               "; the average gets that of " + first.file);
+}
+
 std::vector<Candidate> open_all(const Arguments& arguments) {
   std::vector<Candidate> all;
   for (const std::string& path : arguments.paths) {
@@ -62,6 +82,7 @@ std::vector<Candidate> open_all(const Arguments& arguments) {
     if (!all.empty()) {
       Weights& first = all.front().weights;
       require_alike(first, one.weights);
+      compare_preprocessing(first, one.weights);
       if (first.classes.empty()) first.classes = one.weights.classes;
     }
     log_origin(one.weights);
@@ -126,7 +147,7 @@ void print(const Arguments& arguments, const std::vector<Candidate>& all,
       json["checkpoints"].push_back({{"file", one.weights.file}, {"used", one.used}});
       if (one.top1) json["checkpoints"].back()["acc1"] = *one.top1;
     }
-    return log::line(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return log::line(json_text(json));
   }
   for (const Candidate& one : all)
     log::line(printable_row((one.used ? "averaged  " : "left out  ") +
@@ -168,7 +189,9 @@ int average_command(const Arguments& given) {
   } else {
     tensors = greedy_soup(all, arguments, top1.emplace());
   }
-  write(arguments.average_output, all.front().weights, std::move(tensors), used(all));
+  // Sorting may have moved the first given candidate, the only one with a model.
+  const auto first = std::ranges::find_if(all, [](const auto& one) { return !!one.weights.model; });
+  write(arguments.average_output, first->weights, std::move(tensors), used(all));
   print(arguments, all, top1);
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "app/commands/evaluation/predictions.h"
 #include "app/commands/local/run_list.h"
 #include "app/commands/session.h"
+#include "app/options/settings/implied_settings.h"
 #include "base/file/whole_file.h"
 #include "base/file/writable.h"
 #include "base/log.h"
@@ -139,6 +140,7 @@ std::vector<Arguments> one_by_one(const Arguments& arguments) {
   for (const std::string& path : arguments.paths) {
     all.push_back(arguments);
     all.back().job.weights = path;
+    imply_settings(all.back());
   }
   return all;
 }

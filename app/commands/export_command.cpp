@@ -6,6 +6,7 @@
 #include "app/commands/inputs/weights.h"
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
+#include "app/options/settings/implied_settings.h"
 #include "base/file/writable.h"
 #include "base/format/counted.h"
 #include "base/format/grouped.h"
@@ -60,7 +61,10 @@ void resolve_arguments(Arguments& arguments) {
   if (paths.size() + (weights.empty() ? 0 : 1) != 1)
     throw UserError(
         "export needs one CHECKPOINT: a run, a file of weights, or a name that --weights accepts");
-  if (weights.empty()) weights = paths.front();
+  if (weights.empty()) {
+    weights = paths.front();
+    imply_settings(arguments);
+  }
   train::ExportFileOptions& options = arguments.export_file;
   options.format = format_of(arguments);
   for (const auto& [given, name] : {std::pair(options.dynamic_batch, "--dynamic-batch"),

@@ -246,8 +246,7 @@ int inspect_command(const Arguments& arguments) {
   for (const std::string& counter : train::missing_counters(names)) shapes.push_back({counter, {}});
   const auto known = train::model_like(shapes);
   if (arguments.json)
-    log::line(to_json(arguments, file, contents, known)
-                  .dump(1, ' ', false, Json::error_handler_t::replace));
+    log::line(json_text(to_json(arguments, file, contents, known), 1));
   else
     print(arguments, file, contents, known);
   return file.checksum == "wrong" || file.skipped ? 1 : 0;

@@ -103,7 +103,7 @@ void inspect_onnx(const std::string& file, const std::vector<char>& bytes, bool 
     all["opsets"].push_back({{"domain", domain}, {"version", version}});
   for (const auto& [key, value] : model.metadata) all["metadata"][key] = value;
   if (tensors) all["tensors"] = to_json(model.initializers);
-  log::line(all.dump(1, ' ', false, Json::error_handler_t::replace));
+  log::line(json_text(all, 1));
 }
 
 }  // namespace shoal::app

@@ -130,6 +130,7 @@ void require_apart(const std::string& source, const std::string& destination) {
 
 int pack(const Arguments& arguments, int threads) {
   data::PackOptions options = arguments.pack;
+  options.reading = arguments.job.tfrecord_keys;
   options.threads = threads;
   const std::string& source = arguments.paths[0];
   data::OpenOptions opening;
@@ -145,16 +146,20 @@ int pack(const Arguments& arguments, int threads) {
   require_writable_folder("DEST", std::filesystem::absolute(arguments.paths[1]).parent_path());
   std::shared_ptr<const data::Dataset> dataset = data::open_dataset(source, opening);
   if (const std::string names = split_folders(dataset->classes()); !names.empty())
-    log::warning("the class folders are called " + names + "; to pack one split, use " + source +
-                 "/train or " + source + "/" + dataset->classes().back());
+    log::warning("the class folders are called " + names +
+                 "; to pack one split, give only the folder with its classes");
   const auto progress = [&](int64_t done) {
     log::status(strf("packing: %lld of %lld images", number(done), number(dataset->size())));
   };
   std::shared_ptr<const data::Fingerprints> prints, others;
   if (!arguments.compare.empty()) {
     using enum data::Fingerprints::Of;
-    others =
-        std::make_shared<data::Fingerprints>(data::open_images({arguments.compare}, {}), pixels);
+    data::OpenOptions comparing;
+    comparing.warning = log::warning;
+    if (data::holds_tf_records(data::resolve(arguments.compare)))
+      comparing.tfrecord_keys = arguments.job.tfrecord_keys;
+    others = std::make_shared<data::Fingerprints>(data::open_images({arguments.compare}, comparing),
+                                                  pixels);
     dataset = prints = std::make_shared<data::Fingerprints>(dataset, pixels);
   }
   install_resumable_signals();
@@ -170,7 +175,7 @@ int pack(const Arguments& arguments, int threads) {
                                    {"damaged", s.damaged},       {"resumed", s.resumed},
                                    {"file_bytes", s.file_bytes}, {"index_bytes", s.index_bytes}};
     if (prints) json["shared"] = shared;
-    log::line(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    log::line(json_text(json));
     return 0;
   }
   std::string line =

@@ -83,7 +83,7 @@ void print(const std::vector<Half>& halves, const NamePairs& shared, const Argum
   }
   json["shared"] = shared;
   log::line(arguments.json
-                ? json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                ? json_text(json)
                 : "to train on them: shoal train --data " + printable(arguments.paths[2]));
 }
 

@@ -267,6 +267,15 @@ void check_restored(const train::Job& job, const train::Start& start) {
   if (!start.data && !job.eval_only) train::require_start_weights(job);
 }
 
+// Takes the model and the preprocessing from an exported file, which contains no settings.
+void take_exported(Arguments& arguments, const train::CheckpointData& weights) {
+  if (!weights.settings.empty() || !weights.text.contains("channels")) return;
+  const auto arch = weights.text.find("arch");
+  if (arch != weights.text.end() && !arguments.origins.contains("model"))
+    apply(arguments, "model", arch->second, "--weights " + arguments.job.weights);
+  train::take_preprocessing(weights, arguments.job);
+}
+
 // Runs the command after the ranks are connected. Returns the signal that stopped it, or 0.
 // Collective.
 int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communicator& communicator,
@@ -283,6 +292,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   if (start.weights) train::take_normalization(*start.weights, arguments.job);
   if (start.weights && arguments.job.eval_only) {
     take_saved_settings(arguments, start.weights->settings, start.weights->classes.size());
+    take_exported(arguments, *start.weights);
     arguments.job.ema.reset();  // the weights are averaged or not; a file has only one kind
   }
   const auto& source = start.data ? start.data : start.weights;

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "app/platform/failure.h"
 #include "base/log.h"
 #include "base/now.h"
+#include "base/output.h"
 
 namespace shoal::app {
 namespace {
@@ -113,6 +115,7 @@ class Watch {
       return send(SIGCONT);
     }
     const bool stops = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    if (stops) limit_output_waits();
     if (stops && stop_signal_ == 0) {
       stop_signal_ = signal;
       if (phase_ == Phase::running) phase_start_ = now();
@@ -135,6 +138,8 @@ class Watch {
         }
         worker.running = false;
         worker.status = status;
+        // A worker that was stopped alone leaves the others waiting for it, except if they are told.
+        if (stopped(worker) && stop_signal_ == 0 && alone_since_ == 0) alone_since_ = now();
         const bool failed = code_of(worker) != 0 && !stopped(worker) && phase_ != Phase::ending &&
                             phase_ != Phase::killed;
         if (failed && !failed_) {
@@ -166,12 +171,17 @@ class Watch {
   }
 
   double next_wait() const {
+    if (alone_since_ > 0 && stop_signal_ == 0 && phase_ == Phase::running)
+      return std::max(0.0, alone_since_ + plan_.lost_peer_seconds - now());
     return phase_seconds() -
            (phase_ == Phase::running && stop_signal_ == 0 ? 0 : now() - phase_start_);
   }
 
   void advance() {
-    if (phase_ == Phase::running && stop_signal_ == 0) return;
+    if (phase_ == Phase::running && stop_signal_ == 0) {
+      if (alone_since_ > 0 && now() - alone_since_ >= plan_.lost_peer_seconds) forward(SIGTERM);
+      return;
+    }
     if (now() - phase_start_ < phase_seconds()) return;
     if (phase_ == Phase::running) {
       print_error(running_names() + " did not end within " +
@@ -248,6 +258,7 @@ class Watch {
   bool failed_ = false;
   bool given_up_ = false;  // some workers still run after SIGKILL
   int stop_signal_ = 0;
+  double alone_since_ = 0;  // when a worker was stopped that got no signal from here; 0: never
 };
 
 }  // namespace

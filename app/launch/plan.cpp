@@ -52,8 +52,11 @@ Variables with(Variables environment, const Variables& more) {
 }
 
 void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) {
-  plan.workers.push_back(
-      {"rank " + std::to_string(env.rank), with(environment, dist::to_variables(env))});
+  Variables variables = with(environment, dist::to_variables(env));
+  // NCCL uses loopback only if it is named.
+  if (env.local_world_size == env.world_size && env.interface.empty())
+    variables.emplace("NCCL_SOCKET_IFNAME", "lo");
+  plan.workers.push_back({"rank " + std::to_string(env.rank), std::move(variables)});
 }
 
 // Removes hosts outside the requested instance groups. If this host is removed, adds a note and
@@ -110,11 +113,13 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
   if (!hosts.interface.empty() && !facts.interface_exists(hosts.interface)) hosts.interface.clear();
   if (!hosts.interface.empty()) plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
   Variables base = environment;
-  for (const char* name : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
-    if (!hosts.interface.empty() && !find(base, name)) base[name] = hosts.interface;
+  if (hosts.hosts.size() > 1) {  // the workers of one host use loopback
+    for (const char* name : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
+      if (!hosts.interface.empty() && !find(base, name)) base[name] = hosts.interface;
+    }
+    if (!find(base, "NCCL_HOSTID"))
+      base["NCCL_HOSTID"] = hosts.current_host;  // containers often have the same host name
   }
-  if (hosts.hosts.size() > 1 && !find(base, "NCCL_HOSTID"))
-    base["NCCL_HOSTID"] = hosts.current_host;  // containers often have the same host name
   for (int i = 0; i < hosts.workers_per_host; ++i) {
     dist::Env env = dist::for_worker(hosts, i);
     if (const std::string* given = find(environment, "GLOO_SOCKET_IFNAME")) env.interface = *given;

@@ -19,6 +19,7 @@
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "data/errors.h"
@@ -79,8 +80,7 @@ void write_error_file(const std::string& path, const std::string& text) noexcept
       {"message",
        {{"message", printable(masked(text))},
         {"extraInfo", {{"py_callstack", ""}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
-  using Json = nlohmann::json;
-  write_whole(path, report.dump(-1, ' ', false, Json::error_handler_t::replace));
+  write_whole(path, json_text(report));
 } catch (const std::exception&) {
   return;
 }
@@ -187,12 +187,13 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
     }
   } catch (...) {  // no memory for the message
     constexpr char kLast[] = "shoal: error: out of memory while reporting an error\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kLast, sizeof kLast - 1);
+    write_output(STDERR_FILENO, kLast, sizeof kLast - 1);
     return kFailure;
   }
 }
 
 void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept {
+  limit_output_waits();  // the main thread may hold the log's lock until then
   log::status("");
   write_failure_file(reporting.failure_file, text);  // even for kPeerLost: `text` names the cause
   fail(reporting, code, text);
@@ -200,10 +201,11 @@ void fail_now(const Reporting& reporting, int code, const std::string& text) noe
 }
 
 void print_error(const std::string& text) noexcept try {
+  limit_output_waits();
   const std::string line = "shoal: error: " + printable(masked(text)) + "\n";
-  write_all(STDERR_FILENO, line.data(), line.size());
+  write_output(STDERR_FILENO, line.data(), line.size());
 } catch (const std::exception&) {
-  write_all(STDERR_FILENO, text.data(), text.size());  // no memory for the prefix
+  write_output(STDERR_FILENO, text.data(), text.size());  // no memory for the prefix
 }
 
 void write_failure_file(const std::string& path, const std::string& text, bool replace) noexcept

@@ -1,11 +1,14 @@
 #include "app/platform/signals.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <initializer_list>
 
+#include "base/output.h"
 #include "train/control/stop.h"
 
 namespace shoal::app {
@@ -17,16 +20,31 @@ constexpr unsigned kPollSeconds = 10;
 
 template <size_t N>
 [[noreturn]] void leave(const char (&text)[N], int code) {
+  limit_output_waits();
   // Ends the line of a terminal's progress bar.
-  if (::isatty(STDERR_FILENO) == 1 && ::write(STDERR_FILENO, "\n", 1) < 0) _exit(code);
-  if (::write(STDERR_FILENO, text, N - 1) < 0) _exit(code);
+  if (::isatty(STDERR_FILENO) == 1) write_output(STDERR_FILENO, "\n", 1);
+  write_output(STDERR_FILENO, text, N - 1);
   _exit(code);
+}
+
+// Launchers, agents and supervisors may each forward the same signal, so one that follows within
+// this time is not a second one.
+constexpr int64_t kSameSignalNs = 1'000'000'000;
+std::atomic<int64_t> first_stop = 0;  // time of the first signal in nanoseconds; 0: none yet
+
+int64_t monotonic_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 void on_stop(int number) {
   if (!training)
     leave("shoal: stopped before training began; nothing to save\n", platform ? 0 : 128 + number);
-  if (train::request_stop(number)) return;
+  int64_t first = 0;
+  const int64_t time = monotonic_ns();
+  if (first_stop.compare_exchange_strong(first, time)) first = time;
+  if (train::request_stop(number) || time - first < kSameSignalNs) return;
   leave("shoal: stopped immediately by a second signal, without saving\n", 128 + number);
 }
 
@@ -74,10 +92,11 @@ void change_mask(int how, std::initializer_list<int> numbers) {
 void hold_signals() {
   change_mask(SIG_BLOCK, {SIGTERM, SIGHUP, SIGUSR1});
   for (const int number : {SIGUSR2, SIGXFSZ, SIGPIPE}) ::signal(number, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, as by some parents, waitpid() sees no worker
 }
 
 void release_signals() {
-  change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP});
+  change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGINT});
 }
 
 void install_training_signals(bool on_platform) {
@@ -88,7 +107,7 @@ void install_training_signals(bool on_platform) {
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) install(SIGHUP, on_hangup);  // nohup: stays ignored
-  change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGUSR1});
+  change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGINT, SIGUSR1});
 }
 
 void training_begins() {

@@ -101,7 +101,7 @@ std::string report_data(const std::vector<std::string>& runs, bool live) {
                {"runs", Json::array()}};
   const std::vector<std::string> names = names_of(runs);
   for (size_t i = 0; i < runs.size(); ++i) data["runs"].push_back(run_data(runs[i], names[i]));
-  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(data);
 }
 
 std::string report_stamp(const std::vector<std::string>& runs) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
@@ -40,13 +41,15 @@ class Download {
   std::string run() {
     open_part();
     double pause = options_.retry_seconds;
+    int64_t furthest = have_;  // a server that cannot resume sends the same bytes again
     for (int failures = 0;;) {
-      const int64_t before = received_;
       const std::string problem = connect_once();
       if (problem.empty()) break;
-      if (received_ - before >= kProgressBytes) failures = 0, pause = options_.retry_seconds;
+      if (have_ - furthest >= kProgressBytes) failures = 0, pause = options_.retry_seconds;
+      furthest = std::max(furthest, have_);
       if (++failures > options_.retries) throw std::runtime_error(sentence(problem));
-      log::info(sentence(problem) + strf("; trying again from %.1f MB", megabytes(have_)));
+      log::info(sentence(problem) +
+                strf("; trying again from %.1f MB", validator_.empty() ? 0 : megabytes(have_)));
       std::this_thread::sleep_for(std::chrono::duration<double>(pause));
       pause *= 2;
     }
@@ -116,7 +119,7 @@ class Download {
       validator_.clear();
       return "the server has fewer bytes than were received before";
     }
-    if (result.end == End::complete || result.end == End::refused) {
+    if (result.end == End::complete || (result.end == End::refused && status > 0)) {
       const std::string answer = strf("the server answers with HTTP status %d", status);
       if (status == 408 || status == 429 || status >= 500) return answer;
       throw HttpError(sentence(answer), status);

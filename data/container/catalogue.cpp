@@ -11,6 +11,7 @@
 
 #include "data/errors.h"
 #include "data/limits.h"
+#include "data/split.h"
 
 namespace shoal::data {
 namespace {
@@ -176,6 +177,14 @@ std::string ContainerDataset::name(int64_t sample) const {
   name += ':';
   name += catalogue_.name(sample);
   return name;
+}
+
+std::string ContainerDataset::key(int64_t sample) const {
+  const std::string& path = files_.at(image(sample).file).path;
+  std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  name += ':';
+  name += catalogue_.name(sample);
+  return split_key(classes()[static_cast<size_t>(label(sample))], name);
 }
 
 void ContainerDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {

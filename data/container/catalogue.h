@@ -74,6 +74,7 @@ class ContainerDataset : public BasicDataset {
   const std::vector<std::string>& classes() const override { return catalogue_.classes; }
   int32_t label(int64_t sample) const override { return image(sample).label; }
   std::string name(int64_t sample) const override;
+  std::string key(int64_t sample) const override;
   int64_t encoded_bytes(int64_t sample) const override {
     return static_cast<int64_t>(image(sample).bytes);
   }

@@ -13,7 +13,6 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kMaxInflated = uint64_t{1} << 32;
 constexpr size_t kPiece = size_t{1} << 18;  // bytes
 constexpr size_t kMaxRatio = 1032;          // maximum compression ratio of deflate
 
@@ -44,6 +43,16 @@ bool is_gzip(std::span<const uint8_t> head) {
   return head.size() >= 2 && head[0] == 0x1f && head[1] == 0x8b;
 }
 
+std::string_view foreign_compression(std::span<const uint8_t> head) {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  if (text.starts_with("\x28\xb5\x2f\xfd")) return "zstd";
+  if (text.starts_with(std::string_view("\xfd"
+                                        "7zXZ\0",
+                                        6)))
+    return "xz";
+  return text.starts_with("BZh") ? "bzip2" : "";
+}
+
 bool is_compressed(std::span<const uint8_t> head) {
   if (head.size() < 2) return false;
   const bool zlib = (head[0] & 0x8f) == 8 && (head[0] * 256 + head[1]) % 31 == 0;
@@ -64,12 +73,12 @@ std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
   return out;
 }
 
-std::shared_ptr<const File> inflate_file(const File& file) {
+std::shared_ptr<const File> inflate_file(const File& file, uint64_t most) {
   Descriptor memory(::memfd_create("unpacked", MFD_CLOEXEC));
   if (!memory.is_open()) throw FileFailure("decompress", file.path(), errno);
   const int descriptor = memory.number();
   auto unpacked = std::make_shared<const File>(std::move(memory), file.path());
-  const auto refuse = [&](const char* what) {
+  const auto refuse = [&](const std::string& what) {
     throw std::invalid_argument(file.path() + " " + what);
   };
   std::vector<uint8_t> in(kPiece), out(kPiece);
@@ -98,7 +107,8 @@ std::shared_ptr<const File> inflate_file(const File& file) {
     full = stream->avail_out == 0 && !ended;
     const size_t count = out.size() - stream->avail_out;
     written += count;
-    if (written > kMaxInflated) refuse("is larger than 4 GiB decompressed; split it");
+    if (written > most)
+      refuse("is larger than " + std::to_string(most >> 20) + " MiB decompressed; split it");
     if (const int error = write_all(descriptor, out.data(), count))
       throw FileFailure("decompress", file.path(), error);
   }

@@ -10,6 +10,10 @@
 
 namespace shoal::data {
 
+// Returns the tool for the compression with which `head` (the first bytes of a file) begins: zstd, xz
+// or bzip2, which shoal does not read. Empty if there is none.
+std::string_view foreign_compression(std::span<const uint8_t> head);
+
 // Whether `head` (the first bytes of a file) begins like gzip data.
 bool is_gzip(std::span<const uint8_t> head);
 // Whether `head` begins like gzip or zlib data. Also true for some texts, because their first two
@@ -20,9 +24,11 @@ bool is_compressed(std::span<const uint8_t> head);
 // earlier or is damaged.
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes);
 
+constexpr uint64_t kMaxInflated = uint64_t{1} << 32;
+
 // Decompresses the whole file, with all of its gzip members, into a file in memory. The result has
 // the same path(). Throws std::invalid_argument if the file is damaged, cut short, or larger than
-// 4 GiB decompressed. Throws FileFailure if reading the file or writing to memory fails.
-std::shared_ptr<const File> inflate_file(const File& file);
+// `most` bytes decompressed. Throws FileFailure if reading the file or writing to memory fails.
+std::shared_ptr<const File> inflate_file(const File& file, uint64_t most = kMaxInflated);
 
 }  // namespace shoal::data

@@ -12,6 +12,8 @@
 namespace shoal::data {
 namespace {
 
+constexpr uint64_t kMaxDevkit = uint64_t{1} << 28;  // bytes; ImageNet's has 2.5 MB
+
 constexpr const char* kGroundTruth = "ILSVRC2012_validation_ground_truth.txt";
 constexpr const char* kMeta = "meta.mat";
 
@@ -34,7 +36,7 @@ std::optional<Devkit> open_devkit(const std::string& path) {
   auto file = std::make_shared<const File>(path);
   std::array<uint8_t, 16> head{};
   file->read_at(0, head.data(), head.size());
-  if (is_gzip(head)) file = inflate_file(*file);
+  if (is_gzip(head)) file = inflate_file(*file, kMaxDevkit);
   if (!is_tar(*file)) return std::nullopt;
   const auto members = list_tar(*file, 0, static_cast<uint64_t>(file->stamp().bytes));
   const std::vector<uint8_t> truth = member(*file, members, kGroundTruth);

@@ -10,8 +10,16 @@
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
 #include "data/labels/labels.h"
+#include "data/split.h"
 
 namespace shoal::data {
+
+std::string FileListDataset::key(int64_t sample) const {
+  std::string path = at(sample).path;
+  if (path.starts_with(folder_ + "/")) path.erase(0, folder_.size() + 1);
+  const std::string found = split_key(classes_[static_cast<size_t>(label(sample))], path);
+  return found.find('/') == found.npos ? path : found;
+}
 
 void FileListDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   read_image_file(at(sample).path, bytes);
@@ -47,7 +55,7 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
   std::sort(images.begin(), images.end(), [](const ListedImage& a, const ListedImage& b) {
     return std::tie(a.label, a.path) < std::tie(b.label, b.path);
   });
-  return std::make_shared<FileListDataset>(std::move(images), classes);
+  return std::make_shared<FileListDataset>(std::move(images), classes, folder);
 }
 
 }  // namespace shoal::data

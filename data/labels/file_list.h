@@ -18,13 +18,16 @@ struct ListedImage {
 
 class FileListDataset : public BasicDataset {
  public:
-  FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes)
-      : images_(std::move(images)), classes_(std::move(classes)) {}
+  // `folder`: keys of images without a class folder are paths relative to this folder.
+  FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
+                  std::string folder)
+      : images_(std::move(images)), classes_(std::move(classes)), folder_(std::move(folder)) {}
 
   int64_t size() const override { return static_cast<int64_t>(images_.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int32_t label(int64_t sample) const override { return at(sample).label; }
   std::string name(int64_t sample) const override { return at(sample).path; }
+  std::string key(int64_t sample) const override;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
   void will_read(int64_t first, int64_t count) const override;
 
@@ -32,6 +35,7 @@ class FileListDataset : public BasicDataset {
   const ListedImage& at(int64_t sample) const { return images_[static_cast<size_t>(sample)]; }
   std::vector<ListedImage> images_;
   std::vector<std::string> classes_;
+  std::string folder_;
 };
 
 // Opens a folder of images without class folders. The file options.labels contains the classes of

@@ -59,6 +59,28 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \"\r");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \"\r") + 1 - begin);
+}
+
+// Returns the image and the class of a line. A tab or a comma separates them, if there is one, so
+// that names may contain blanks. In ImageNet's LOC_val_solution.csv, a class is followed by the four
+// numbers of a box, and other boxes may follow.
+std::vector<std::string> columns_of(const std::string& line) {
+  const size_t gap = line.find_first_of("\t,");
+  if (gap == std::string::npos) return words_of(line);
+  const size_t end = std::min(line.find_first_of("\t,", gap + 1), line.size());
+  std::string name = trimmed(line.substr(gap + 1, end - gap - 1));
+  const std::vector<std::string> words = words_of(name);
+  const bool boxes = words.size() >= 5 && words.size() % 5 == 0 &&
+                     std::all_of(words.begin() + 1, words.begin() + 5, [](const auto& word) {
+                       return parse_whole_number(word).has_value();
+                     });
+  return {trimmed(line.substr(0, gap)), boxes ? words[0] : std::move(name)};
+}
+
 // Whether the first line is a header: its words are usual names for the two columns.
 bool is_header(const std::vector<std::string>& words) {
   static const std::set<std::string> kImage = {"image",     "imageid", "image_id", "filename",
@@ -116,9 +138,10 @@ void LabelFile::read_pairs(const std::vector<std::string>& lines,
   const std::set<std::string_view> names(known.begin(), known.end());
   bool numbers = !known.empty();
   for (size_t i = 0; i < lines.size(); ++i) {
-    const std::vector<std::string> words = words_of(lines[i]);
+    const std::vector<std::string> words = columns_of(lines[i]);
     if (i == 0 && is_header(words)) continue;
-    if (words.size() < 2) refuse_line(path_, i, "expected the name of an image and its class");
+    if (words.size() < 2 || words[0].empty() || words[1].empty())
+      refuse_line(path_, i, "expected the name of an image and its class");
     const auto [found, fresh] = by_name_.emplace(stem_of(words[0]), words[1]);
     if (!fresh && found->second != words[1])
       refuse_line(path_, i, "another line gives " + words[0] + " another class");

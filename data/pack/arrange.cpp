@@ -136,6 +136,7 @@ class Arranger {
   }
 
   void write_folder(size_t label) {
+    if (members_[label].empty()) return;  // shoal would refuse an empty class folder
     const fs::path folder = dest_ / class_name(label);
     create_folders(folder);
     std::vector<uint8_t> bytes;

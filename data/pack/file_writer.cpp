@@ -24,7 +24,6 @@
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"
 #include "data/pack/reader.h"
-#include "data/split.h"
 
 namespace shoal::data {
 namespace {
@@ -104,7 +103,8 @@ class PackWriter {
     }
     if (done_.empty())
       throw std::invalid_argument("no image could be packed: all " +
-                                  std::to_string(summary_.damaged) + " are damaged");
+                                  std::to_string(summary_.damaged) + " are damaged, such as " +
+                                  source_.name(first_));
     finish(data);
     remove_table(path_);
     summary_.images = static_cast<int64_t>(done_.size());
@@ -221,8 +221,7 @@ class PackWriter {
     header.text = header.table + behind.size();
     for (const std::string& name : source_.classes()) put_text(behind, name);
     for (const Done& done : done_)  // without the folders above the class folder: they are private
-      put_text(behind, split_key(source_.classes()[static_cast<size_t>(done.entry.label)],
-                                 source_.name(done.sample)));
+      put_text(behind, source_.key(done.sample));
     put_text(behind, hex(request_));
     header.end = header.table + behind.size();
     header.check = pack_check(header, behind);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include "base/parallel.h"
 #include "data/errors.h"
 #include "data/jpeg/index_codec.h"
+#include "data/split.h"
 
 namespace shoal::data {
 namespace {
@@ -95,6 +97,11 @@ std::string PackedDataset::name(int64_t sample) const {
   return path_ + ":" + text_at(names_[static_cast<size_t>(sample)]);
 }
 
+std::string PackedDataset::key(int64_t sample) const {
+  return split_key(classes_[static_cast<size_t>(label(sample))],
+                   text_at(names_[static_cast<size_t>(sample)]));
+}
+
 void PackedDataset::read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const {
   to.resize(bytes);
   read_fully(file_, offset, to.data(), static_cast<int64_t>(bytes));
@@ -132,6 +139,8 @@ bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
 }
 
 bool is_packed_set(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // opening a pipe would wait
   std::ifstream file(path, std::ios::binary);
   char magic[8] = {};
   return file.read(magic, sizeof magic) && std::memcmp(magic, kPackMagic, sizeof magic) == 0;

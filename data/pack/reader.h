@@ -32,6 +32,7 @@ class PackedDataset : public BasicDataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   int32_t label(int64_t sample) const override { return entry(sample).label; }
   std::string name(int64_t sample) const override;
+  std::string key(int64_t sample) const override;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
   void will_read(int64_t first, int64_t count) const override;
   // Like read(), but always checks the hash.

@@ -154,6 +154,7 @@ std::vector<std::string> packed_files(const std::string& path) {
   const ListContent list = read_list(path);
   if (!list.whole)
     throw std::invalid_argument(path + " is unfinished; run the same `shoal pack` command again");
+  if (list.next.empty()) throw std::invalid_argument(path + " has no packed file");
   std::vector<std::string> files;
   for (size_t i = 0; i < list.next.size(); ++i) {
     files.push_back((fs::path(path) / file_name(static_cast<int64_t>(i))).string());
@@ -172,7 +173,6 @@ ShardedDataset::ShardedDataset(const std::string& folder) {
     if (packs_.back()->classes() != packs_.front()->classes())
       throw std::invalid_argument(file + " has different classes than the files before it");
   }
-  if (packs_.empty()) throw std::invalid_argument(folder + " has no packed file");
 }
 
 ShardedDataset::Place ShardedDataset::place(int64_t sample) const {
@@ -189,6 +189,11 @@ int32_t ShardedDataset::label(int64_t sample) const {
 std::string ShardedDataset::name(int64_t sample) const {
   const Place at = place(sample);
   return at.pack.name(at.sample);
+}
+
+std::string ShardedDataset::key(int64_t sample) const {
+  const Place at = place(sample);
+  return at.pack.key(at.sample);
 }
 
 void ShardedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {

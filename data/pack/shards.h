@@ -61,6 +61,7 @@ class ShardedDataset : public BasicDataset {
   const std::vector<std::string>& classes() const override { return packs_[0]->classes(); }
   int32_t label(int64_t sample) const override;
   std::string name(int64_t sample) const override;
+  std::string key(int64_t sample) const override;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
   void will_read(int64_t first, int64_t count) const override;
   bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override;

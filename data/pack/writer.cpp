@@ -1,6 +1,8 @@
 #include "data/pack/writer.h"
 
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "base/file/file_lock.h"
@@ -19,13 +21,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns a hash of the listing, and of the size and modification time of each image that is a
-// separate file. Such an image can be replaced without changing the listing.
+// Returns the stamp of the file that contains the image NAME: `FILE:NAME`, where both may contain
+// colons.
+std::optional<FileStamp> stamp_of_container(const std::string& name) {
+  for (size_t colon = name.find(':'); colon != name.npos; colon = name.find(':', colon + 1))
+    if (const auto stamp = file_stamp(name.substr(0, colon))) return stamp;
+  return std::nullopt;
+}
+
+// Returns a hash of the listing, and of the size and modification time of each file with images. A
+// file can be replaced without changing the listing.
 uint64_t source_hash(const Dataset& source) {
   uint64_t hash = listing_hash(source, "");
+  std::set<uint32_t> containers;
   for (int64_t i = 0; i < source.size(); ++i) {
-    if (source.encoded_bytes(i) >= 0) continue;
-    if (const auto stamp = file_stamp(source.name(i)))
+    const auto place = source.file_place(i);
+    if (place ? !containers.insert(place->file).second : source.encoded_bytes(i) >= 0) continue;
+    const std::string name = source.name(i);
+    if (const auto stamp = place ? stamp_of_container(name) : file_stamp(name))
       hash = combine(combine(hash, static_cast<uint64_t>(stamp->bytes)),
                      static_cast<uint64_t>(stamp->modified_ns));
   }
@@ -38,6 +51,7 @@ uint64_t request_of(uint64_t source, const PackOptions& o, int64_t first) {
   uint64_t hash =
       combine(combine(source, static_cast<uint64_t>(o.max_side)), static_cast<uint64_t>(o.quality));
   hash = combine(combine(hash, static_cast<uint64_t>(o.raw_share * 1e9)), o.index);
+  if (!o.reading.empty()) hash = combine(hash, hash_bytes(o.reading));
   return combine(combine(hash, static_cast<uint64_t>(o.shard_bytes)), static_cast<uint64_t>(first));
 }
 

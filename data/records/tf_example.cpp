@@ -20,7 +20,7 @@ class ExampleReader {
     each_message(all, 1, [this](Extent features) {
       each_message(features, 1, [this](Extent entry) { map_entry(entry); });
     });
-    if (example_.image_bytes == 0) missing("image", "image", keys_.image);
+    if (!has_image_) missing("image", "image", keys_.image);
     if (!keys_.unlabeled && !example_.number && example_.class_name.empty())
       missing("label", "label", keys_.label);
     return std::move(example_);
@@ -55,6 +55,7 @@ class ExampleReader {
   void feature(const std::string& key, uint64_t kind, Extent list) {
     if (key == keys_.image) {
       const Extent image = only_bytes(key, kind, list);
+      has_image_ = true;
       example_.image = image.begin;
       example_.image_bytes = image.bytes();
     } else if (keys_.unlabeled && (key == keys_.label || key == keys_.class_name)) {
@@ -107,6 +108,7 @@ class ExampleReader {
   const ExampleKeys& keys_;
   WireReader wire_;
   Example example_;
+  bool has_image_ = false;
   std::string found_;  // all keys of this example, for messages
 };
 

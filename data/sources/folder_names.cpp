@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <stdexcept>
 #include <string_view>
@@ -34,9 +35,9 @@ class FolderCatalogue {
     survey();
     if (flat_ == 0) {
       if (!options_.labels.empty()) refuse_labels(files_[0].path);
-      for (skip_ = 0; shares_top_folder();) skip_ = top_.size() + skip_ + 1;
+      while (shares_top_folder()) top_ += next_ + '/';
       collect([this](uint32_t, std::string_view name) {
-        return without_tar(name.substr(skip_, name.find('/', skip_) - skip_));
+        return without_tar(name.substr(top_.size(), name.find('/', top_.size()) - top_.size()));
       });
     } else if (!options_.labels.empty()) {
       labels_from_file();
@@ -60,11 +61,19 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  // Whether the left-out files include WebDataset labels (.cls).
+  // Whether the left-out files look like the labels of WebDataset samples: .cls, or at least one
+  // .json or .txt file per image.
   bool labels_beside() const {
-    return std::ranges::any_of(scans_, [](const Scan& scan) {
-      return std::ranges::any_of(scan.left_out.examples,
-                                 [](const std::string& name) { return name.ends_with(".cls"); });
+    const auto ends = [](const std::string& name, std::initializer_list<const char*> endings) {
+      return std::ranges::any_of(endings, [&](const char* one) { return name.ends_with(one); });
+    };
+    return std::ranges::any_of(scans_, [&](const Scan& scan) {
+      const auto& [files, examples] = std::tie(scan.left_out.files, scan.left_out.examples);
+      return std::ranges::any_of(examples, [&](const auto& one) { return ends(one, {".cls"}); }) ||
+             (files > 0 && files >= std::ssize(scan.entries) &&
+              std::ranges::all_of(examples, [&](const auto& one) {
+                return ends(one, {".json", ".txt"});
+              }));
     });
   }
 
@@ -74,8 +83,9 @@ class FolderCatalogue {
           files_[0].path +
           " has images without classes; name a file with their classes with --val-labels FILE, or "
           "put them into class folders" +
-          (labels_beside() ? ". In WebDataset, an image and its label have the same name before "
-                             "the first dot"
+          (labels_beside() ? ". In WebDataset, an image and its label follow each other and have "
+                             "the same name before the first dot; the image is a jpg, jpeg, png "
+                             "or webp file"
                            : ""));
     const auto flat = std::ranges::find_if(flat_of_file_, [](int64_t count) { return count > 0; });
     const auto file = static_cast<uint32_t>(flat - flat_of_file_.begin());
@@ -103,36 +113,48 @@ class FolderCatalogue {
     }
   }
 
-  // Whether all names have the same folder after the first skip_ bytes, and another folder inside
-  // it. Sets top_ to the common folder.
+  // Whether an image lies beside the class folders.
+  bool is_loose(std::string_view name) const {
+    return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
+  }
+
+  // Whether all images are in the same folder inside top_, and nearly all of them in a folder of it.
+  // Sets next_ to the name of the common folder.
   bool shares_top_folder() {
-    bool first = true;
+    next_.clear();
+    int64_t loose = 0, deeper = 0;
     for (const Scan& scan : scans_) {
       for (size_t i = 0; i < scan.size(); ++i) {
-        const std::string_view rest = scan.name(i).substr(skip_);
+        if (is_loose(scan.name(i))) continue;
+        const std::string_view rest = scan.name(i).substr(top_.size());
         const size_t slash = rest.find('/');
-        const std::string_view top = rest.substr(0, slash);
-        if (first) top_ = top;
-        first = false;
-        if (top != top_ || top.ends_with(".tar") ||
-            rest.find('/', slash + 1) == std::string_view::npos)
-          return false;
+        const std::string_view next = rest.substr(0, slash);
+        if (next_.empty()) next_ = next;
+        if (next != next_ || next.ends_with(".tar")) return false;
+        ++(rest.find('/', slash + 1) == std::string_view::npos ? loose : deeper);
       }
     }
-    return true;
+    const bool is_class = std::ranges::find(options_.classes, next_) != options_.classes.end();
+    return loose == 0 ? deeper > 0 : deeper > loose && !is_class;
   }
 
   template <class ClassOf>
   void collect(const ClassOf& class_of) {
+    LeftOut loose;
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       for (uint32_t i = 0; i < scans_[file].size(); ++i) {
         const std::string_view name = scans_[file].name(i);
+        if (!top_.empty() && is_loose(name)) {
+          loose.add_loose(name);
+          continue;
+        }
         const size_t slash = name.rfind('/');
         const std::string_view folder =
             slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
         parts_.push_back({class_of(file, name), folder, name.substr(slash + 1), {file, i, 0}});
       }
     }
+    if (options_.warning && !loose.empty()) options_.warning(loose.sentence(files_[0].path));
   }
 
   void labels_from_file() {
@@ -192,8 +214,8 @@ class FolderCatalogue {
   const OpenOptions& options_;
   std::vector<int64_t> flat_of_file_;  // number of images outside of any folder, per file
   int64_t flat_ = 0;                   // their sum
-  size_t skip_ = 0;                    // length of the folders that all names begin with
-  std::string_view top_;               // the next common folder
+  std::string top_;                    // folders that all names begin with, with a slash at the end
+  std::string next_;                   // the next common folder
   std::vector<std::string> stems_, label_names_;
   std::vector<Part> parts_;
 };

@@ -44,6 +44,7 @@ std::string packed_set_in(const std::string& path) {
 }
 
 Opened open_path(const std::string& named, const OpenOptions& options) {
+  refuse_pipe_file(named);
   const std::string path = packed_set_in(named);
   const bool one = is_packed_set(path), sharded = is_sharded_set(path), packed = one || sharded;
   const bool file = fs::is_regular_file(path) || is_pattern(path);

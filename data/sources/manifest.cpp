@@ -82,6 +82,10 @@ class ManifestScan {
                                 std::to_string(number_) + ": " + what);
   }
 
+  [[noreturn]] void refuse_place(const std::string& name) const {
+    refuse("'" + name + "' is in no class folder; use an augmented manifest");
+  }
+
   void plain() {
     const json all = parse_json(text_);
     if (!all.is_array()) throw std::invalid_argument(path_ + " is not a manifest: it is not JSON");
@@ -94,13 +98,18 @@ class ManifestScan {
         continue;
       }
       if (!entry.is_string()) refuse("expected the name of an image");
-      const auto& name = entry.get_ref<const std::string&>();
+      std::string name = entry.get<std::string>();
+      const std::string place = prefix + name;
+      name.erase(0, name.find_first_not_of('/'));  // if the prefix has no slash at its end
       const size_t slash = name.find('/');
-      if (slash == std::string::npos && !unlabeled_)
-        refuse("'" + name + "' is in no class folder; use an augmented manifest");
+      const bool in_folder = slash != std::string::npos || unlabeled_;
+      if (!in_folder && has_image_extension(name)) refuse_place(name);
+      const std::string path = places_.path_of(place);
+      if (!keep(path)) continue;
+      if (!in_folder) refuse_place(name);
       ScanEntry image;
       if (!unlabeled_) image.text = scan_.place_of(name.substr(0, slash));
-      scan_.add(image, places_.path_of(prefix + name));
+      scan_.add(image, path);
     }
   }
 
@@ -116,10 +125,19 @@ class ManifestScan {
       if (!entry.is_object()) refuse("expected a JSON object");
       const auto place = entry.find("source-ref");
       if (place == entry.end() || !place->is_string()) refuse("there is no source-ref");
+      const std::string path = places_.path_of(place->get<std::string>());
+      if (!keep(path)) continue;
       ScanEntry image;
       if (!unlabeled_) label(entry, image);
-      scan_.add(image, places_.path_of(place->get<std::string>()));
+      scan_.add(image, path);
     }
+  }
+
+  // Whether the file is an image; otherwise records that it is left out.
+  bool keep(const std::string& path) {
+    if (is_image_file(path)) return true;
+    scan_.left_out.add(path);
+    return false;
   }
 
   // Sets the label from the only attribute that is a label, and the class name from its metadata.
@@ -180,17 +198,14 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
                             ? catalogue_unlabeled(scans)
                             : catalogue_by_label(stamped(paths), scans, options.classes);
   std::vector<ListedImage> images;
+  for (size_t i = 0; i < catalogue.images.size(); ++i)
+    images.push_back(
+        {std::string(catalogue.name(static_cast<int64_t>(i))), catalogue.images[i].label});
   LeftOut left_out;
-  for (size_t i = 0; i < catalogue.images.size(); ++i) {
-    std::string path(catalogue.name(static_cast<int64_t>(i)));
-    if (is_image_file(path))
-      images.push_back({std::move(path), catalogue.images[i].label});
-    else
-      left_out.add(path);
-  }
-  if (images.empty()) throw std::invalid_argument(paths[0] + " names no image");
+  for (const Scan& scan : scans) left_out.add(scan.left_out);
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(paths[0]));
-  return std::make_shared<FileListDataset>(std::move(images), std::move(catalogue.classes));
+  return std::make_shared<FileListDataset>(std::move(images), std::move(catalogue.classes),
+                                           std::filesystem::path(paths[0]).parent_path().string());
 }
 
 }  // namespace shoal::data

@@ -46,6 +46,8 @@ bool file_is_image(const std::string& path) {
 }
 
 [[noreturn]] void refuse_file(const std::string& path) {
+  if (const auto tool = foreign_compression(first_bytes(path)); !tool.empty())
+    throw std::invalid_argument(path + " is compressed; unpack it (" + std::string(tool) + " -d)");
   if (is_compressed(first_bytes(path)))
     throw std::invalid_argument(path +
                                 " is compressed, so its images cannot be read in any order; "
@@ -109,9 +111,17 @@ bool holds_only_files(const std::string& folder) {
   return files;
 }
 
+void refuse_pipe_file(const std::string& path) {
+  std::error_code error;  // ignored: opening the file reports it
+  if (fs::is_fifo(path, error))
+    throw std::invalid_argument(path +
+                                " is a pipe; to read the pipes PATH_0, PATH_1, … give pipe:PATH");
+}
+
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options) {
   if (fs::is_directory(path)) return open_folder_of_files(path, options);
   const Paths paths = is_pattern(path) ? expand_pattern(path) : Paths{path};
+  for (const std::string& one : paths) refuse_pipe_file(one);  // opening it would wait
   const RecordFormat* const format = format_of(paths[0], /*named=*/true);
   if (format == nullptr) refuse_file(paths[0]);
   for (const std::string& other : paths)

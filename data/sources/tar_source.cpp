@@ -109,7 +109,7 @@ std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
                     options.unlabeled);
   };
   const std::vector<Scan> scans =
-      scan_files(options.unlabeled ? "tar unlabelled" : "tar", files, options, scan);
+      scan_files(options.unlabeled ? "tar 2 unlabelled" : "tar 2", files, options, scan);
   const bool labeled = std::any_of(scans.begin(), scans.end(), [](const Scan& found) {
     return std::any_of(found.entries.begin(), found.entries.end(), [](const ScanEntry& entry) {
       return entry.text >= 0 || entry.number != kNoNumber;

@@ -60,12 +60,19 @@ bool is_zero(const TarBlock& block) {
   return std::all_of(block.begin(), block.end(), [](char c) { return c == 0; });
 }
 
+// Returns the name without empty and "." folders, and without ".." folders at its beginning. Keeps a
+// slash at the end, which marks a folder.
 std::string plain_name(std::string_view name) {
-  while (name.starts_with("./")) {
-    name.remove_prefix(2);
-    while (name.starts_with('/')) name.remove_prefix(1);
+  const bool folder = name.ends_with('/');
+  std::string plain;
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find('/'));
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+    if (part.empty() || part == "." || (part == ".." && plain.empty())) continue;
+    if (!plain.empty()) plain += '/';
+    plain += part;
   }
-  return std::string(name);
+  return folder ? plain + '/' : plain;
 }
 
 constexpr char kSparse[] =

@@ -18,7 +18,7 @@ constexpr uint64_t kTarBlock = 512;  // bytes
 using TarBlock = std::array<char, kTarBlock>;
 
 struct TarEntry {
-  std::string name;           // as stored, without a leading ./
+  std::string name;           // as stored, without empty, "." and leading ".." folders
   bool is_link = false;       // a hard link, which has no content
   std::string link;           // target of the hard link
   uint64_t bytes = 0;         // size of its content

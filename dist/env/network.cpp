@@ -19,6 +19,7 @@
 
 #include "base/file/descriptor.h"
 #include "base/net/host.h"
+#include "base/text.h"
 
 namespace shoal::dist {
 
@@ -48,6 +49,16 @@ std::vector<Interface> interfaces() {
                       (entry->ifa_flags & IFF_UP) != 0, (entry->ifa_flags & IFF_LOOPBACK) != 0});
   }
   return result;
+}
+
+std::string nccl_interface(const std::string& list) {
+  if (list.starts_with('^')) return "";
+  const bool exact = list.starts_with('=');
+  for (const std::string& name : split(list.substr(exact ? 1 : 0), ',')) {
+    for (const Interface& interface : interfaces())
+      if (exact ? interface.name == name : interface.name.starts_with(name)) return interface.name;
+  }
+  return "";
 }
 
 bool interface_exists(const std::string& name) {

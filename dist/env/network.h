@@ -22,6 +22,11 @@ struct Interface {
 // the system call fails.
 std::vector<Interface> interfaces();
 
+// Returns the first interface of this host that `list`, a value of NCCL_SOCKET_IFNAME, names: names
+// or beginnings of names, or after "=" exact names, separated by commas. Empty if there is none, or
+// if the value excludes interfaces ("^").
+std::string nccl_interface(const std::string& list);
+
 bool interface_exists(const std::string& name);
 
 // Returns the local address from which this host reaches host:port, without sending a packet. Empty

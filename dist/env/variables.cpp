@@ -132,17 +132,17 @@ bool Reader::master(Env& env, const std::string& derived, uint16_t port,
   return true;
 }
 
-// NCCL's syntax: "=eth0" means exactly this interface; "^eth0" means all but this one and is
-// ignored here.
+// Without GLOO_SOCKET_IFNAME, uses NCCL's interface. Ignores "lo", which is Gloo's default where it
+// can be used.
 void Reader::interface(Env& env) {
   if (const std::string* gloo = find("GLOO_SOCKET_IFNAME")) {
     env.interface = *gloo;
     return;
   }
   const std::string* nccl = dist::find(variables_, "NCCL_SOCKET_IFNAME");
-  if (!nccl || nccl->front() == '^') return;
-  env.interface = nccl->substr(nccl->front() == '=', nccl->find(',') - (nccl->front() == '='));
-  find("NCCL_SOCKET_IFNAME");
+  if (!nccl || *nccl == "lo") return;
+  env.interface = nccl_interface(*nccl);
+  if (!env.interface.empty()) find("NCCL_SOCKET_IFNAME");
 }
 
 }  // namespace shoal::dist

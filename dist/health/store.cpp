@@ -3,6 +3,7 @@
 #include <c10/util/Logging.h>
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -175,9 +176,15 @@ c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
   return serve(env, store_options(env, timeout));
 }
 
-// Keys are never removed, so each attempt has its own prefix.
+// The number of this command among those that use the agent's store: torchrun may run a script with
+// several commands. Set by rendezvous().
+std::atomic<int64_t> command_number = 1;
+
+// Keys are never removed, so each attempt and each command has its own prefix.
 std::string attempt_prefix(const Env& env) {
-  return "shoal/attempt_" + std::to_string(env.attempt);
+  const std::string prefix = "shoal/attempt_" + std::to_string(env.attempt);
+  const int64_t number = command_number;
+  return number == 1 ? prefix : prefix + "/command_" + std::to_string(number);
 }
 
 std::string key_of(int rank) {
@@ -203,6 +210,19 @@ std::string missing_ranks(c10d::Store& store, const Env& env) {
   return joined(missing, ", ", kNamedRanks);
 }
 
+// Throws std::invalid_argument if ranks of different world sizes have joined. Rank 0 compares all
+// ranks, the others only rank 0.
+void check_world_sizes(c10d::Store& store, const Env& env) {
+  const std::string own = std::to_string(env.world_size);
+  for (int rank = 0; rank < (env.rank == 0 ? env.world_size : 1); ++rank) {
+    if (!store.check({key_of(rank)})) continue;
+    if (const std::string other = store.get_to_str(key_of(rank)); other != own)
+      throw std::invalid_argument("rank " + std::to_string(rank) + " was started with WORLD_SIZE " +
+                                  other + ", this rank with " + own +
+                                  " (hosts with different numbers of GPUs need --nproc)");
+  }
+}
+
 // Returns when all keys exist. Throws the store's error after the timeout, or if the connection
 // fails.
 void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, const Env& env,
@@ -216,6 +236,7 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
     } catch (const std::exception& error) {
       if (Clock::now() >= end || !message_beyond_timeout(error).empty()) throw;
     }
+    check_world_sizes(store, env);
     // Every rank calls due(), which moves next() into the future.
     if (reminder.due() && env.rank == 0)
       notify("waiting for rank " + missing_ranks(store, env) + " of " +
@@ -247,10 +268,7 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
     std::vector<std::string> keys;
     for (int rank = 0; rank < env.world_size; ++rank) keys.push_back(key_of(rank));
     wait_for_all(store, keys, env, timeout, notify);
-    const std::string expected = std::to_string(env.world_size);
-    if (const std::string first = store.get_to_str(key_of(0)); first != expected)
-      throw std::invalid_argument("rank 0 was started with WORLD_SIZE " + first +
-                                  ", this rank with " + expected);
+    check_world_sizes(store, env);
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(who + " at " + where + ": " + error.what() +
                              "; start all ranks of a run with one launcher command per host");
@@ -289,6 +307,10 @@ c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
   FLAGS_caffe2_log_level = kFatal;
   const auto start = Clock::now();
   auto store = open_store(env, timeout, notify);
+  if (env.agent_store)
+    command_number = store->add(
+        "shoal/commands/attempt_" + std::to_string(env.attempt) + "/" + std::to_string(env.rank),
+        1);
   store = c10::make_intrusive<c10d::PrefixStore>(attempt_prefix(env), store);
   const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - start);
   join(*store, env, std::max(timeout - waited, Milliseconds(1000)), notify);

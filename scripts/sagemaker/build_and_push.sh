@@ -59,7 +59,8 @@ registry=$account.dkr.ecr.$region.$domain
 image=$registry/$repository:$tag
 
 # Log in after the build, because a build may take long and a login expires after twelve hours.
-run "$docker" build -t "$image" "$@" "$top" || die 1 "building $image failed: see above"
+commit=$(git -C "$top" describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || true)
+run "$docker" build -t "$image" --build-arg COMMIT="$commit" "$@" "$top" || die 1 "building $image failed: see above"
 if [ $dry = yes ]; then
   run aws ecr create-repository --region "$region" --repository-name "$repository"
   printf '%s| ' "$(run aws ecr get-login-password --region "$region")"

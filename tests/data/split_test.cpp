@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <set>
 
 #include "data/pack/writer.h"
@@ -9,6 +10,7 @@
 
 using namespace shoal::data;
 using Texts = std::vector<std::string>;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -88,6 +90,49 @@ TEST_CASE("class folders, tars and packed sets of them hold out the same images"
   CHECK(part("train.pack", Part::train)->keeps_indexes());
   CHECK(part("moved/all.tar", Part::train)->file_place(0));
   CHECK(part("classes", Part::validation)->encoded_bytes(0) > 0);
+}
+
+TEST_CASE("packed sets and records hold out the same images under any name and in any folder") {
+  TempFolder t;
+  Members samples;
+  for (int i = 0; i < 60; ++i) {
+    const std::string key = "x/" + std::to_string(i);
+    samples.emplace_back(key + ".jpg", jpeg_text(i));
+    samples.emplace_back(key + ".cls", std::to_string(i % 3));
+  }
+  for (const char* name : {"w.tar", "0/w.tar"}) t.write(name, make_tar(samples));
+  const std::shared_ptr<const Dataset> shard = open_dataset(t / "w.tar");
+  write_pack(*shard, t / "w.pack", {});
+  fs::create_directory(t / "1");
+  fs::copy_file(t / "w.pack", t / "1/other.pack");
+  PackOptions small;
+  small.shard_bytes = 20'000;
+  write_pack(*shard, t / "shards", small);
+  const auto held_out = [&](const std::string& source) {
+    return described(*part_of(open_dataset(t / source), Part::validation, 0.25));
+  };
+  const Texts expected = held_out("w.tar");
+  CHECK((expected.size() > 5 && expected.size() < 30));
+  for (const char* source : {"0/w.tar", "w.pack", "1/other.pack", "shards"}) {
+    INFO(source);
+    CHECK(held_out(source) == expected);
+  }
+}
+
+TEST_CASE("images of a manifest that have the same file name have different keys") {
+  TempFolder t;
+  std::string lines;
+  for (int i = 0; i < 40; ++i) {
+    const std::string path = "x/" + std::to_string(i) + "/image.jpg";
+    t.write(path, "a");
+    lines +=
+        R"({"source-ref": "s3://b/)" + path + R"(", "label": )" + std::to_string(i % 2) + "}\n";
+  }
+  t.write("m.jsonl", lines);
+  const auto all = open_dataset(t / "m.jsonl");
+  CHECK(all->key(7) == "x/7/image.jpg");
+  const auto count = part_of(all, Part::validation, 0.5)->size();
+  CHECK((count > 8 && count < 32));
 }
 
 namespace {

@@ -1,11 +1,13 @@
 // Tests how runs end: signals, exit codes, and a second run in the same folder.
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <sstream>
 
+#include "base/now.h"
 #include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
@@ -46,13 +48,18 @@ bool all_signals_handled(pid_t process) {
   return status.find("ShdPnd:\t0000000000000000") != status.npos;
 }
 
-// Runs shoal. After its first step, sends it the signals, each after the previous one was handled.
+// Runs shoal. After its first step, sends it the signals, each after the previous one was handled
+// and `pause` seconds have passed.
 test::Outcome run_and_signal(const Place& place, const std::vector<std::string>& more,
-                             std::vector<int> signals) {
+                             std::vector<int> signals, double pause = 0) {
   size_t sent = 0;
+  double last = 0;
   return test::run_shoal(place.words(more), {}, [&](pid_t pid) {
-    if (sent < signals.size() && place.has_made_a_step() && all_signals_handled(pid))
+    if (sent < signals.size() && now() - last >= pause && place.has_made_a_step() &&
+        all_signals_handled(pid)) {
       ::kill(pid, signals[sent++]);
+      last = now();
+    }
     return false;
   });
 }
@@ -79,15 +86,34 @@ TEST_CASE("SIGHUP and SIGINT finish the step and save") {
 }
 
 TEST_CASE("a second SIGTERM or SIGINT ends the run immediately without saving") {
-  for (const int signal : {SIGTERM, SIGINT}) {
-    const Place place;
-    // Steps are long: the second signal arrives before the end of the step.
-    const auto run = run_and_signal(place, {"--accumulate", "40"}, {signal, signal});
-    INFO(run.err);
-    CHECK(run.exit_code == 128 + signal);
-    CHECK_THAT(run.err, Contains("second signal"));
-    CHECK(place.checkpoints().empty());
-  }
+  const auto [nproc, signal] = GENERATE(
+      table<const char*, int>({{"1", SIGTERM}, {"1", SIGINT}, {"2", SIGTERM}, {"2", SIGINT}}));
+  const Place place;
+  // Steps are long: the second signal arrives before the end of the step.
+  const auto run =
+      run_and_signal(place, {"--accumulate", "100", "--nproc", nproc}, {signal, signal}, 1.1);
+  INFO(run.err);
+  CHECK(run.exit_code == 128 + signal);
+  CHECK_THAT(run.err, Contains("second signal"));
+  CHECK(place.checkpoints().empty());
+}
+
+TEST_CASE("one stop that arrives several times, as from `timeout`, saves") {
+  const Place place;
+  bool sent = false;
+  const auto run =
+      test::run_shoal(place.words({"--accumulate", "40", "--nproc", "2"}), {}, [&](pid_t pid) {
+        if (sent || !place.has_made_a_step()) return false;
+        const pid_t workers[] = {test::worker_of(pid, 0), test::worker_of(pid, 1)};
+        for (const pid_t process : {pid, workers[0], workers[1]}) ::kill(process, SIGTERM);
+        ::usleep(20'000);
+        sent = ::kill(pid, SIGTERM) == 0;
+        return false;
+      });
+  INFO(run.err);
+  CHECK(run.exit_code == 143);
+  REQUIRE(place.checkpoints().size() == 1);
+  CHECK_THAT(run.err, !Contains("second signal"));
 }
 
 TEST_CASE("SIGUSR1 saves a checkpoint and the run continues") {

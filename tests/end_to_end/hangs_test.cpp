@@ -1,6 +1,7 @@
 // Tests runs that would wait for ever: for an image on hanging storage, or for a stopped or killed
 // process. Each run is stopped, saves within --stop-timeout, and is resumed.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -8,7 +9,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/file/descriptor.h"
 #include "base/file/folder.h"
+#include "base/now.h"
 #include "tests/support/program.h"
 #include "train/checkpoint/checkpoint_store.h"
 
@@ -123,6 +126,36 @@ TEST_CASE("a run that waits for an image is named, and SIGTERM saves it") {
   CHECK_THAT(stopped.err, Contains("stopped by SIGTERM while") && Contains("is saved"));
   CHECK_THAT(stopped.err, !Contains("shoal: error"));
   require_exact_resume(root, nproc);
+}
+
+TEST_CASE("SIGTERM ends a run whose output nobody reads, and saves it") {
+  const auto [redirections, nproc] = GENERATE(table<const char*, int>(
+      {{">\"$P\"", 1}, {">\"$P\"", 2}, {">\"$P\" 2>&1", 1}, {">\"$P\" 2>&1", 2}}));
+  const test::TemporaryDirectory directory;
+  const fs::path root = with_images(directory), pipe = root / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const Descriptor end = open_file(pipe.c_str(), O_RDWR);
+  REQUIRE(::fcntl(end.number(), F_SETPIPE_SZ, 4096) > 0);  // full after the first line
+  const bool trains = std::string(redirections).find("2>") == std::string::npos;
+  bool sent = false;
+  double since = now();
+  std::string before;
+  const auto watch = [&](pid_t shoal) {
+    const std::string history = test::read_text(root / "run" / "history.jsonl");
+    if (history != before || (trains && history.empty())) since = now();
+    before = history;
+    if (!sent && now() - since > 3) sent = ::kill(shoal, SIGTERM) == 0;
+    return false;
+  };
+  const auto stopped = test::run_program(
+      "sh",
+      test::joined({"-c", std::string("exec \"$0\" \"$@\" ") + redirections, test::shoal_program()},
+                   command(root, "run", nproc)),
+      {"P=" + pipe.string()}, watch, kEndSeconds);
+  INFO(redirections << " " << nproc << "\n" << stopped.err);
+  CHECK(sent);
+  REQUIRE(stopped.exit_code == 143);
+  if (trains) require_exact_resume(root, nproc);
 }
 
 TEST_CASE("SIGTERM ends `shoal bench loader` while it waits for an image") {

@@ -37,10 +37,13 @@ TEST_CASE("an installed tree that was moved trains with the LibTorch inside it")
   for (const char* library : {"libtorch_cpu.so", "libc10.so"})
     CHECK_THAT(printed("/", {"ldd", (tree / "bin/shoal-worker").string()}),
                Contains(" => " + (tree / "bin/../lib/shoal/torch/lib" / library).string()));
+  for (const char* program : {"bin/shoal", "bin/shoal-worker", "bin/shoal-report"})
+    CHECK_THAT(printed("/", {"ldd", (tree / program).string()}), !Contains("libpython"));
   for (const char* file :
        {"share/man/man1/shoal.1", "share/man/man1/shoal-train.1",
         "share/bash-completion/completions/shoal", "share/zsh/site-functions/_shoal",
-        "share/fish/vendor_completions.d/shoal.fish", "share/doc/shoal/LICENSE"}) {
+        "share/zsh/vendor-completions/_shoal", "share/fish/vendor_completions.d/shoal.fish",
+        "share/doc/shoal/LICENSE"}) {
     INFO(file);
     CHECK(fs::file_size(tree / file) > 100);
   }

@@ -186,17 +186,18 @@ TEST_CASE("control characters in names are escaped in the output of commands") {
   const Model& m = model();
   const fs::path folder = m.directory.path() / "hostile";
   fs::create_directories(folder);
-  const std::string name = "a\033c\nforged";  // ESC c resets a terminal
+  const std::string name = "a\033c\nforged\xc2\x9b";  // ESC c resets a terminal; U+009B is ESC [
   fs::copy_file(test::first_file(m.data + "/val"), folder / (name + ".jpg"));
   const auto check_escaped = [](const test::Outcome& outcome) {
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 0);
     CHECK_THAT(outcome.out, Contains(R"(a\x1bc\nforged)"));
-    CHECK_THAT(outcome.out + outcome.err, !Contains("\033"));
+    CHECK_THAT(outcome.out + outcome.err, !Contains("\033") && !Contains("\xc2\x9b"));
   };
   check_escaped(m.predict({folder.string()}));
   check_escaped(m.predict({"--csv", folder.string()}));
   CHECK(m.json({folder.string()}).front()["path"] == (folder / (name + ".jpg")).string());
+  CHECK_THAT(m.predict({"--json", folder.string()}).out, !Contains("\xc2\x9b"));
 
   const fs::path weights = folder / (name + ".safetensors");
   const Json entry = {{"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {0, 4}}};

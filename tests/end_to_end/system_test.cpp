@@ -194,6 +194,12 @@ TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no er
   CHECK(doctor.exit_code == 1);
   CHECK_THAT(doctor.err, Contains("standard output"));
 
+  const auto two = in_shell(
+      "", run.words({"--nproc", "2", "--output", (run.root() / "two").string()}), " >/dev/full");
+  INFO(two.err);
+  CHECK(two.exit_code == 1);
+  CHECK_THAT(two.err, Contains("standard output") && Contains("No space left"));
+
   const auto trained = in_shell("", run.words(), " >/dev/full");
   INFO(trained.err);
   CHECK(trained.exit_code == 1);

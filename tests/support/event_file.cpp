@@ -58,7 +58,8 @@ EventValue value_of(const pb::Event& event, const pb::Value& value) {
 
 std::vector<EventValue> read_event_file(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (!entry.path().filename().string().starts_with("superseded-")) files.push_back(entry.path());
   REQUIRE(files.size() == 1);
   std::ifstream file(files[0], std::ios::binary);
   const std::vector<pb::Event> events = events_in({std::istreambuf_iterator<char>(file), {}});

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/log.h"
 #include "train/report/history_file.h"
 
 namespace shoal::train {
@@ -159,8 +160,18 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
     return write(entry, produce);
   } catch (const std::system_error& error) {
     if (is_full_disk(error)) make_space(entry);
+    if (error.code() == std::errc::no_such_file_or_directory) make_folders_again();
   }
   return write(entry, produce);
+}
+
+// After a folder of the store was removed. Locks the new folder.
+void CheckpointStore::make_folders_again() {
+  log::warning("a folder of the checkpoints in " + directory_.string() +
+               " was removed during the run; it is made again");
+  lock_ = FileLock();
+  create_folders(directory_);
+  choose_temporary();
 }
 
 void CheckpointStore::make_space(const CheckpointEntry& unsaved) {

@@ -124,6 +124,7 @@ class CheckpointStore {
   void write_manifest();
   void prune_to(int64_t keep);
   // Prunes on a full disk, before save() tries to write `unsaved` again.
+  void make_folders_again();
   void make_space(const CheckpointEntry& unsaved);
 
   std::filesystem::path directory_, temporary_;

@@ -2,9 +2,11 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/file/whole_file.h"
 #include "train/checkpoint/checkpoint_store.h"
+#include "train/weights/formats/zip_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
@@ -100,12 +102,17 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
 }
 
 std::vector<char> read_checked(const fs::path& file) {
-  const auto entry = parse_checkpoint_name(file.stem().string())
-                         ? read_marker(fs::path(file).replace_extension(".json"))
-                         : std::nullopt;
-  if (entry && file.extension() == ".pt")
-    return CheckpointStore(parent_folder(file), 1).read(*entry);
-  return read_whole_file(file);
+  const bool ours = parse_checkpoint_name(file.stem().string()) && file.extension() == ".pt";
+  const auto entry = ours ? read_marker(fs::path(file).replace_extension(".json")) : std::nullopt;
+  if (entry) return CheckpointStore(parent_folder(file), 1).read(*entry);
+  std::vector<char> bytes = read_whole_file(file);
+  if (!ours) return bytes;
+  try {  // a copy without its marker: at least the archive contains checksums
+    ZipFile(bytes).check_contents();
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(file.string() + ": " + error.what());
+  }
+  return bytes;
 }
 
 }  // namespace shoal::train

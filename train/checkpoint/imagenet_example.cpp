@@ -135,10 +135,11 @@ void read_state(const std::vector<char>& bytes, CheckpointData& data) {
   data.optimizer.emplace_back("momentum",
                               read_momentum(archive, group, arch, data.integer("classes")));
   data.integers["epoch"] = root.find("epoch")->integer;
-  const PickleValue* const best = root.find("best_acc1");
-  if (const auto value = number_in(root, "best_acc1")) data.numbers["best_top1"] = *value;
+  const char* const name = root.find("best_acc1") ? "best_acc1" : "best_prec1";  // older versions
+  const PickleValue* const best = root.find(name);
+  if (const auto value = number_in(root, name)) data.numbers["best_top1"] = *value;
   if (best && tensor_call(best)) {
-    const at::Tensor value = copied_tensor(archive.tensor(*tensor_call(best), "best_acc1"));
+    const at::Tensor value = copied_tensor(archive.tensor(*tensor_call(best), name));
     if (value.numel() == 1) data.numbers["best_top1"] = value.item<double>();
   }
   data.settings = settings_in(root, group, arch);

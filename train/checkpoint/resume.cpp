@@ -113,6 +113,17 @@ void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTe
   for (const std::string& name : adapted.fit.unused) log::debug("--load-partial: unused: " + name);
 }
 
+// Throws UserError if a frozen parameter is not in the file: it would stay random.
+void require_frozen_weights(const Fit& fit, const ResolvedJob& job) {
+  for (const models::Parameter& parameter : models::make_network(job.model).parameters) {
+    if (parameter.traits.stage >= job.frozen_stages) continue;
+    for (const Misfit& misfit : fit.misfits)
+      if (misfit.wanted.name == parameter.name)
+        throw UserError("--load-partial does not fit " + parameter.name + ", but --freeze " +
+                        job.freeze + " freezes it, so it would stay random; freeze less");
+  }
+}
+
 // Loads weights of another run or program into a fresh trainer (see load_start()).
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
@@ -121,14 +132,17 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
   if (arch != weights.text.end() && arch->second != job.model.name && !job.load_partial)
     throw UserError("--weights: they are for " + arch->second + ", but this run trains " +
                     job.model.name + "; add --model " + arch->second);
+  const bool partial = job.load_partial && !job.eval_only;
   CheckpointData data;
   try {
-    const AdaptedWeights adapted =
-        adapt_weights(weights, models::make_network(job.model), job.load_partial);
+    const AdaptedWeights adapted = adapt_weights(weights, models::make_network(job.model), partial);
     if (arch == weights.text.end()) log::info("weights " + adapted.note);
     for (const std::string& warning : adapted.warnings) warn("--weights: " + warning);
     data.model = adapted.tensors;
-    if (job.load_partial) fill_misfits(trainer, adapted, data.model, warn);
+    if (partial) {
+      require_frozen_weights(adapted.fit, job);
+      fill_misfits(trainer, adapted, data.model, warn);
+    }
   } catch (const UserError& error) {
     throw UserError(std::string("--weights: ") + error.what());
   }

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "base/output.h"
+
 namespace shoal::train {
 namespace {
 
@@ -14,6 +16,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler stores in
 }  // namespace
 
 bool request_stop(int signal) {
+  limit_output_waits();
   int none = 0;
   return stop.compare_exchange_strong(none, signal);
 }

@@ -90,8 +90,7 @@ void write_evaluation(const std::string& folder, const EvaluationReport& report,
                              {"predicted", one.predicted},
                              {"probability", one.probability},
                              {"loss", one.loss}});
-  write_whole(std::filesystem::path(folder) / kEvaluationFile,
-              json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_whole(std::filesystem::path(folder) / kEvaluationFile, json_text(json) + "\n");
 }
 
 std::unique_ptr<ReportSink> evaluation_file(const ResolvedJob& job) {

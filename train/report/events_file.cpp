@@ -47,7 +47,7 @@ class EventsFile final : public ReportSink {
  private:
   void append(Json json) {
     json["time"] = utc_time();
-    file_.append(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    file_.append(json_text(json) + "\n");
   }
 
   const ResolvedJob& job_;

@@ -81,9 +81,11 @@ void set_aside(const std::filesystem::path& path, const std::string& why) {
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
-  // For example, the folder of checkpoints is not mounted.
-  if (count == 0 && (job.resume || !job.resume_path.empty()))
-    set_aside(path, "--resume found no checkpoint");
+  const bool resumes = job.resume || !job.resume_path.empty();
+  // For example, --resume is missing, or the folder of checkpoints is not mounted.
+  if (count == 0)
+    set_aside(path,
+              resumes ? "--resume found no checkpoint" : "this run starts from the beginning");
   std::string kept = first_lines(path, count);
   const bool whole = count_lines(kept) == count;
   if (whole && job.resume_path.empty()) return kept;

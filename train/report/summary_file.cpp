@@ -58,9 +58,7 @@ class SummaryFile final : public ReportSink {
   }
 
  private:
-  void write(const Json& json) const {
-    write_whole(path_, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  }
+  void write(const Json& json) const { write_whole(path_, json_text(json, 2) + "\n"); }
   Json summary(const RunEnd& end) const;
 
   const ResolvedJob& job_;

@@ -61,10 +61,13 @@ Layers layers_of(const models::Network& network) {
   throw UserError(text);
 }
 
-// Whether the file, which has all tensors of `model`, contains a larger model, such as ResNet-34 if
-// `model` is ResNet-18.
+// Whether the file, which has all tensors of `model`, contains a larger model, such as ResNet-34 or a
+// network with other blocks if `model` is ResNet-18.
 bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.unused.empty()) return false;
+  const auto parameters = std::count_if(fit.unused.begin(), fit.unused.end(),
+                                        [](const std::string& name) { return !is_buffer(name); });
+  if (parameters > std::ssize(fit.taken) / 10) return true;
   const auto known = model_like(file);
   return known && known->name != model && known->fit.complete();
 }
@@ -127,8 +130,11 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   // A family without `rename` is torchvision's, whose eps and padding are the same as shoal's.
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
-  const bool tensorflow =
-      fit.family->rename && named != data.text.end() && names_tensorflow(named->second);
+  const std::string theirs_is = named == data.text.end() ? "" : named->second;
+  // timm has TensorFlow's weights of all EfficientNet-Lite, and others only of efficientnet_lite0.
+  const bool lite = name.starts_with("efficientnet_lite") &&
+                    theirs_is.find("efficientnet_lite") == std::string::npos;
+  const bool tensorflow = fit.family->rename && (lite || names_tensorflow(theirs_is));
   const Layers theirs = !fit.family->rename ? ours
                         : tensorflow        ? Layers{kTensorFlowEps, true}
                                      : Layers{fit.family->batch_norm_eps, fit.family->same_padding};

@@ -23,6 +23,7 @@ bool same_sizes(const std::vector<int64_t>& ours, std::vector<int64_t> theirs, b
   if (ours.size() == 2 && theirs.size() == 4 && theirs[2] == 1 && theirs[3] == 1)
     theirs.resize(2);  // a linear layer stored as a 1×1 convolution
   if (ours.size() != theirs.size()) return false;
+  if (std::ranges::find(theirs, 0) != theirs.end()) return false;
   const auto skip = any_first && !ours.empty() ? 1 : 0;
   return std::equal(ours.begin() + skip, ours.end(), theirs.begin() + skip) ||
          is_gray_of(ours, theirs);

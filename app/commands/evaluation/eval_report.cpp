@@ -69,7 +69,7 @@ void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated, b
                                 {"predicted", evaluated.classes[size_t(one.predicted)]},
                                 {"probability", one.probability},
                                 {"loss", one.loss}});
-  log::line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  log::line(json_text(json));
 }
 
 // Formats a fraction as a percentage, in a column of 10 characters.

@@ -143,6 +143,7 @@ std::vector<double> class_weights(const train::ResolvedJob& job, const data::Sou
     all += static_cast<double>(uses[c]);
   }
   if (sum <= 0) refuse(job.class_weighting, "all training images have weight 0");
+  if (!std::isfinite(sum)) refuse(job.class_weighting, "the weights are too large");
   for (double& weight : weights) weight *= all / sum;
   // --classes may name more classes than the data has.
   weights.resize(static_cast<size_t>(job.model.classes), 0);

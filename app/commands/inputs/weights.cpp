@@ -205,7 +205,12 @@ Weights open_selected_weights(Arguments arguments) {
   try {
     return open_weights(arguments);
   } catch (const UserError& error) {
-    throw UserError(std::string("--no-ema: ") + error.what());
+    arguments.job.weights_entry = "state_dict";  // timm's name
+    try {
+      return open_weights(arguments);
+    } catch (const UserError&) {
+      throw UserError(std::string("--no-ema: ") + error.what());
+    }
   }
 }
 

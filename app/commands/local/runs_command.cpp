@@ -93,7 +93,7 @@ int runs_command(const Call& call) {
   if (arguments.json) {
     Json list = Json::array();
     for (const RunRow& row : rows) list.push_back(json_of(row));
-    log::line(list.dump(2, ' ', false, Json::error_handler_t::replace));
+    log::line(json_text(list, 2));
   } else {
     list_runs(rows);
   }

@@ -84,6 +84,7 @@ std::vector<std::pair<std::string, std::string>> manual_files(const std::string&
   std::vector<std::pair<std::string, std::string>> files = {
       {"bash-completion/completions/shoal", bash_completion()},
       {"zsh/site-functions/_shoal", zsh_completion()},
+      {"zsh/vendor-completions/_shoal", zsh_completion()},  // where Debian's zsh looks
       {"fish/vendor_completions.d/shoal.fish", fish_completion()},
       {"man/man1/shoal.1", manual_page(nullptr, version)}};
   for (const CommandRow& row : commands())

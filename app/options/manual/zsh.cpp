@@ -19,18 +19,21 @@ std::string escaped(const std::string& text, const std::string& special) {
   return result;
 }
 
-std::string action(const Values& values) {
+// Returns the action of _arguments that completes the values. _arguments splits the specification of
+// an option at colons, but not that of positional words, so `colon` is "\\:" for options.
+std::string action(const Values& values, const std::string& colon) {
   std::vector<std::string> words;
   for (const std::string& word : values.words) words.push_back(escaped(word, ": ()[]"));
   const std::string list = "(" + joined(words, " ") + ")";
+  const auto alternative = [&](const std::string& kind, const std::string& files) {
+    return "{_alternative \"values" + colon + "value" + colon + list + "\" \"files" + colon + kind +
+           colon + files + "\"}";
+  };
   switch (values.paths) {
     case Values::Paths::files:
-      return words.empty() ? "_files"
-                           : "{_alternative \"values:value:" + list + "\" \"files:file:_files\"}";
+      return words.empty() ? "_files" : alternative("file", "_files");
     case Values::Paths::folders:
-      return words.empty()
-                 ? "_files -/"
-                 : "{_alternative \"values:value:" + list + "\" \"files:folder:_files -/\"}";
+      return words.empty() ? "_files -/" : alternative("folder", "_files -/");
     case Values::Paths::none:
       break;
   }
@@ -43,7 +46,7 @@ void add_option(const Option& option, std::string& text) {
   if (option.kind != Kind::flag) {
     const std::string value = escaped(option.choices.empty() ? value_name(option) : "value", ":[]");
     const char* const colon = option.kind == Kind::value ? ":" : "::";
-    const std::string rest = help + colon + value + ":" + action(values_of_option(option));
+    const std::string rest = help + colon + value + ":" + action(values_of_option(option), "\\:");
     const char* const equals = option.kind == Kind::value ? "=" : "=-";
     add("--" + option.name + equals + rest);
     if (option.letter) add(std::string("-") + option.letter + rest);
@@ -70,7 +73,7 @@ std::string zsh_completion() {
     for (const Option* option : completed_options(row.command)) add_option(*option, text);
     const Values words = values_of_words(row);
     if (!words.words.empty() || words.paths != Values::Paths::none)
-      text += " \\\n        '*:word:" + action(words) + "'";
+      text += " \\\n        '*:word:" + action(words, ":") + "'";
     text += "\n      ;;\n";
   }
   return text +

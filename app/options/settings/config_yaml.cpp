@@ -76,7 +76,10 @@ class YamlReader {
 std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& text,
                                     const IsMapping& is_mapping) {
   try {
-    return YamlReader(path, is_mapping).read(YAML::Load(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1)
+      throw UserError(path + " has several YAML documents; keep one of them");
+    return YamlReader(path, is_mapping).read(documents.empty() ? YAML::Node() : documents[0]);
   } catch (const YAML::Exception& error) {
     throw UserError(path + ":" + std::to_string(error.mark.line + 1) +
                     ": not valid YAML: " + error.msg);

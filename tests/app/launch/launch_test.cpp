@@ -12,6 +12,7 @@
 #include <chrono>
 
 #include "app/platform/failure.h"
+#include "app/platform/signals.h"
 #include "tests/support/capture.h"
 
 using namespace shoal;
@@ -187,6 +188,25 @@ TEST_CASE("workers that exit with 143 by themselves are a stop, not a failure") 
   const Captured run = capture([] { return launch(shell("exit 143", 2)); });
   CHECK(run.code == 143);
   CHECK(run.err.empty());
+}
+
+TEST_CASE("if a worker is stopped alone, the others are stopped, too") {
+  const Captured run = capture([] {
+    Launch plan = shell("test $RANK = 0 && exit 143; " + kForever, 2);
+    plan.lost_peer_seconds = 0.2;
+    return launch(plan);
+  });
+  CHECK(run.code == 143);
+  CHECK(run.err.empty());
+}
+
+TEST_CASE("the launcher sees its workers end even if its parent ignores SIGCHLD") {
+  const Captured run = capture([] {
+    ::signal(SIGCHLD, SIG_IGN);
+    app::hold_signals();  // as main() does
+    return launch(shell("exit 3", 2));
+  });
+  CHECK(run.code == 3);
 }
 
 TEST_CASE("SIGUSR1 is passed to the workers and does not stop the run") {

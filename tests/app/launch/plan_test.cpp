@@ -159,6 +159,23 @@ TEST_CASE("nproc sets the number of workers on each SageMaker host") {
   CHECK(dist::this_worker(single.workers[0].environment).world_size == 1);
 }
 
+TEST_CASE("the processes of one host use only loopback, unless an interface is named") {
+  Variables environment = {{"SM_HOSTS", R"(["algo-1"])"},
+                           {"SM_CURRENT_HOST", "algo-1"},
+                           {"SM_NUM_GPUS", "2"},
+                           {"SM_NETWORK_INTERFACE_NAME", "eth0"}};
+  for (const Plan& made : {plan({}, environment), plan({"--nproc", "2"}, {})}) {
+    CHECK(variable(made, 1, "GLOO_SOCKET_IFNAME").empty());
+    CHECK(variable(made, 1, "NCCL_SOCKET_IFNAME") == "lo");
+    CHECK(dist::this_worker(made.workers[1].environment).interface.empty());
+  }
+  environment["GLOO_SOCKET_IFNAME"] = "eth1";
+  environment["NCCL_SOCKET_IFNAME"] = "eth2";
+  const Plan named = plan({}, environment);
+  CHECK(variable(named, 1, "GLOO_SOCKET_IFNAME") == "eth1");
+  CHECK(variable(named, 1, "NCCL_SOCKET_IFNAME") == "eth2");
+}
+
 TEST_CASE("a process started by mpirun becomes a worker with torchrun's variables") {
   const Variables mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
                          {"OMPI_COMM_WORLD_SIZE", "2"},

@@ -60,6 +60,17 @@ TEST_CASE("a connection that breaks is continued where it stopped") {
   CHECK(requests[2].header("range") == "bytes=200000-");
 }
 
+TEST_CASE("a server that breaks off at the same place each time is given up") {
+  const std::string content = content_of(3'000'000);
+  const HttpServer server(cutting(content, "", 2'000'000));  // without ETag: nothing can be resumed
+  const Target target;
+  DownloadOptions options = quick();
+  options.retries = 2;
+  CHECK_THROWS_WITH(download(server.url("/model.pth"), target.path, options),
+                    Contains("cannot download"));
+  CHECK(server.requests().size() == 3);
+}
+
 TEST_CASE("if a server sends only a part of the requested range, the rest is requested") {
   const std::string content = content_of(300000);
   const HttpServer server([&](const HttpRequest& r) {
@@ -166,6 +177,14 @@ TEST_CASE("a complete file that was not yet renamed needs no byte") {
   CHECK(server.requests().size() == 1);
   CHECK(target.text() == content);
   CHECK(target.is_tidy());
+}
+
+TEST_CASE("a proxy that refuses to connect is no answer of the server") {
+  const HttpServer proxy(always({407, {}, ""}));
+  const Target target;
+  const Variable variable("https_proxy", proxy.url());
+  CHECK_THROWS_WITH(download("https://weights.invalid/model.pth", target.path, quick()),
+                    Contains("cannot download") && !Contains("HTTP status 0"));
 }
 
 TEST_CASE("the proxy of the environment is used") {

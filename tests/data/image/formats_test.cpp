@@ -55,7 +55,8 @@ TEST_CASE("formats are recognized by their first bytes, and their headers give t
     CHECK(size.width == image.size.width);
     CHECK(size.height == image.size.height);
   }
-  for (const std::string text : {"", "BAM", "GIF89a and more", "RIFF____WAVE", "hello"}) {
+  for (const std::string text :
+       {"", "BAM", "GIF89a and more", "RIFF____WAVE", "hello", "BMW is the name of a class"}) {
     CHECK(recognize(bytes_of(text)) == Format::unknown);
   }
 }

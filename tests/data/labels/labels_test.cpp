@@ -72,6 +72,21 @@ TEST_CASE("the classes of flat images come from a list, Kaggle's table or the de
   CHECK(v.opened("7\n9\n9\n9\n", "n02 7 kit_fox\nn01 9 setter\nn00 8 none\n") == expected);
 }
 
+TEST_CASE("in tables, names of classes may contain blanks and numbers") {
+  TempFolder t;
+  for (const char* name : {"1", "2", "3"}) t.write("images/" + std::string(name) + ".jpg", "x");
+  OpenOptions options;
+  options.labels = t / "labels.csv";
+  for (const char* table :
+       {"1.jpg,golden retriever\n2.jpg,golden eagle\n3.jpg,Boeing 747\n",
+        "1.jpg\tgolden retriever\n2.jpg\tgolden eagle\n3.jpg\tBoeing 747\n",
+        "filename,label\n1.jpg, \"golden retriever\" \n2.jpg,golden eagle\n3.jpg,Boeing 747\n"}) {
+    t.write("labels.csv", table);
+    CHECK(open_dataset(t / "images", options)->classes() ==
+          Texts{"Boeing 747", "golden eagle", "golden retriever"});
+  }
+}
+
 TEST_CASE("a list that begins like compressed data is read as text") {
   TempFolder t;
   t.write("images/80_0.jpg", "x");

@@ -56,6 +56,13 @@ TEST_CASE("names of classes and images cannot leave the destination or hide in i
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
 }
 
+TEST_CASE("a class without images gets no folder, because shoal refuses empty class folders") {
+  const TempFolder folder;
+  arranged(NamedImages({"cat", "dog"}, {"1.jpg"}), folder.path(), Arrangement::folders);
+  CHECK(fs::exists(folder / "cat/1.jpg"));
+  CHECK_FALSE(fs::exists(folder / "dog"));
+}
+
 TEST_CASE("a file of the right size with another content is written again") {
   const TempFolder folder;
   const NamedImages source({"cat", "dog"}, {"1.jpg", "2.jpg"});

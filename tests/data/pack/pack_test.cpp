@@ -328,6 +328,12 @@ TEST_CASE("a set in shards has the same images as one file") {
   CHECK(write_pack(*source, many, options).images == 23);
 }
 
+TEST_CASE("a set in shards whose list names no file is refused") {
+  TempFolder t;
+  t.write("set/shards.txt", "x\nwhole\n");
+  CHECK_THROWS_WITH(packed_files(t / "set"), Catch::Contains("has no packed file"));
+}
+
 TEST_CASE("a folder that is not a packed set is not written to") {
   const test::TemporaryDirectory directory;
   write_bytes(directory.path() / "letter.txt", {1, 2, 3});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -10,6 +11,7 @@
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "tests/data/pack/support.h"
+#include "tests/data/sources/support.h"
 #include "tests/support/failing_calls.h"
 
 using namespace shoal;
@@ -146,6 +148,26 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
   source.write("a/2.jpg", made_jpeg(7));  // the listing stays the same
   CHECK_THROWS_WITH(write_pack(*open_dataset(source.path()), folder / "set.pack", {}),
                     Catch::Contains("already exists"));
+}
+
+TEST_CASE("a set of records is not complete if the records or the way to read them changed") {
+  const TempFolder folder;
+  TempFolder source;
+  const auto tar = [&](int64_t second) {
+    source.write("a.tar", make_tar({{"a/1.jpg", jpeg_text(0)}, {"b/2.jpg", jpeg_text(second)}}));
+  };
+  PackOptions options;
+  const auto pack = [&] {
+    write_pack(*open_dataset(source / "a.tar"), folder / "set.pack", options);
+  };
+  tar(1);
+  pack();
+  CHECK_NOTHROW(pack());
+  options.reading = "shape=3x8x8";
+  CHECK_THROWS_WITH(pack(), Catch::Contains("already exists"));
+  options.reading = "";
+  fs::last_write_time(source / "a.tar", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  CHECK_THROWS_WITH(pack(), Catch::Contains("already exists"));
 }
 
 TEST_CASE("a packed set does not contain the path of its source") {

@@ -143,6 +143,7 @@ TEST_CASE("examples without exactly one image and one label are refused by recor
   CHECK(refused(image + feature("image/class/label", 3, std::string("\x08\2"))).empty());
   CHECK_THAT(refused(image), Contains("a:record 1 has no label under 'image/class/label'"));
   CHECK_THAT(refused(label), Contains("record 1 has no image"));
+  CHECK(refused(label + feature("image/encoded", 1, field(1, ""))).empty());  // a damaged image
   CHECK_THAT(refused(image + feature("image/class/label", 3, field(1, "\1\2"))),
              Contains("has 2 labels"));
   CHECK_THAT(refused(image + feature("image/class/label", 2, field(1, "abcd"))),

@@ -1,5 +1,7 @@
 #include "data/sources/location.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/data/sources/support.h"
@@ -71,4 +73,11 @@ TEST_CASE("TFRecords are recognized in a file, a pattern and a folder; a pipe is
   CHECK(holds_tf_records(resolve(t.path())));
   CHECK(holds_tf_records(resolve(t / "*.tfrecord")));
   CHECK_THROWS_WITH(open_dataset("pipe:x"), Contains("pipe:x"));
+}
+
+TEST_CASE("a named pipe is refused without waiting for a writer") {
+  const TempFolder t;
+  REQUIRE(::mkfifo((t / "train_0").c_str(), 0600) == 0);
+  for (const char* source : {"train_0", "train_*", "{train}_0"})
+    CHECK_THROWS_WITH(open_dataset(t / source), Contains("train_0") && Contains("pipe:PATH"));
 }

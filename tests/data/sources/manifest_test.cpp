@@ -21,6 +21,20 @@ TEST_CASE("a manifest's images have the classes of their folders") {
   t.write("bare.manifest", R"( ["dog/1.jpg", "cat/2.jpg"])");
   CHECK(described(*open_dataset(t / "bare.manifest")) == expected);
   CHECK(open_dataset(t / "bare.manifest")->name(0) == t / "dog/1.jpg");
+  t.write("bare.manifest", R"([{"prefix": "s3://bucket/set"}, "/dog/1.jpg", "/cat/2.jpg"])");
+  CHECK(described(*open_dataset(t / "bare.manifest")) == expected);
+}
+
+TEST_CASE("files that are not images are left out of a manifest with their classes") {
+  TempFolder t;
+  for (const char* name : {"dog/1.jpg", "cat/2.jpg", "meta/labels.json", "labels.json"})
+    t.write(name, "a");
+  t.write("m", R"(["dog/1.jpg", "meta/labels.json", "cat/2.jpg", "labels.json"])");
+  OpenOptions options;
+  std::string warnings;
+  options.warning = [&](const std::string& text) { warnings += text; };
+  CHECK(described(*open_dataset(t / "m", options)) == Texts{"1 dog 1.jpg a", "0 cat 2.jpg a"});
+  CHECK_THAT(warnings, Contains("2 files") && Contains("meta/labels.json"));
 }
 
 TEST_CASE("an augmented manifest's images have the labels of their lines") {

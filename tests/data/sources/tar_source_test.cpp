@@ -84,6 +84,46 @@ TEST_CASE("the last of several members with the same name is used, as in unpacki
   CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1.jpg new", "1 dog 1.jpg dog"});
 }
 
+TEST_CASE("names in tars may contain empty, . and .. folders") {
+  TempFolder t;
+  t.write("a.tar",
+          make_tar({{"cat/./1.jpg", "a"}, {"./dog//2.jpg", "b"}, {"dog/./sub/./3.jpg", "c"}}));
+  const Texts expected = {"0 cat 1.jpg a", "1 dog 2.jpg b", "1 dog 3.jpg c"};
+  CHECK(described(*open_dataset(t / "a.tar")) == expected);
+  t.write("a.tar", make_tar({{"../set/cat/1.jpg", "a"}, {"../set/dog/2.jpg", "b"}}));
+  CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1.jpg a", "1 dog 2.jpg b"});
+}
+
+TEST_CASE("images beside the class folders are left out, as in folders") {
+  TempFolder t;
+  t.write("a.tar", make_tar({{"train/cat/1.jpg", "a"},
+                             {"train/preview.jpg", "x"},
+                             {"train/dog/2.jpg", "b"},
+                             {"train/dog/sub/3.jpg", "c"}}));
+  std::string warnings;
+  OpenOptions options;
+  options.warning = [&](const std::string& text) { warnings += text; };
+  CHECK(described(*open_dataset(t / "a.tar", options)) ==
+        Texts{"0 cat 1.jpg a", "1 dog 2.jpg b", "1 dog 3.jpg c"});
+  CHECK_THAT(warnings, Contains("left out 1 image beside the class folders (train/preview.jpg)"));
+  // A class whose images are partly in folders.
+  options.classes = {"dog", "train"};
+  CHECK(described(*open_dataset(t / "a.tar", options)).front() == "0 train preview.jpg x");
+}
+
+TEST_CASE("shards whose labels do not belong to an image are not taken for classes") {
+  const Members layouts[] = {
+      {{"v1.0000.jpg", "a"}, {"v1.0000.json", "0"}, {"v1.0001.jpg", "b"}, {"v1.0001.json", "1"}},
+      {{"0000.tif", "a"}, {"0000.txt", "0"}, {"0001.tif", "b"}, {"0001.txt", "1"}},
+      {{"0.jpg", "a"}, {"1.jpg", "b"}, {"0.json", "0"}, {"1.json", "1"}}};
+  for (const Members& members : layouts) {
+    TempFolder t;
+    for (const char* name : {"shards/0.tar", "shards/1.tar"}) t.write(name, make_tar(members));
+    CHECK_THAT(message_of(t / "shards"),
+               Contains("images without classes") && Contains("WebDataset"));
+  }
+}
+
 TEST_CASE("unsupported tars are refused with advice") {
   TempFolder t;
   t.write("flat.tar", make_tar({{"1.jpg", "x"}, {"2.jpg", "y"}}));
@@ -110,6 +150,8 @@ TEST_CASE("unsupported tars are refused with advice") {
   CHECK_THAT(message_of(t / "images/1.jpg"),
              Contains("is a single image") && Contains("folders of images"));
   CHECK_THAT(message_of(t / "*.tgz"), Contains("no file matches"));
+  t.write("a.tar.zst", "\x28\xb5\x2f\xfd with zstd");
+  CHECK_THAT(message_of(t / "a.tar.zst"), Contains("is compressed; unpack it (zstd -d)"));
   CHECK_THAT(message_of(t / "{flat,gone}.tar"), Contains("gone.tar"));
 }
 

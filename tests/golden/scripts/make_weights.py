@@ -75,6 +75,9 @@ def main():
     torch.save({"model": tensors(), "args": argparse.Namespace(lr=0.1)}, OUT / "reference.pth")
     torch.save({"epoch": 3}, OUT / "nothing.pth")
     torch.save(tensors(), OUT / "legacy.pth", _use_new_zipfile_serialization=False)
+    for protocol in (3, 4, 5):
+        torch.save(tensors(), OUT / f"legacy{protocol}.pth", _use_new_zipfile_serialization=False,
+                   pickle_protocol=protocol)
     values = {
         "numbers": [0, 255, 256, 65536, -1, 1 << 40, -(1 << 40), 1 << 80, True, False],
         "other": [None, 1.5, b"bytes"],

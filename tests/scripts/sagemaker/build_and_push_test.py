@@ -9,6 +9,11 @@ from support import SCRIPTS
 REGISTRY = "123456789012.dkr.ecr.eu-west-1.amazonaws.com"
 
 
+def commit():
+    words = ["git", "-C", SCRIPTS.parents[1], "describe", "--always", "--dirty", "--abbrev=12"]
+    return subprocess.check_output([*words, "--exclude", "*"], text=True).strip()
+
+
 class BuildAndPush(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -52,7 +57,8 @@ class BuildAndPush(unittest.TestCase):
         self.assertEqual(
             lines,
             [
-                f"docker build -t {REGISTRY}/r:t --build-arg SETUP=--cuda {SCRIPTS.parents[1]}",
+                f"docker build -t {REGISTRY}/r:t --build-arg COMMIT={commit()} "
+                f"--build-arg SETUP=--cuda {SCRIPTS.parents[1]}",
                 "aws ecr create-repository --region eu-west-1 --repository-name r",
                 "aws ecr get-login-password --region eu-west-1 "
                 f"| docker login --username AWS --password-stdin {REGISTRY}",
@@ -78,7 +84,7 @@ class BuildAndPush(unittest.TestCase):
             sorted(
                 [
                     "aws sts get-caller-identity",
-                    f"docker build -t {REGISTRY}/shoal:t {SCRIPTS.parents[1]}",
+                    f"docker build -t {REGISTRY}/shoal:t",
                     "aws ecr describe-repositories",
                     "aws ecr create-repository",
                     "aws ecr get-login-password",

@@ -360,7 +360,7 @@ print(*((base / "input/data" / name).read_text() for name in ("pretrained/m", "s
         chosen = ("--task", "pack", "--task", "train", "--force", "--clean-state")
         code, out, err = self.emulate(*words, *chosen, *stop)
         self.assertEqual((code, err.count("InProgress Interrupted")), (0, 1), err)
-        self.assertEqual(out.count("was packed"), 1)
+        self.assertIn("was packed", out)
 
     def test_mistakes_are_one_sentence(self):
         cases = [

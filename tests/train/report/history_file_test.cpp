@@ -87,10 +87,10 @@ TEST_CASE("a history that cannot be read is an error, not an empty history") {
   CHECK_THROWS_WITH(Reporter(evaluation, 0, 0), Contains(path.string()));
 }
 
-TEST_CASE("if --resume finds no checkpoint, the history that was there is renamed") {
+TEST_CASE("a run that starts from the beginning renames the history that was there") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());
-  job.resume = true;
+  job.resume = GENERATE(true, false);
   const fs::path run = folder.path() / "run";
   for (const char* name : {"superseded-history.jsonl", "superseded-2-history.jsonl"}) {
     test::write_text(run / "history.jsonl", name);

@@ -3,6 +3,7 @@
 
 #include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <iomanip>
 #include <set>
@@ -141,6 +142,29 @@ TEST_CASE("weights of EfficientNet-Lite need no conversion") {
   CHECK(adapted.note == "in efficientnet_pytorch's names");
   CHECK(adapted.warnings.empty());
   check_numbered(adapted.tensors, 0);
+}
+
+TEST_CASE("weights of EfficientNet-Lite in timm's names are TensorFlow's under any file name") {
+  const models::Network lite = default_network("efficientnet_lite1", 5);
+  const NameFamily& timm = *std::ranges::find_if(
+      name_families(), [](const NameFamily& family) { return std::string(family.name) == "timm"; });
+  NamedTensors tensors = numbered("efficientnet_lite1", 5);
+  const std::vector<std::string> names = names_in(timm, shapes_of(lite));
+  for (size_t i = 0; i < names.size(); ++i) tensors[i].first = names[i];
+  const AdaptedWeights adapted = adapt_weights(file_of(tensors, "weights.pth"), lite);
+  CHECK(adapted.note == "in timm's names");
+  CHECK(adapted.warnings.empty());
+  check_numbered(adapted.tensors, 0);
+  check_numbered(adapt_weights(file_of(tensors, "efficientnet_lite0"), lite).tensors, 1e-5 - 1e-3);
+}
+
+TEST_CASE("weights of a network with other blocks are refused, even if all tensors are there") {
+  NamedTensors more = numbered("resnet18", 10);
+  for (int i = 0; i < 8; ++i)
+    for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"})
+      more.emplace_back("layer1." + std::to_string(i) + ".se." + name, at::full({2}, 1));
+  CHECK_THAT(refusal(file_of(more), "resnet18"), Contains("does not have layer1.0.se.fc1.bias"));
+  CHECK(refusal(file_of(more), "resnet18", /*partial=*/true).empty());
 }
 
 TEST_CASE("weights of another model are refused with the first differences and the likely model") {

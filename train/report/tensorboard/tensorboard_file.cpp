@@ -158,7 +158,12 @@ void TensorboardFile::start(const RunStart& report) {
                 first_records() + earlier_records(report.step, previous) +
                     text_record("settings", settings) + hparams_record(job_.settings, wall_time()));
   history_.clear();
-  for (const fs::path& file : previous) fs::remove(file);
+  for (const fs::path& file : previous) {
+    if (report.step > 0)
+      fs::remove(file);  // its records are in the new file
+    else                 // TensorBoard reads files whose names contain "tfevents"
+      fs::rename(file, folder / ("superseded-" + std::to_string(number_of(file))));
+  }
 }
 
 }  // namespace

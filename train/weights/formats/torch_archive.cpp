@@ -1,5 +1,6 @@
 #include "train/weights/formats/torch_archive.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -47,9 +48,13 @@ StorageId storage_id(const PickleValue& value, const std::string& name) {
 }  // namespace
 
 bool is_legacy_torch_file(std::span<const char> bytes) {
-  constexpr std::string_view kMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
-  return std::string_view(bytes.data(), bytes.size()).starts_with(kMagic) &&
-         bytes.size() > kMagic.size();
+  // A pickle of a number. From protocol 4 on, a frame of 8 bytes of length precedes it.
+  constexpr std::string_view kMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 12);
+  std::string_view text(bytes.data(), bytes.size());
+  if (text.size() < 2 || text[0] != '\x80' || text[1] < 2 || text[1] > 5) return false;
+  text.remove_prefix(2);
+  if (text.starts_with('\x95')) text.remove_prefix(std::min<size_t>(9, text.size()));
+  return text.starts_with(kMagic) && text.size() > kMagic.size();
 }
 
 const PickleValue* tensor_call(const PickleValue* value) {

@@ -82,6 +82,19 @@ TEST_CASE("bash completes commands, options, closed sets of values and files") {
         WordSet{"resnet101/V1", "resnet101/V2"});
 }
 
+TEST_CASE("zsh's _arguments gets options whose actions have no colon of their own") {
+  std::istringstream lines(app::zsh_completion());
+  int found = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t action = line.find("{_alternative");
+    if (action == line.npos || line.find("'-") == line.npos) continue;
+    ++found;
+    for (size_t at = line.find(':', action); at != line.npos; at = line.find(':', at + 1))
+      CHECK(line[at - 1] == '\\');
+  }
+  CHECK(found >= 4);  // --weights, --classes, …
+}
+
 TEST_CASE("all completions and manual pages contain every option of every command") {
   const std::string bash = app::bash_completion(), zsh = app::zsh_completion(),
                     fish = app::fish_completion();

@@ -30,6 +30,11 @@ Arguments with_toml(const std::string& text, const Words& words = {"train"}) {
 
 }  // namespace
 
+TEST_CASE("a YAML file with several documents is refused") {
+  CHECK_THROWS_WITH(with_file("run.yaml", "epochs: 3\n---\nlr: 0.1\n"),
+                    Contains("several YAML documents"));
+}
+
 TEST_CASE("TOML and YAML, flat and grouped, give the same settings with file and line") {
   const std::string flat_toml =
       "model = \"resnet50\"\nepochs = 7\nlr = 1e-3\nnesterov = true\nprogress = false\n"

@@ -24,7 +24,8 @@ std::vector<char> golden(const std::string& name) {
 }  // namespace
 
 TEST_CASE("state dicts are read from files of torchvision, timm and the ImageNet example") {
-  for (const char* name : {"state_dict.pth", "example.pth.tar", "reference.pth", "legacy.pth"}) {
+  for (const char* name : {"state_dict.pth", "example.pth.tar", "reference.pth", "legacy.pth",
+                           "legacy3.pth", "legacy4.pth", "legacy5.pth"}) {
     INFO(name);
     const NamedTensors list = read_torch_file(golden(name), name).tensors;
     const std::map<std::string, at::Tensor> tensors(list.begin(), list.end());

@@ -1,0 +1,41 @@
+#include "base/output.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace shoal;
+
+TEST_CASE("output waits for a slow reader, and no longer once the program ends") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const std::string text(1 << 20, 'x');  // more than a pipe holds
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    if (write_output(STDOUT_FILENO, text.data(), text.size()) != 0) ::_exit(1);  // all is read
+    ::signal(SIGALRM, [](int) { limit_output_waits(); });
+    ::alarm(1);
+    write_output(STDOUT_FILENO, text.data(), text.size());  // nobody reads
+    ::_exit(write_output(STDOUT_FILENO, text.data(), text.size()));
+  }
+  ::close(ends[1]);
+  ::usleep(300'000);
+  std::string read;
+  char block[4096];
+  while (read.size() < text.size()) {
+    const ssize_t count = ::read(ends[0], block, std::min(sizeof block, text.size() - read.size()));
+    REQUIRE(count > 0);
+    read.append(block, static_cast<size_t>(count));
+  }
+  CHECK(read == text);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  ::close(ends[0]);
+}
