@@ -16,7 +16,7 @@ std::atomic<bool> dropped[3] = {};  // by descriptor
 static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use them");
 
 constexpr int kWaitMs = 100;
-constexpr int kMostWaits = 20;
+constexpr int kMostWaits = 10;
 // If poll() reports space, a pipe takes PIPE_BUF bytes without waiting, and a terminal takes these.
 constexpr size_t kTerminalBytes = 256;
 

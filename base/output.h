@@ -6,9 +6,9 @@
 namespace shoal {
 
 // Writes all bytes to `descriptor`, STDOUT_FILENO or STDERR_FILENO. Waits while nobody reads from a
-// full pipe or terminal; after limit_output_waits(), at most two seconds in all. Then drops this and
-// all later text for the descriptor. Returns 0, also if text was dropped, or errno. May be called
-// by any thread and by signal handlers.
+// full pipe or terminal; after limit_output_waits(), at most one second. Then drops this and all
+// later text for the descriptor. Returns 0, also if text was dropped, or errno. May be called by
+// any thread and by signal handlers.
 int write_output(int descriptor, const char* text, size_t size) noexcept;
 
 // Call before the program ends early: its end must not wait for a reader of its output. May be

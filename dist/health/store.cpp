@@ -267,9 +267,16 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
     store.set(key_of(env.rank), std::to_string(env.world_size));
     std::vector<std::string> keys;
     for (int rank = 0; rank < env.world_size; ++rank) keys.push_back(key_of(rank));
+    // First rank 0, because with different world sizes the other keys may never exist.
+    wait_for_all(store, {keys.front()}, env, timeout, notify);
+    check_world_sizes(store, env);
     wait_for_all(store, keys, env, timeout, notify);
     check_world_sizes(store, env);
   } catch (const std::invalid_argument& error) {
+    try {
+      take_leave(store, env);  // the other ranks must see the same problem
+    } catch (const std::exception&) {  // they have lost the connection
+    }
     throw std::runtime_error(who + " at " + where + ": " + error.what() +
                              "; start all ranks of a run with one launcher command per host");
   } catch (const std::exception& error) {
