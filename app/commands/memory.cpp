@@ -73,8 +73,9 @@ int64_t smallest(const dist::Communicator& communicator, int64_t mine) {
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
   const int64_t processes = std::max(1, communicator.env.local_world_size);
   int64_t mine = static_cast<int64_t>(available_memory_bytes()) / processes;
+  const std::vector<std::string> names = dist::gather_text(communicator.main, gpus.name);
   if (gpus.count > 0) {
-    const int64_t sharing = ceil_divide(processes, gpus.count);
+    const int64_t sharing = std::ranges::count(names, gpus.name);
     mine = static_cast<int64_t>(gpus.plugin->device_info(gpus.mine).free_bytes) / sharing;
   }
   return smallest(communicator, mine);

@@ -16,6 +16,7 @@
 #include "app/platform/failure.h"
 #include "base/file/descriptor.h"
 #include "base/file/folder.h"
+#include "base/file/whole_file.h"
 #include "base/process/proc.h"
 #include "base/text.h"
 
@@ -27,6 +28,12 @@ namespace fs = std::filesystem;
 // Returns the number in the first line of a file, or `otherwise` if it has none.
 double number_in(const fs::path& path, double otherwise) {
   return parse_number<double>(first_line(path)).value_or(otherwise);
+}
+
+// Returns this process's cgroup folders for `controller`.
+std::vector<fs::path> own_cgroups(const std::string& controller) {
+  return cgroup_folders(read_if_readable("/proc/self/cgroup").value_or(""), "/sys/fs/cgroup",
+                        controller);
 }
 
 }  // namespace
@@ -61,15 +68,35 @@ double processor_quota(const fs::path& cgroup) {
   return us > 0 && period_us > 0 ? us / period_us : 0;
 }
 
+std::vector<fs::path> cgroup_folders(const std::string& text, const fs::path& mount,
+                                     const std::string& controller) {
+  std::vector<fs::path> folders;
+  std::istringstream lines("0::/\n1:" + controller + ":/\n" + text);  // also the roots
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string names = line.substr(first + 1, second - first - 1);
+    const std::vector<std::string> controllers = split(names, ',');
+    if (!names.empty() && std::ranges::find(controllers, controller) == controllers.end()) continue;
+    const fs::path root = names.empty() ? mount : mount / controller;
+    // A limit of a folder also holds for the folders in it.
+    for (fs::path path = line.substr(second + 1);; path = path.parent_path()) {
+      folders.push_back(root / path.relative_path());
+      if (!path.has_relative_path()) break;
+    }
+  }
+  return folders;
+}
+
 int usable_processors() {
   int count = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) == 0) count = std::max(1, CPU_COUNT(&set));
-  for (const char* group : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu"}) {
+  for (const fs::path& group : own_cgroups("cpu")) {
     const double quota = processor_quota(group);
-    if (quota > 0) return std::max(1, std::min(count, static_cast<int>(std::ceil(quota))));
+    if (quota > 0) count = std::min(count, static_cast<int>(std::ceil(quota)));
   }
-  return count;
+  return std::max(1, count);
 }
 
 bool bound_by_parent() {
@@ -82,10 +109,11 @@ bool bound_by_parent() {
 uint64_t memory_bytes() {
   struct sysinfo info {};
   uint64_t bytes = ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;
-  for (const char* file :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    const double limit = number_in(file, 0);
-    if (limit > 0 && limit < static_cast<double>(bytes)) bytes = static_cast<uint64_t>(limit);
+  for (const fs::path& group : own_cgroups("memory")) {
+    for (const char* file : {"memory.max", "memory.limit_in_bytes"}) {
+      const double limit = number_in(group / file, 0);
+      if (limit > 0 && limit < static_cast<double>(bytes)) bytes = static_cast<uint64_t>(limit);
+    }
   }
   return bytes;
 }
@@ -106,7 +134,7 @@ uint64_t available_memory_bytes() {
   uint64_t bytes = memory_bytes();
   const double kilobytes = proc_number("/proc/meminfo", "MemAvailable");
   if (kilobytes >= 0) bytes = std::min(bytes, static_cast<uint64_t>(1024 * kilobytes));
-  for (const char* group : {"/sys/fs/cgroup", "/sys/fs/cgroup/memory"})
+  for (const fs::path& group : own_cgroups("memory"))
     if (const auto left = cgroup_available(group)) bytes = std::min(bytes, *left);
   return bytes;
 }

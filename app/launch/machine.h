@@ -20,12 +20,19 @@ int gpu_count(const dist::Variables& environment);
 int visible_gpus(int present, const dist::Variables& environment);
 
 // Returns the number of processors that this process may use: those in its affinity mask, but at
-// most the cgroup's CPU quota (rounded up).
+// most the CPU quota of its cgroups (rounded up).
 int usable_processors();
 
 // Whether this process may use fewer processors than its parent, because a launcher (mpirun, srun)
 // has bound each of its processes to processors of its own.
 bool bound_by_parent();
+
+// Returns the folders of the cgroups whose limits for `controller` ("cpu", "memory") hold for a
+// process: its own and all above it, of cgroup v2 and v1. `text`: contents of its
+// /proc/PID/cgroup. `mount`: where the cgroups are mounted. Some of the folders may not exist.
+std::vector<std::filesystem::path> cgroup_folders(const std::string& text,
+                                                  const std::filesystem::path& mount,
+                                                  const std::string& controller);
 
 // Returns the CPU quota, in processors, of a cgroup v2 directory (cpu.max) or v1 directory
 // (cpu.cfs_quota_us); 0 if there is none.

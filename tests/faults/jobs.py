@@ -27,9 +27,9 @@ LOCKS = (".lock", "lock")
 # Folders for unfinished checkpoints. The second one is used where renaming from the first one fails.
 UNFINISHED = (".checkpoints-tmp", ".tmp")
 
-# A run that stops before its first checkpoint leaves a history. The repeated run renames it, each
-# time to a new name.
-SUPERSEDED = re.compile(r"superseded-(\d+-)?history\.jsonl")
+# A run that stops before its first checkpoint leaves a history and an event file of TensorBoard. The
+# repeated run renames them, each time to a new name.
+SUPERSEDED = re.compile(r"superseded-(\d+-)?history\.jsonl|superseded-\d+")
 
 
 def make_images(folder):

@@ -43,6 +43,14 @@ TEST_CASE("a cgroup's available memory is its limit minus the used memory, witho
   CHECK(app::cgroup_available(one.text()) == 200u);
 }
 
+TEST_CASE("the limits of a process are those of its cgroup and of all above it") {
+  using Paths = std::vector<std::filesystem::path>;
+  CHECK(app::cgroup_folders("0::/a.slice/job\n", "/c", "cpu") ==
+        Paths{"/c/", "/c/cpu/", "/c/a.slice/job", "/c/a.slice", "/c/"});
+  CHECK(app::cgroup_folders("7:cpu,cpuacct:/slurm/1\n4:memory:/m\nbroken\n", "/c", "cpu") ==
+        Paths{"/c/", "/c/cpu/", "/c/cpu/slurm/1", "/c/cpu/slurm", "/c/cpu/"});
+}
+
 TEST_CASE("at least one processor and some memory are usable") {
   CHECK(app::usable_processors() >= 1);
   CHECK(app::memory_bytes() > 0);
