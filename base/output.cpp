@@ -1,7 +1,9 @@
 #include "base/output.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,29 +19,60 @@ static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use them"
 
 constexpr int kWaitMs = 100;
 constexpr int kMostWaits = 10;
-// If poll() reports space, a pipe takes PIPE_BUF bytes without waiting, and a terminal takes these.
-constexpr size_t kTerminalBytes = 256;
+
+// Opens the pipe or terminal of `descriptor` again, with O_NONBLOCK: setting this flag on
+// `descriptor` would also affect other processes. Returns -1 if that is not possible, as for
+// sockets.
+int open_again(int descriptor, mode_t mode) {
+  if (!S_ISFIFO(mode) && !S_ISCHR(mode)) return -1;
+  char path[] = "/proc/self/fd/0";
+  path[sizeof path - 2] = static_cast<char>('0' + descriptor);
+  return ::open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+// Waits until poll() reports space, at most kWaitMs. Without `poll_it`, always waits that long.
+void wait_for_space(int file, bool poll_it) {
+  pollfd one{file, POLLOUT, 0};
+  ::poll(&one, poll_it ? 1 : 0, kWaitMs);
+}
+
+// Returns 0 or errno. `blocks`: whether write() waits if there is no space.
+int write_all_to(int file, int descriptor, bool blocks, const char* text, size_t size) {
+  bool waited = false;
+  for (int waits = 0; size > 0;) {
+    if (limited && dropped[descriptor]) return 0;
+    pollfd space{file, POLLOUT, 0};
+    ssize_t count = -1;
+    errno = EAGAIN;
+    // A socket with space for any byte takes a short text without waiting.
+    if (!blocks || ::poll(&space, 1, 0) != 0)
+      count = ::write(file, text, blocks ? std::min<size_t>(size, PIPE_BUF) : size);
+    if (count > 0) {
+      text += count;
+      size -= static_cast<size_t>(count);
+      waited = false;
+    } else if (count < 0 && errno == EAGAIN) {
+      wait_for_space(file, !waited);
+      waited = true;
+      if (limited && ++waits >= kMostWaits) dropped[descriptor] = true;
+    } else if (count == 0 || errno != EINTR) {
+      return count < 0 ? errno : EIO;
+    }
+  }
+  return 0;
+}
 
 }  // namespace
 
 int write_output(int descriptor, const char* text, size_t size) noexcept {
-  const size_t most = ::isatty(descriptor) == 1 ? kTerminalBytes : PIPE_BUF;
-  for (int waits = 0; size > 0;) {
-    if (limited && dropped[descriptor]) return 0;
-    pollfd file{descriptor, POLLOUT, 0};
-    const int ready = ::poll(&file, 1, kWaitMs);
-    if (ready < 0 && errno != EINTR) return errno;
-    if (ready <= 0) {
-      if (limited && ++waits >= kMostWaits) dropped[descriptor] = true;
-      continue;
-    }
-    const ssize_t count = ::write(descriptor, text, std::min(size, most));
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count <= 0) return count < 0 ? errno : EIO;
-    text += count;
-    size -= static_cast<size_t>(count);
-  }
-  return 0;
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+    return write_all_to(descriptor, descriptor, /*blocks=*/false, text, size);  // never waits
+  const int again = open_again(descriptor, status.st_mode);
+  const int error =
+      write_all_to(again >= 0 ? again : descriptor, descriptor, again < 0, text, size);
+  if (again >= 0) ::close(again);
+  return error;
 }
 
 void limit_output_waits() noexcept {

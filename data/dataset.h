@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct SeekPoint;
 
 // Where an encoded image begins.
 struct FilePlace {
-  uint32_t file = 0;    // index among the files of the dataset
-  uint64_t offset = 0;  // bytes
+  uint32_t file = 0;      // index among the files of the dataset
+  uint64_t offset = 0;    // bytes
+  std::string_view path;  // of the file; valid as long as the dataset
 };
 
 // All functions are pure virtual, so that no decorator forgets to forward one. Derive decorators
@@ -32,7 +34,8 @@ class Dataset : public Source {
   Access access() const final { return Access::random; }
   virtual int32_t label(int64_t sample) const = 0;
   virtual std::string name(int64_t sample) const = 0;  // path or key, for messages
-  // Name that does not depend on where the dataset is stored; see split_key() in split.h.
+  // Name that does not depend on where the dataset is stored (split_key() in split.h). It decides
+  // which images --val-split and --fraction choose.
   virtual std::string key(int64_t sample) const = 0;
   // Replaces `bytes` with the encoded image. Throws DamagedImage if only this image is bad,
   // std::runtime_error with name() and the system's reason for other errors.

@@ -45,6 +45,11 @@ std::string split_key(const std::string& class_name, const std::string& name) {
   return name.substr(slash == all.npos ? 0 : slash + 1);
 }
 
+std::string split_key_of_path(const std::string& class_name, const std::string& path) {
+  const std::string key = split_key(class_name, path);
+  return key.find('/') == key.npos ? path : key;
+}
+
 bool is_held_out(const std::string& key, double share) {
   const uint64_t hash = hash_bytes(key);
   return static_cast<double>(hash >> 11) * 0x1p-53 < share;

@@ -16,6 +16,10 @@ namespace shoal::data {
 // folder above it may have the name of a class.
 std::string split_key(const std::string& class_name, const std::string& name);
 
+// Like split_key(), but returns all of `path` if it has no class folder. For files of images, whose
+// file names alone may be equal.
+std::string split_key_of_path(const std::string& class_name, const std::string& path);
+
 // Whether the image with this key is in the validation part. `share`: the fraction of images in
 // that part. A pure function of key and share, so seed, world size and other images do not matter.
 // The validation part for a smaller share is a subset of the one for a larger share.
@@ -27,9 +31,9 @@ enum class Part { train, validation };
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share);
 
 // Returns `portion` of the images of `all`, in their order, with the classes of `all`. Each class
-// ranks its images by a hash of Dataset::key(), independent of is_held_out(), and uses the first ones.
-// So the listing's order, the seed, the world size and other classes do not matter, and a smaller
-// portion is a subset of a larger one.
+// ranks its images by a hash of Dataset::key(), independent of is_held_out(), and uses the first
+// ones. So the listing's order, the seed, the world size and other classes do not matter, and a
+// smaller portion is a subset of a larger one.
 std::shared_ptr<const Dataset> portion_of(std::shared_ptr<const Dataset> all,
                                           const Portion& portion);
 

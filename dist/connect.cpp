@@ -32,7 +32,7 @@ void check_master(const Env& env, const Notify& notify) {
 
 class Opener {
  public:
-  Opener(const Env& env, const ConnectOptions& options) : env_(env), options_(options) {
+  Opener(Env& env, const ConnectOptions& options) : env_(env), options_(options) {
     const Notify notify =
         env.local_rank == 0 ? options.heartbeat.notify : [](const std::string&) {};
     const auto start = std::chrono::steady_clock::now();
@@ -111,9 +111,9 @@ void require_blocks(const Group& group, const Env& env) {
 
 }  // namespace
 
-Communicator connect(const Env& env, const ConnectOptions& options) {
+Communicator connect(const Env& given, const ConnectOptions& options) {
   Communicator result;
-  result.env = env;
+  Env& env = result.env = given;
   result.progress = options.progress;
   const auto heartbeat = [&] {
     return std::make_shared<Heartbeat>(env, options.heartbeat, options.progress);

@@ -14,12 +14,10 @@ namespace {
 // Returns the interface called `name`, else the first one whose name starts with it, as NCCL does.
 // Otherwise throws an error that lists all interfaces.
 std::string find_interface(const std::string& name) {
-  if (interface_exists(name)) return name;
+  const std::vector<Interface> present = interfaces();
+  if (std::string found = matching_interface(name, present); !found.empty()) return found;
   std::set<std::string> all;
-  for (const Interface& interface : interfaces()) {
-    if (!name.empty() && interface.name.rfind(name, 0) == 0) return interface.name;
-    all.insert(interface.name);
-  }
+  for (const Interface& interface : present) all.insert(interface.name);
   std::string list;
   for (const std::string& known : all) list.append(" ").append(known);
   throw std::invalid_argument("network interface '" + name +

@@ -288,6 +288,13 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   check_health(arguments.job, communicator);
   train::Start start =
       train::find_start(arguments.job, communicator.main, weights_finder(arguments));
+  // On SageMaker, a restarted job continues from its own checkpoints and not from --resume PATH.
+  if (arguments.job.on_platform && !start.file.empty() &&
+      std::filesystem::path(start.file).parent_path() ==
+          std::filesystem::path(train::checkpoint_directory(arguments.job))) {
+    arguments.job.resume_path.clear();
+    arguments.job.resume = true;
+  }
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   if (start.weights) train::take_normalization(*start.weights, arguments.job);
   if (start.weights && arguments.job.eval_only) {

@@ -138,7 +138,7 @@ class Watch {
         }
         worker.running = false;
         worker.status = status;
-        // A worker that was stopped alone leaves the others waiting for it, except if they are told.
+        // If only this worker was stopped, the others would wait for it. advance() stops them.
         if (stopped(worker) && stop_signal_ == 0 && alone_since_ == 0) alone_since_ = now();
         const bool failed = code_of(worker) != 0 && !stopped(worker) && phase_ != Phase::ending &&
                             phase_ != Phase::killed;
@@ -172,14 +172,14 @@ class Watch {
 
   double next_wait() const {
     if (alone_since_ > 0 && stop_signal_ == 0 && phase_ == Phase::running)
-      return std::max(0.0, alone_since_ + plan_.lost_peer_seconds - now());
+      return std::max(0.0, alone_since_ + plan_.stop_seconds - now());
     return phase_seconds() -
            (phase_ == Phase::running && stop_signal_ == 0 ? 0 : now() - phase_start_);
   }
 
   void advance() {
     if (phase_ == Phase::running && stop_signal_ == 0) {
-      if (alone_since_ > 0 && now() - alone_since_ >= plan_.lost_peer_seconds) forward(SIGTERM);
+      if (alone_since_ > 0 && now() - alone_since_ >= plan_.stop_seconds) forward(SIGTERM);
       return;
     }
     if (now() - phase_start_ < phase_seconds()) return;
@@ -258,7 +258,7 @@ class Watch {
   bool failed_ = false;
   bool given_up_ = false;  // some workers still run after SIGKILL
   int stop_signal_ = 0;
-  double alone_since_ = 0;  // when a worker was stopped that got no signal from here; 0: never
+  double alone_since_ = 0;  // when the first worker stopped without a signal from here; 0: none
 };
 
 }  // namespace

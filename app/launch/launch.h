@@ -43,6 +43,8 @@ struct Launch {
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason, except for a user error (kUsage), which a worker has reported. The failure file
 //   gets the same text if a signal killed that rank or if no worker has written the file.
+// * If a worker exits with 130 or 143 although this process received no signal, the others get
+//   SIGTERM after stop_seconds.
 // * Other child processes are reaped too, because PID 1 inherits orphans.
 // * Workers that still run grace_seconds after SIGKILL (hanging storage) are left behind.
 // * If this process is killed, the kernel kills the workers.

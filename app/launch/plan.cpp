@@ -111,7 +111,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
   // SageMaker's local mode may name an interface that does not exist. Without a name, workers use
   // the interface of the route to the first host.
   if (!hosts.interface.empty() && !facts.interface_exists(hosts.interface)) hosts.interface.clear();
-  if (!hosts.interface.empty()) plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
+  if (!hosts.interface.empty() && hosts.hosts.size() > 1)
+    plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
   Variables base = environment;
   if (hosts.hosts.size() > 1) {  // the workers of one host use loopback
     for (const char* name : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {

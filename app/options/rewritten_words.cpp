@@ -181,7 +181,7 @@ class Rewriter {
   }
 
   // Adds the option `word`, --NAME or --NAME=VALUE. Required values become separate words, because
-  // cxxopts accepts no line breaks behind an equals sign.
+  // cxxopts does not accept line breaks after an equals sign.
   void add(const std::string& written, const std::string& word) {
     result_.written.push_back(written);
     const size_t equals = word.find('=');

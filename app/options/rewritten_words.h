@@ -10,7 +10,7 @@ namespace shoal::app {
 
 struct RewrittenWords {
   // The positional arguments and the options, with other programs' options already translated to
-  // shoal's. An option whose value is required is followed by its value; other options are --name or
+  // shoal's. A required value is a separate word after --name; other options are --name or
   // --name=VALUE.
   std::vector<std::string> words;
   // Names of the options in `words`, in the same order and with leading dashes. For an option of
@@ -21,9 +21,9 @@ struct RewrittenWords {
   std::string recipe;
 };
 
-// Replaces '_' by '-', resolves --no-NAME, separates required values from their options, joins other
-// values with '=', and translates other programs' options. Options without effect add a message to `ineffective`. Throws UserError;
-// one error names all unknown options.
+// Replaces '_' by '-', resolves --no-NAME, makes required values separate words, joins optional
+// values with '=', and translates other programs' options. Options without effect add a message to
+// `ineffective`. Throws UserError; one error names all unknown options.
 RewrittenWords rewrite(Command command, const std::vector<std::string>& words,
                        std::vector<std::string>& ineffective);
 

@@ -187,13 +187,14 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
     }
   } catch (...) {  // no memory for the message
     constexpr char kLast[] = "shoal: error: out of memory while reporting an error\n";
+    limit_output_waits();
     write_output(STDERR_FILENO, kLast, sizeof kLast - 1);
     return kFailure;
   }
 }
 
 void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept {
-  limit_output_waits();  // the main thread may hold the log's lock until then
+  limit_output_waits();  // else a main thread that waits to write would keep the log's lock
   log::status("");
   write_failure_file(reporting.failure_file, text);  // even for kPeerLost: `text` names the cause
   fail(reporting, code, text);

@@ -27,8 +27,8 @@ template <size_t N>
   _exit(code);
 }
 
-// Launchers, agents and supervisors may each forward the same signal, so one that follows within
-// this time is not a second one.
+// Launchers and supervisors may each forward the same signal. So a signal that arrives within this
+// time after the first one is a copy of it.
 constexpr int64_t kSameSignalNs = 1'000'000'000;
 std::atomic<int64_t> first_stop = 0;  // time of the first signal in nanoseconds; 0: none yet
 
@@ -38,13 +38,18 @@ int64_t monotonic_ns() {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-void on_stop(int number) {
-  if (!training)
-    leave("shoal: stopped before training began; nothing to save\n", platform ? 0 : 128 + number);
+// Requests a stop. Returns whether this signal asks for it a second time.
+bool is_second_stop(int number) {
   int64_t first = 0;
   const int64_t time = monotonic_ns();
   if (first_stop.compare_exchange_strong(first, time)) first = time;
-  if (train::request_stop(number) || time - first < kSameSignalNs) return;
+  return !train::request_stop(number) && time - first >= kSameSignalNs;
+}
+
+void on_stop(int number) {
+  if (!training)
+    leave("shoal: stopped before training began; nothing to save\n", platform ? 0 : 128 + number);
+  if (!is_second_stop(number)) return;
   leave("shoal: stopped immediately by a second signal, without saving\n", 128 + number);
 }
 
@@ -66,7 +71,7 @@ void on_interruption(int number) {
 // The terminal was closed. Acts like SIGTERM.
 void on_hangup(int) {
   if (!training) on_stop(SIGTERM);
-  train::request_stop(SIGTERM);
+  is_second_stop(SIGTERM);  // only the first SIGHUP counts
 }
 
 void on_checkpoint(int) {

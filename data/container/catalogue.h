@@ -79,7 +79,8 @@ class ContainerDataset : public BasicDataset {
     return static_cast<int64_t>(image(sample).bytes);
   }
   std::optional<FilePlace> file_place(int64_t sample) const override {
-    return FilePlace{image(sample).file, image(sample).offset};
+    const uint32_t file = image(sample).file;
+    return FilePlace{file, image(sample).offset, files_.at(file).path};
   }
   void start_over() const override { files_.close_all(); }
   // Throws DamagedImage if only this image cannot be read, std::runtime_error if its file has

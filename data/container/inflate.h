@@ -10,8 +10,8 @@
 
 namespace shoal::data {
 
-// Returns the tool for the compression with which `head` (the first bytes of a file) begins: zstd, xz
-// or bzip2, which shoal does not read. Empty if there is none.
+// Returns the name of the tool that decompresses a file with these first bytes: zstd, xz or bzip2,
+// which shoal does not read. Empty for other files.
 std::string_view foreign_compression(std::span<const uint8_t> head);
 
 // Whether `head` (the first bytes of a file) begins like gzip data.
@@ -24,7 +24,7 @@ bool is_compressed(std::span<const uint8_t> head);
 // earlier or is damaged.
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes);
 
-constexpr uint64_t kMaxInflated = uint64_t{1} << 32;
+constexpr uint64_t kMaxInflated = uint64_t{1} << 32;  // bytes
 
 // Decompresses the whole file, with all of its gzip members, into a file in memory. The result has
 // the same path(). Throws std::invalid_argument if the file is damaged, cut short, or larger than

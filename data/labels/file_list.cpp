@@ -17,8 +17,7 @@ namespace shoal::data {
 std::string FileListDataset::key(int64_t sample) const {
   std::string path = at(sample).path;
   if (path.starts_with(folder_ + "/")) path.erase(0, folder_.size() + 1);
-  const std::string found = split_key(classes_[static_cast<size_t>(label(sample))], path);
-  return found.find('/') == found.npos ? path : found;
+  return split_key_of_path(classes_[static_cast<size_t>(label(sample))], path);
 }
 
 void FileListDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {

@@ -12,6 +12,7 @@
 
 #include "base/file/whole_file.h"
 #include "base/text.h"
+#include "data/container/image_files.h"
 #include "data/labels/devkit.h"
 #include "data/labels/image_key.h"
 #include "data/labels/mat_file.h"
@@ -59,26 +60,40 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \"\r");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \"\r") + 1 - begin);
+// Returns the field of a table that begins at `at`, without blanks and quotes around it. Moves `at`
+// behind the next separator.
+std::string field_at(const std::string& line, char separator, size_t& at) {
+  at = line.find_first_not_of(kGaps, at);
+  if (at == std::string::npos) return "";
+  const bool quoted = line[at] == '"';
+  const size_t begin = at + (quoted ? 1 : 0);
+  size_t end = line.find(quoted ? '"' : separator, begin);
+  std::string field = line.substr(begin, end - begin);
+  if (quoted) end = line.find(separator, end);
+  at = end == std::string::npos ? line.size() : end + 1;
+  field.erase(field.find_last_not_of(kGaps) + 1);  // npos + 1 is 0
+  return field;
 }
 
-// Returns the image and the class of a line. A tab or a comma separates them, if there is one, so
-// that names may contain blanks. In ImageNet's LOC_val_solution.csv, a class is followed by the four
-// numbers of a box, and other boxes may follow.
+// Returns the image and the class of a line, separated by a tab or comma, else by blanks. With a
+// tab or comma, names may contain blanks. In ImageNet's LOC_val_solution.csv, the four numbers of a box
+// follow the class, and more boxes may follow.
 std::vector<std::string> columns_of(const std::string& line) {
-  const size_t gap = line.find_first_of("\t,");
-  if (gap == std::string::npos) return words_of(line);
-  const size_t end = std::min(line.find_first_of("\t,", gap + 1), line.size());
-  std::string name = trimmed(line.substr(gap + 1, end - gap - 1));
-  const std::vector<std::string> words = words_of(name);
+  std::vector<std::string> words = words_of(line);
+  const char separator = line.find('\t') != std::string::npos ? '\t' : ',';
+  const size_t first = line.find(separator);
+  if (first == std::string::npos) return words;
+  // `img.jpg cat,tabby` is not a table.
+  const bool blank = line.find_first_of(" \t") < first;
+  if (separator == ',' && blank && has_image_extension(words[0])) return words;
+  size_t at = 0;
+  std::string image = field_at(line, separator, at), name = field_at(line, separator, at);
+  words = words_of(name);
   const bool boxes = words.size() >= 5 && words.size() % 5 == 0 &&
                      std::all_of(words.begin() + 1, words.begin() + 5, [](const auto& word) {
                        return parse_whole_number(word).has_value();
                      });
-  return {trimmed(line.substr(0, gap)), boxes ? words[0] : std::move(name)};
+  return {std::move(image), boxes ? words[0] : std::move(name)};
 }
 
 // Whether the first line is a header: its words are usual names for the two columns.

@@ -220,7 +220,7 @@ class PackWriter {
     header.table = data.end();
     header.text = header.table + behind.size();
     for (const std::string& name : source_.classes()) put_text(behind, name);
-    for (const Done& done : done_)  // without the folders above the class folder: they are private
+    for (const Done& done : done_)  // not name(): folders above the class folder are private
       put_text(behind, source_.key(done.sample));
     put_text(behind, hex(request_));
     header.end = header.table + behind.size();

@@ -5,7 +5,7 @@
 //   images, each followed by its packed seek index (jpeg/index_codec.h), in the dataset's order
 //   PackEntry for each image
 //   text: class names, image names, and the hash `request`, each as a 32-bit length and UTF-8.
-//     Image names begin with the class folder (split_key() in split.h); in older files they are
+//     Image names are the keys of the source's images (Dataset::key()); in older files they are
 //     whole paths. `request` is a hash of the source's listing and the settings, in hexadecimal: a
 //     later call of the writer recognizes its own work by this hash.
 //

@@ -98,8 +98,10 @@ std::string PackedDataset::name(int64_t sample) const {
 }
 
 std::string PackedDataset::key(int64_t sample) const {
-  return split_key(classes_[static_cast<size_t>(label(sample))],
-                   text_at(names_[static_cast<size_t>(sample)]));
+  const std::string text = text_at(names_[static_cast<size_t>(sample)]);
+  const std::string& class_name = classes_[static_cast<size_t>(label(sample))];
+  // Older files contain whole paths.
+  return text.starts_with('/') ? split_key(class_name, text) : split_key_of_path(class_name, text);
 }
 
 void PackedDataset::read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const {

@@ -1,7 +1,6 @@
 #include "data/pack/writer.h"
 
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -21,24 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the stamp of the file that contains the image NAME: `FILE:NAME`, where both may contain
-// colons.
-std::optional<FileStamp> stamp_of_container(const std::string& name) {
-  for (size_t colon = name.find(':'); colon != name.npos; colon = name.find(':', colon + 1))
-    if (const auto stamp = file_stamp(name.substr(0, colon))) return stamp;
-  return std::nullopt;
-}
-
-// Returns a hash of the listing, and of the size and modification time of each file with images. A
-// file can be replaced without changing the listing.
+// Returns a hash of the listing, and of the size and modification time of each image file or file
+// of records (but not of packed sets). A file can be replaced without changing the listing.
 uint64_t source_hash(const Dataset& source) {
   uint64_t hash = listing_hash(source, "");
   std::set<uint32_t> containers;
   for (int64_t i = 0; i < source.size(); ++i) {
     const auto place = source.file_place(i);
     if (place ? !containers.insert(place->file).second : source.encoded_bytes(i) >= 0) continue;
-    const std::string name = source.name(i);
-    if (const auto stamp = place ? stamp_of_container(name) : file_stamp(name))
+    if (const auto stamp = file_stamp(place ? std::string(place->path) : source.name(i)))
       hash = combine(combine(hash, static_cast<uint64_t>(stamp->bytes)),
                      static_cast<uint64_t>(stamp->modified_ns));
   }

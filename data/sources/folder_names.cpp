@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <initializer_list>
 #include <map>
 #include <stdexcept>
 #include <string_view>
@@ -64,17 +63,17 @@ class FolderCatalogue {
   // Whether the left-out files look like the labels of WebDataset samples: .cls, or at least one
   // .json or .txt file per image.
   bool labels_beside() const {
-    const auto ends = [](const std::string& name, std::initializer_list<const char*> endings) {
-      return std::ranges::any_of(endings, [&](const char* one) { return name.ends_with(one); });
-    };
-    return std::ranges::any_of(scans_, [&](const Scan& scan) {
-      const auto& [files, examples] = std::tie(scan.left_out.files, scan.left_out.examples);
-      return std::ranges::any_of(examples, [&](const auto& one) { return ends(one, {".cls"}); }) ||
-             (files > 0 && files >= std::ssize(scan.entries) &&
-              std::ranges::all_of(examples, [&](const auto& one) {
-                return ends(one, {".json", ".txt"});
-              }));
-    });
+    int64_t files = 0;
+    bool cls = false, others = true;
+    for (const Scan& scan : scans_) {
+      files += scan.left_out.files;
+      for (const std::string& name : scan.left_out.examples) {
+        cls |= name.ends_with(".cls");
+        others &= name.ends_with(".json") || name.ends_with(".txt");
+      }
+    }
+    const auto images = static_cast<int64_t>(total());
+    return cls || (others && images > 0 && files >= images);
   }
 
   [[noreturn]] void refuse_unlabeled() const {
@@ -118,8 +117,8 @@ class FolderCatalogue {
     return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
   }
 
-  // Whether all images are in the same folder inside top_, and nearly all of them in a folder of it.
-  // Sets next_ to the name of the common folder.
+  // Whether all images are in one folder inside top_, and more than half of them in its subfolders.
+  // Sets next_ to the name of that folder.
   bool shares_top_folder() {
     next_.clear();
     int64_t loose = 0, deeper = 0;
@@ -214,7 +213,7 @@ class FolderCatalogue {
   const OpenOptions& options_;
   std::vector<int64_t> flat_of_file_;  // number of images outside of any folder, per file
   int64_t flat_ = 0;                   // their sum
-  std::string top_;                    // folders that all names begin with, with a slash at the end
+  std::string top_;                    // folders above the class folders, with a slash at the end
   std::string next_;                   // the next common folder
   std::vector<std::string> stems_, label_names_;
   std::vector<Part> parts_;

@@ -60,8 +60,8 @@ bool is_zero(const TarBlock& block) {
   return std::all_of(block.begin(), block.end(), [](char c) { return c == 0; });
 }
 
-// Returns the name without empty and "." folders, and without ".." folders at its beginning. Keeps a
-// slash at the end, which marks a folder.
+// Returns the name without empty and "." folders, and without leading ".." folders. Keeps a slash
+// at the end, which marks a folder.
 std::string plain_name(std::string_view name) {
   const bool folder = name.ends_with('/');
   std::string plain;

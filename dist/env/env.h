@@ -46,6 +46,9 @@ struct Env {
   std::string interface;
   bool agent_store = false;  // the launcher runs the store: every rank is a client
   int attempt = 0;           // how often the launcher has restarted the processes
+  // Number of this command among those of a script that use the launcher's store. Set by
+  // rendezvous().
+  int64_t command = 1;
   // Names of the hosts in rank order, with local_world_size ranks on each. Empty if unknown. Used
   // only in messages.
   std::vector<std::string> hosts;

@@ -51,12 +51,25 @@ std::vector<Interface> interfaces() {
   return result;
 }
 
+std::string matching_interface(const std::string& name, const std::vector<Interface>& all) {
+  const auto found = [&](const auto& matches) {
+    const auto one = std::ranges::find_if(all, matches);
+    return one == all.end() ? "" : one->name;
+  };
+  if (name.empty()) return "";
+  const std::string exact = found([&](const Interface& one) { return one.name == name; });
+  return exact.empty() ? found([&](const Interface& one) { return one.name.starts_with(name); })
+                       : exact;
+}
+
 std::string nccl_interface(const std::string& list) {
   if (list.starts_with('^')) return "";
+  std::vector<Interface> all = interfaces();
+  std::erase_if(all, [](const Interface& one) { return one.loopback; });
   const bool exact = list.starts_with('=');
   for (const std::string& name : split(list.substr(exact ? 1 : 0), ',')) {
-    for (const Interface& interface : interfaces())
-      if (exact ? interface.name == name : interface.name.starts_with(name)) return interface.name;
+    const std::string found = matching_interface(name, all);
+    if (!found.empty() && (!exact || found == name)) return found;
   }
   return "";
 }

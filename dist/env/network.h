@@ -22,9 +22,14 @@ struct Interface {
 // the system call fails.
 std::vector<Interface> interfaces();
 
-// Returns the first interface of this host that `list`, a value of NCCL_SOCKET_IFNAME, names: names
-// or beginnings of names, or after "=" exact names, separated by commas. Empty if there is none, or
-// if the value excludes interfaces ("^").
+// Returns the name of the interface called `name`, else of the first one whose name starts with it.
+// Empty if there is none.
+std::string matching_interface(const std::string& name, const std::vector<Interface>& all);
+
+// Returns the first interface of this host, except loopback, that `list` names. `list`: a value of
+// NCCL_SOCKET_IFNAME: names or beginnings of names, or after "=" exact names, separated by commas.
+// Empty if there is none, or if the value excludes interfaces ("^"). Throws what interfaces()
+// throws.
 std::string nccl_interface(const std::string& list);
 
 bool interface_exists(const std::string& name);

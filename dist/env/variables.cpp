@@ -132,15 +132,14 @@ bool Reader::master(Env& env, const std::string& derived, uint16_t port,
   return true;
 }
 
-// Without GLOO_SOCKET_IFNAME, uses NCCL's interface. Ignores "lo", which is Gloo's default where it
-// can be used.
+// Without GLOO_SOCKET_IFNAME, uses NCCL's interface, except loopback: Gloo uses it where it can.
 void Reader::interface(Env& env) {
   if (const std::string* gloo = find("GLOO_SOCKET_IFNAME")) {
     env.interface = *gloo;
     return;
   }
   const std::string* nccl = dist::find(variables_, "NCCL_SOCKET_IFNAME");
-  if (!nccl || *nccl == "lo") return;
+  if (!nccl) return;
   env.interface = nccl_interface(*nccl);
   if (!env.interface.empty()) find("NCCL_SOCKET_IFNAME");
 }

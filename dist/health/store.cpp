@@ -3,7 +3,6 @@
 #include <c10/util/Logging.h>
 
 #include <algorithm>
-#include <atomic>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -176,15 +175,9 @@ c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
   return serve(env, store_options(env, timeout));
 }
 
-// The number of this command among those that use the agent's store: torchrun may run a script with
-// several commands. Set by rendezvous().
-std::atomic<int64_t> command_number = 1;
-
 // Keys are never removed, so each attempt and each command has its own prefix.
 std::string attempt_prefix(const Env& env) {
-  const std::string prefix = "shoal/attempt_" + std::to_string(env.attempt);
-  const int64_t number = command_number;
-  return number == 1 ? prefix : prefix + "/command_" + std::to_string(number);
+  return "shoal/attempt_" + std::to_string(env.attempt) + "/command_" + std::to_string(env.command);
 }
 
 std::string key_of(int rank) {
@@ -223,11 +216,10 @@ void check_world_sizes(c10d::Store& store, const Env& env) {
   }
 }
 
-// Returns when all keys exist. Throws the store's error after the timeout, or if the connection
+// Returns when all keys exist. Throws the store's error at the time `end`, or if the connection
 // fails.
 void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, const Env& env,
-                  Milliseconds timeout, const Notify& notify) {
-  const auto end = Clock::now() + timeout;
+                  Clock::time_point end, const Notify& notify) {
   for (Reminder reminder;;) {
     // Waits in pieces, so that notify() is called when a report is due.
     const auto piece = std::min(until(std::min(end, reminder.next())), kPiece);
@@ -260,28 +252,27 @@ void take_leave(c10d::Store& store, const Env& env) {
 void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify& notify) {
   const std::string where = place(env);
   const std::string who = "rank " + std::to_string(env.rank);
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   try {
     if (store.add("claimed/" + std::to_string(env.rank), 1) > 1)
       throw std::invalid_argument("another process has already joined as this rank");
     store.set(key_of(env.rank), std::to_string(env.world_size));
     std::vector<std::string> keys;
     for (int rank = 0; rank < env.world_size; ++rank) keys.push_back(key_of(rank));
-    // First rank 0, because with different world sizes the other keys may never exist.
-    wait_for_all(store, {keys.front()}, env, timeout, notify);
+    // First waits for rank 0: with different world sizes, some of the other keys never exist.
+    wait_for_all(store, {keys.front()}, env, start + timeout, notify);
     check_world_sizes(store, env);
-    wait_for_all(store, keys, env, timeout, notify);
+    wait_for_all(store, keys, env, start + timeout, notify);
     check_world_sizes(store, env);
   } catch (const std::invalid_argument& error) {
     try {
-      take_leave(store, env);  // the other ranks must see the same problem
+      take_leave(store, env);          // the other ranks must see the same problem
     } catch (const std::exception&) {  // they have lost the connection
     }
     throw std::runtime_error(who + " at " + where + ": " + error.what() +
                              "; start all ranks of a run with one launcher command per host");
   } catch (const std::exception& error) {
-    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - start);
+    const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - start);
     std::string missing;
     try {
       missing = missing_ranks(store, env);
@@ -307,15 +298,14 @@ c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::strin
       c10::make_intrusive<c10d::TCPStore>(store_host(env), options));
 }
 
-c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
-                                           const Notify& notify) {
+c10::intrusive_ptr<c10d::Store> rendezvous(Env& env, Milliseconds timeout, const Notify& notify) {
   // Turns off c10d's log of its exceptions (with C++ stack traces), also for threads that use the
   // store later. shoal reports the exceptions as sentences.
   FLAGS_caffe2_log_level = kFatal;
   const auto start = Clock::now();
   auto store = open_store(env, timeout, notify);
   if (env.agent_store)
-    command_number = store->add(
+    env.command = store->add(
         "shoal/commands/attempt_" + std::to_string(env.attempt) + "/" + std::to_string(env.rank),
         1);
   store = c10::make_intrusive<c10d::PrefixStore>(attempt_prefix(env), store);

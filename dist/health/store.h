@@ -11,12 +11,12 @@
 
 namespace shoal::dist {
 
-// Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) has its own
-// keys. Unless env.agent_store is set, rank 0 serves the store, and its process must not end while
-// others use it. `notify` receives messages during a long wait. If ranks do not join within
-// `timeout`, throws std::runtime_error that names host:port, the missing ranks (and hosts), and
-// what to check.
-c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, std::chrono::milliseconds timeout,
+// Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) and each command
+// has its own keys. Unless env.agent_store is set, rank 0 serves the store, and its process must
+// not end while others use it; if it is set, sets env.command. `notify` receives messages during a
+// long wait. If ranks do not join within `timeout`, throws std::runtime_error that names host:port,
+// the missing ranks (and hosts), and what to check.
+c10::intrusive_ptr<c10d::Store> rendezvous(Env& env, std::chrono::milliseconds timeout,
                                            const Notify& notify);
 
 // Opens another connection to the rendezvous store. `name` is the prefix of its keys. Threads need

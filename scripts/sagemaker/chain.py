@@ -17,6 +17,7 @@ import jobs
 import submission
 from errors import UserError
 from tasks import SOURCE
+from upload import listing, split_uri
 
 
 def newest_job(sagemaker, task):
@@ -74,6 +75,10 @@ class Chain:
     def state(self, task):
         """Returns the S3 folder of a training task's checkpoints."""
         return task.settings.get("checkpoints", f"{task.folder}/state").rstrip("/")
+
+    def has_state(self, task):
+        s3 = aws.client("s3", task.settings.get("region"))
+        return bool(listing(s3, *split_uri(self.state(task) + "/")))
 
     def address(self, task, key, source):
         """Returns the S3 address of a source such as task:prepare/output/train."""
@@ -139,11 +144,12 @@ class Chain:
                 return self.ended(task, found)
         was, now = inputs(found), inputs(made.request)
         changed = [name for name in was | now if was.get(name) != now.get(name)]
-        if changed and task.kind == "Training" and not self.arguments.clean_state:
+        decided = self.arguments.clean_state or self.arguments.keep_state
+        if changed and task.kind == "Training" and not decided and self.has_state(task):
             raise UserError(
                 f"{task.place}: the input {changed[0]} of {job} was {was.get(changed[0])}, now it "
                 f"is {now.get(changed[0])}, but the checkpoints in {self.state(task)} are of "
-                "that job; add --clean-state to delete them and to train again"
+                "that job; add --clean-state to delete them, or --keep-state to continue from them"
             )
         if self.arguments.force or jobs.status_of(found) != "Completed":
             return None

@@ -45,6 +45,11 @@ def add_train_options(parser):
         action="store_true",
         help="delete the checkpoints in S3 first, so that training starts from the beginning",
     )
+    parser.add_argument(
+        "--keep-state",
+        action="store_true",
+        help="continue from the checkpoints of a job that had other inputs",
+    )
 
 
 def add_search_options(parser):

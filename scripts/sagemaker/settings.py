@@ -239,15 +239,14 @@ def load_yaml(yaml, text):
     """Like yaml.safe_load(), but refuses a key that occurs twice in one map."""
 
     class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node, deep=False):
-            written = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        def compose_mapping_node(self, anchor):
+            node = super().compose_mapping_node(anchor)
+            keys = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
             try:
-                unique((str(key), None) for key in written)
+                unique((str(key.value), None) for key in keys)
             except ValueError as error:
-                raise yaml.constructor.ConstructorError(
-                    None, None, str(error), node.start_mark
-                ) from None
-            return super().construct_mapping(node, deep)
+                raise yaml.composer.ComposerError(None, None, str(error), node.start_mark) from None
+            return node
 
     return yaml.load(text, Loader)
 

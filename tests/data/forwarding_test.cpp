@@ -24,7 +24,7 @@ class Everything : public MemoryDataset {
   bool keeps_indexes() const override { return true; }
   int64_t encoded_bytes(int64_t sample) const override { return 100 + sample; }
   std::optional<FilePlace> file_place(int64_t sample) const override {
-    return FilePlace{static_cast<uint32_t>(sample), 7};
+    return FilePlace{static_cast<uint32_t>(sample), 7, "set.tar"};
   }
   void start_over() const override { ++started_over; }
 

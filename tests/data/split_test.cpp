@@ -124,15 +124,22 @@ TEST_CASE("images of a manifest that have the same file name have different keys
   std::string lines;
   for (int i = 0; i < 40; ++i) {
     const std::string path = "x/" + std::to_string(i) + "/image.jpg";
-    t.write(path, "a");
+    t.write(path, jpeg_text(i));
     lines +=
         R"({"source-ref": "s3://b/)" + path + R"(", "label": )" + std::to_string(i % 2) + "}\n";
   }
   t.write("m.jsonl", lines);
   const auto all = open_dataset(t / "m.jsonl");
   CHECK(all->key(7) == "x/7/image.jpg");
-  const auto count = part_of(all, Part::validation, 0.5)->size();
-  CHECK((count > 8 && count < 32));
+  const auto held_out = [](const Dataset& data) {
+    Texts keys;
+    for (int64_t i = 0; i < data.size(); ++i)
+      if (is_held_out(data.key(i), 0.5)) keys.push_back(data.key(i));
+    return keys;
+  };
+  CHECK((held_out(*all).size() > 8 && held_out(*all).size() < 32));
+  write_pack(*all, t / "m.pack", {});
+  CHECK(held_out(*open_dataset(t / "m.pack")) == held_out(*all));
 }
 
 namespace {

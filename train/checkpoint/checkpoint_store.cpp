@@ -43,7 +43,11 @@ CheckpointStore::CheckpointStore(fs::path directory, int64_t keep, Examine exami
     : directory_(std::move(directory)), keep_(keep), examine_(std::move(examine)) {
   if (!directory_.has_filename())
     directory_ = directory_.parent_path();  // treats "dir/" like "dir"
-  temporary_ = directory_.parent_path() / ("." + directory_.filename().string() + "-tmp");
+  temporary_ = temporary_beside();
+}
+
+fs::path CheckpointStore::temporary_beside() const {
+  return directory_.parent_path() / ("." + directory_.filename().string() + "-tmp");
 }
 
 void CheckpointStore::require_unlocked() const {
@@ -170,6 +174,7 @@ void CheckpointStore::make_folders_again() {
   log::warning("a folder of the checkpoints in " + directory_.string() +
                " was removed during the run; it is made again");
   lock_ = FileLock();
+  temporary_ = temporary_beside();
   create_folders(directory_);
   choose_temporary();
 }

@@ -70,9 +70,9 @@ class CheckpointStore {
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
   // in order. `top1`: percent; unset if the state was not evaluated. Keeps an existing intact entry
   // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
-  // system reports an error, tries a second time, so `produce` may be called twice. If the disk is
-  // full, prunes before the second attempt, but keeps at least the newest checkpoint that is known
-  // to be on disk. Throws std::runtime_error with path and reason.
+  // system reports an error, tries a second time, so `produce` may be called twice. Before
+  // that, creates folders that were removed; on a full disk, prunes, but keeps at least the newest
+  // checkpoint that is known to be on disk. Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
 
@@ -123,8 +123,10 @@ class CheckpointStore {
   CheckpointEntry write(CheckpointEntry entry, const std::function<void(const Sink&)>& produce);
   void write_manifest();
   void prune_to(int64_t keep);
-  // Prunes on a full disk, before save() tries to write `unsaved` again.
+  std::filesystem::path temporary_beside() const;
+  // Creates and locks the folders again, after one of them was removed.
   void make_folders_again();
+  // Prunes on a full disk, before save() tries to write `unsaved` again.
   void make_space(const CheckpointEntry& unsaved);
 
   std::filesystem::path directory_, temporary_;
@@ -135,8 +137,8 @@ class CheckpointStore {
   FileLock lock_;
 };
 
-// Reads one file. If it is a checkpoint with a marker, checks its size and checksum. Throws
-// std::runtime_error with path and reason.
+// Reads one file. If it is a checkpoint with a marker, checks its size and checksum; without a
+// marker, the checksums of the zip archive. Throws std::runtime_error with path and reason.
 std::vector<char> read_checked(const std::filesystem::path& file);
 
 }  // namespace shoal::train

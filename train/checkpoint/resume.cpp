@@ -119,8 +119,8 @@ void require_frozen_weights(const Fit& fit, const ResolvedJob& job) {
     if (parameter.traits.stage >= job.frozen_stages) continue;
     for (const Misfit& misfit : fit.misfits)
       if (misfit.wanted.name == parameter.name)
-        throw UserError("--load-partial does not fit " + parameter.name + ", but --freeze " +
-                        job.freeze + " freezes it, so it would stay random; freeze less");
+        throw UserError("--freeze " + job.freeze + ": the file has no fitting " + parameter.name +
+                        ", so this frozen layer would stay random; freeze fewer stages");
   }
 }
 

@@ -61,8 +61,8 @@ std::string longest_copy(const ResolvedJob& job, int64_t most) {
   return longest;
 }
 
-// Renames a history that this run does not continue. `why` ends the warning.
-void set_aside(const std::filesystem::path& path, const std::string& why) {
+// Renames a history that this run does not continue.
+void set_aside(const std::filesystem::path& path) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
   if (error || bytes == 0) return;
@@ -73,7 +73,7 @@ void set_aside(const std::filesystem::path& path, const std::string& why) {
   for (int i = 2; std::filesystem::exists(aside, error); ++i)
     aside = named("superseded-" + std::to_string(i) + "-");
   move_into_place(path, aside);
-  log::warning(path.string() + " has rows, but " + why + "; renamed to " +
+  log::warning(path.string() + " has rows that this run does not continue; renamed to " +
                aside.filename().string());
 }
 
@@ -81,17 +81,14 @@ void set_aside(const std::filesystem::path& path, const std::string& why) {
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
-  const bool resumes = job.resume || !job.resume_path.empty();
-  // For example, --resume is missing, or the folder of checkpoints is not mounted.
-  if (count == 0)
-    set_aside(path,
-              resumes ? "--resume found no checkpoint" : "this run starts from the beginning");
+  // --resume is missing or found no checkpoint, for example because its folder is not mounted.
+  if (count == 0) set_aside(path);
   std::string kept = first_lines(path, count);
   const bool whole = count_lines(kept) == count;
   if (whole && job.resume_path.empty()) return kept;
   std::string copy = longest_copy(job, count);
   if (!kept.empty() && copy != kept && count_lines(copy) == count && !job.resume_path.empty()) {
-    set_aside(path, "they are of another run than --resume " + job.resume_path);
+    set_aside(path);
     return copy;
   }
   if (whole) return kept;

@@ -1,6 +1,7 @@
 #include "train/weights/adapt_weights.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <variant>
 
@@ -61,13 +62,36 @@ Layers layers_of(const models::Network& network) {
   throw UserError(text);
 }
 
-// Whether the file, which has all tensors of `model`, contains a larger model, such as ResNet-34 or a
-// network with other blocks if `model` is ResNet-18.
+// Returns the beginning of a tensor's name that names its block: "layer1.0." of
+// "layer1.0.conv1.weight". Empty if the tensor is in no numbered block.
+std::string block_of(const std::string& name) {
+  size_t end = 0;
+  bool numbered = false;
+  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', end)) {
+    const bool number = name.find_first_not_of("0123456789", end) == dot;
+    if (numbered && !number) break;
+    numbered = number;
+    end = dot + 1;
+  }
+  return numbered ? name.substr(0, end) : "";
+}
+
+// Whether a parameter that the model does not have is in one of the model's own blocks, as in a
+// ResNet with squeeze-excitation. Additional heads and averaged copies are not.
+bool has_other_blocks(const Fit& fit) {
+  std::set<std::string> blocks;
+  for (const auto& [own, stored] : fit.taken) blocks.insert(block_of(stored));
+  blocks.erase("");
+  return std::any_of(fit.unused.begin(), fit.unused.end(), [&](const std::string& name) {
+    return !is_buffer(name) && blocks.contains(block_of(name));
+  });
+}
+
+// Whether the file, which has all tensors of `model`, contains a larger model, such as ResNet-34 or
+// a network with other blocks if `model` is ResNet-18.
 bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.unused.empty()) return false;
-  const auto parameters = std::count_if(fit.unused.begin(), fit.unused.end(),
-                                        [](const std::string& name) { return !is_buffer(name); });
-  if (parameters > std::ssize(fit.taken) / 10) return true;
+  if (has_other_blocks(fit)) return true;
   const auto known = model_like(file);
   return known && known->name != model && known->fit.complete();
 }
@@ -130,11 +154,11 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   // A family without `rename` is torchvision's, whose eps and padding are the same as shoal's.
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
-  const std::string theirs_is = named == data.text.end() ? "" : named->second;
-  // timm has TensorFlow's weights of all EfficientNet-Lite, and others only of efficientnet_lite0.
+  const std::string their_model = named == data.text.end() ? "" : named->second;
+  // timm's weights of EfficientNet-Lite are TensorFlow's, except those named efficientnet_lite0.
   const bool lite = name.starts_with("efficientnet_lite") &&
-                    theirs_is.find("efficientnet_lite") == std::string::npos;
-  const bool tensorflow = fit.family->rename && (lite || names_tensorflow(theirs_is));
+                    their_model.find("efficientnet_lite") == std::string::npos;
+  const bool tensorflow = fit.family->rename && (lite || names_tensorflow(their_model));
   const Layers theirs = !fit.family->rename ? ours
                         : tensorflow        ? Layers{kTensorFlowEps, true}
                                      : Layers{fit.family->batch_norm_eps, fit.family->same_padding};
@@ -158,7 +182,7 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
     adapted.warnings.push_back(
         strf("their network (%s) pads %s, %s %s: results differ slightly, except with image sizes "
              "32 × N + 1 such as --val-size 225",
-             tensorflow ? named->second.c_str() : fit.family->name,
+             tensorflow ? their_model.c_str() : fit.family->name,
              theirs.same_padding ? "like TensorFlow" : "symmetrically", name.c_str(),
              ours.same_padding ? "like TensorFlow" : "symmetrically"));
   if (!fit.unused.empty())

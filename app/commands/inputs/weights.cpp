@@ -205,12 +205,14 @@ Weights open_selected_weights(Arguments arguments) {
   try {
     return open_weights(arguments);
   } catch (const UserError& error) {
-    arguments.job.weights_entry = "state_dict";  // timm's name
-    try {
-      return open_weights(arguments);
-    } catch (const UserError&) {
-      throw UserError(std::string("--no-ema: ") + error.what());
-    }
+    const std::string text = error.what();
+    if (text.find("has no entry") == text.npos) throw UserError("--no-ema: " + text);
+  }
+  arguments.job.weights_entry = "state_dict";  // timm's name
+  try {
+    return open_weights(arguments);
+  } catch (const UserError& error) {
+    throw UserError(std::string("--no-ema: ") + error.what());
   }
 }
 

@@ -76,7 +76,8 @@ class YamlReader {
 std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& text,
                                     const IsMapping& is_mapping) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    std::erase_if(documents, [](const YAML::Node& one) { return one.IsNull(); });
     if (documents.size() > 1)
       throw UserError(path + " has several YAML documents; keep one of them");
     return YamlReader(path, is_mapping).read(documents.empty() ? YAML::Node() : documents[0]);

@@ -154,6 +154,7 @@ class Feeder(threading.Thread):
     def run(self):
         epoch = 0
         while (file := self.opened()) is not None:
+            name = ""
             try:
                 for name, item in self.order(epoch):
                     self.write(file, content(self.channel, item))

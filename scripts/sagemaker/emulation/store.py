@@ -43,7 +43,7 @@ class S3:
     def path(self, uri):
         """Returns the path of the file or folder that emulates an S3 address."""
         bucket, key = split_uri(uri)
-        place = self.root.absolute() / bucket
+        place = Path(os.path.normpath(self.root.absolute() / bucket))
         path = Path(os.path.normpath(place / key))  # links may lead anywhere
         if not path.is_relative_to(place):
             raise UserError(f"{uri} is outside its bucket")

@@ -193,7 +193,8 @@ TEST_CASE("workers that exit with 143 by themselves are a stop, not a failure") 
 TEST_CASE("if a worker is stopped alone, the others are stopped, too") {
   const Captured run = capture([] {
     Launch plan = shell("test $RANK = 0 && exit 143; " + kForever, 2);
-    plan.lost_peer_seconds = 0.2;
+    plan.stop_seconds = 0.2;
+    plan.grace_seconds = 5;
     return launch(plan);
   });
   CHECK(run.code == 143);

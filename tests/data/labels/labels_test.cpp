@@ -85,6 +85,8 @@ TEST_CASE("in tables, names of classes may contain blanks and numbers") {
     CHECK(open_dataset(t / "images", options)->classes() ==
           Texts{"Boeing 747", "golden eagle", "golden retriever"});
   }
+  t.write("labels.csv", "1.jpg\t\tcrane, bird\n2.jpg,\t\"crane, bird\"\n3.jpg cat,tabby\n");
+  CHECK(open_dataset(t / "images", options)->classes() == Texts{"cat", "crane, bird"});
 }
 
 TEST_CASE("a list that begins like compressed data is read as text") {

@@ -105,11 +105,11 @@ TEST_CASE("mpirun of SageMaker's toolkit uses the platform's port and interface"
   const auto variables = with(kOpenMpi, {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
                                          {"SM_CURRENT_HOST", "algo-1"},
                                          {"SM_NUM_GPUS", "2"},
-                                         {"NCCL_SOCKET_IFNAME", "ethwe,lo"}});
+                                         {"GLOO_SOCKET_IFNAME", "eth0"}});
   const Launched launched = found(variables);
   check_rank_1_of_4(launched);
   CHECK(launched.env.master_port == 7777);
-  CHECK(launched.env.interface == "lo");
+  CHECK(launched.env.interface == "eth0");
   CHECK(contradiction(launched, variables).empty());
   // smddprun adds torchrun's rank variables, but no master address.
   const auto smddp = with(variables, {{"RANK", "1"}, {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"}});

@@ -109,6 +109,9 @@ class Chains(unittest.TestCase):
 
         # A new job of prepare makes new data. The checkpoints are of the old data, so the training
         # task does not continue from them, also if its newest job has failed.
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="bucket")
+        s3.put_object(Bucket="bucket", Key="jobs/net/train/state/epoch-0001.pt", Body=b"x")
         self.assertEqual(self.run_chain("--task", "prepare", "--force")[0], 0)
         failed = lambda found: "Failed" if "TrainingJobStatus" in found else "Completed"  # noqa: E731
         for status in (jobs.status_of, failed):
@@ -116,11 +119,18 @@ class Chains(unittest.TestCase):
                 code, out, err = self.run_chain()
             self.assertEqual((code, len(self.names())), (2, 5), err)
             self.assertRegex(err, "tasks: train: the input train of .*; add --clean-state")
-        boto3.client("s3").create_bucket(Bucket="bucket")
-        code, out, err = self.run_chain("--clean-state")
+        code, out, err = self.run_chain("--keep-state")
         self.assertEqual((code, len(self.names())), (0, 6), err)
         self.assertRegex(out, "train: .* is complete, but its input train was another")
         self.assertEqual(out.count("starting"), 1)
+        self.assertIn("Contents", s3.list_objects_v2(Bucket="bucket"))
+        self.assertEqual(self.run_chain("--task", "prepare", "--force")[0], 0)
+        code, out, err = self.run_chain("--clean-state")
+        self.assertEqual((code, len(self.names())), (0, 8), err)
+        self.assertNotIn("Contents", s3.list_objects_v2(Bucket="bucket"))
+        # Without checkpoints there is nothing to decide.
+        self.assertEqual(self.run_chain("--task", "prepare", "--force")[0], 0)
+        self.assertEqual((self.run_chain()[0], len(self.names())), (0, 10))
 
     def test_mistakes_in_later_tasks_are_reported_before_a_job_starts(self):
         archive = changed("train", compress=True)
