@@ -76,8 +76,8 @@ std::string field_at(const std::string& line, char separator, size_t& at) {
 }
 
 // Returns the image and the class of a line, separated by a tab or comma, else by blanks. With a
-// tab or comma, names may contain blanks. In ImageNet's LOC_val_solution.csv, the four numbers of a box
-// follow the class, and more boxes may follow.
+// tab or comma, names may contain blanks. In ImageNet's LOC_val_solution.csv, the four numbers of a
+// box follow the class, and more boxes may follow.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> words = words_of(line);
   const char separator = line.find('\t') != std::string::npos ? '\t' : ',';

@@ -26,8 +26,8 @@ class HistoryFile final : public ReportSink {
   // were written after the checkpoint that the run resumes from; --eval-only keeps all lines. If
   // this run starts from the beginning or resumes another run, first renames the file to
   // superseded-history.jsonl. If the file has fewer lines, uses a copy that has more, from the
-  // checkpoint directory or from the folders of --resume PATH. Throws std::runtime_error with path and reason. Later failures do not
-  // end the run (AppendedFile).
+  // checkpoint directory or from the folders of --resume PATH. Throws std::runtime_error with path
+  // and reason. Later failures do not end the run (AppendedFile).
   HistoryFile(const ResolvedJob& job, int64_t keep_lines);
 
   void step(const StepReport& report) override { append(history_row(report)); }

@@ -1,10 +1,12 @@
 // Tests saving, reading and pruning. See also leftovers_test.cpp and store_disk_test.cpp.
 #include "train/checkpoint/checkpoint_store.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <optional>
 
+#include "base/file/whole_file.h"
 #include "tests/support/failing_calls.h"
 #include "tests/train/checkpoint/store_support.h"
 
@@ -149,4 +151,16 @@ TEST_CASE("a checkpoint opened as a file is checked against its marker") {
   const fs::path lone = directory.path() / "lone.pt";  // a copy without its marker
   std::ofstream(lone) << "copied";
   REQUIRE(text_of(train::read_checked(lone)) == "copied");
+  // A copy of a checkpoint without its marker: the checksums in the archive count.
+  const fs::path unmarked = directory.path() / (std::string(test::kFirst) + ".pt");
+  std::vector<char> bytes =
+      read_whole_file(SHOAL_SOURCE_DIR "/tests/golden/weights/state_dict.pth");
+  std::ofstream(unmarked, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+  REQUIRE(train::read_checked(unmarked) == bytes);
+  const std::string word = "collections";  // in its pickle
+  const auto found = std::search(bytes.begin(), bytes.end(), word.begin(), word.end());
+  REQUIRE(found != bytes.end());
+  *found ^= 1;
+  std::ofstream(unmarked, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+  REQUIRE_THROWS_WITH(train::read_checked(unmarked), Catch::Contains(unmarked.string()));
 }

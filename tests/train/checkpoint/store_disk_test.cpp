@@ -67,6 +67,28 @@ TEST_CASE("where files cannot be renamed from beside the folder, they are writte
   REQUIRE(in_folder(directory.path() / "c" / ".tmp") == Names{"lock"});
 }
 
+TEST_CASE("folders that are removed during a run are made again, and locked again") {
+  for (const char* removed : {".c-tmp", "c"}) {
+    OneCheckpoint one;
+    fs::remove_all(one.directory.path() / removed);
+    one.save_second();
+    CHECK(one.has(kSecondMarker));
+    REQUIRE_THROWS_WITH(CheckpointStore(one.folder, 1).open_for_writing(),
+                        Catch::Contains("another run"));
+  }
+}
+
+TEST_CASE("a temporary folder inside the checkpoint folder is made again") {
+  const test::TemporaryDirectory directory;
+  const test::FailingCalls mounts(
+      "rename", [](const std::string& path) { return path.find(".c-tmp/") != path.npos; }, EXDEV);
+  CheckpointStore store(directory.path() / "c", 1);
+  store.open_for_writing();
+  fs::remove_all(directory.path() / "c");
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  CHECK(store.newest_good(no_warning).value().first.name == kFirst);
+}
+
 TEST_CASE("a checkpoint folder that cannot be listed is an error, not an empty folder") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 2);

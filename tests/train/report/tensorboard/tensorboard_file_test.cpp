@@ -194,6 +194,11 @@ TEST_CASE("a resumed run has no point twice, with its old event file or without"
   }
   CHECK(steps_of(test::read_event_file(job.tensorboard), "weights/fc") == Steps{1});
   CHECK(steps_of(test::read_event_file(job.tensorboard), "train/images").empty());
+  // The old file is kept under a name that TensorBoard does not read.
+  int superseded = 0;
+  for (const auto& entry : fs::directory_iterator(job.tensorboard))
+    superseded += entry.path().filename().string().starts_with("superseded-");
+  CHECK(superseded == 1);
 }
 
 TEST_CASE("damaged lines of the history cost their points, and nothing else") {
