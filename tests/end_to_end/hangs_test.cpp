@@ -154,8 +154,14 @@ TEST_CASE("SIGTERM ends a run whose output nobody reads, and saves it") {
       {"P=" + pipe.string()}, watch, kEndSeconds);
   INFO(redirections << " " << nproc << "\n" << stopped.err);
   CHECK(sent);
+  // Without stderr, the run stops before its first step. If it does not reach that step within
+  // --stop-timeout, it ends with 1.
+  if (!trains) {
+    CHECK((stopped.exit_code == 143 || stopped.exit_code == 1));
+    return;
+  }
   REQUIRE(stopped.exit_code == 143);
-  if (trains) require_exact_resume(root, nproc);
+  require_exact_resume(root, nproc);
 }
 
 TEST_CASE("SIGTERM ends `shoal bench loader` while it waits for an image") {

@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "dist/env/launcher.h"
-#include "dist/env/variables.h"
 #include "dist/env/network.h"
+#include "dist/env/variables.h"
 #include "tests/dist/env/changed_variables.h"
 
 using namespace shoal::dist;
