@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <string>
 
 using namespace shoal;
@@ -15,6 +16,7 @@ TEST_CASE("output waits for a slow reader, and no longer once the program ends")
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const std::string text(1 << 20, 'x');  // more than a pipe holds
+  std::fflush(stdout);  // the thread sanitizer's _exit() would write it to the full pipe
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
