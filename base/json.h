@@ -24,8 +24,8 @@ Json parse_json(std::string_view text) {
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
 
-// Returns `json` as text: one line, or indented by `indent` blanks. Replaces invalid UTF-8. Escapes
-// all control characters, including U+0080 to U+009F, which terminals interpret.
+// Returns `json` as text, in one line or indented by `indent` blanks. Replaces invalid UTF-8.
+// Escapes all control characters, including U+007F to U+009F, because terminals interpret them.
 template <class Json>
 std::string json_text(const Json& json, int indent = -1) {
   const std::string raw = json.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -20,9 +20,9 @@ static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use them"
 constexpr int kWaitMs = 100;
 constexpr int kMostWaits = 10;
 
-// Opens the pipe or terminal of `descriptor` again, with O_NONBLOCK: setting this flag on
-// `descriptor` would also affect other processes. Returns -1 if that is not possible, as for
-// sockets.
+// Opens the pipe or terminal of `descriptor` a second time, with O_NONBLOCK. Setting this flag on
+// `descriptor` itself would also affect other processes. Returns -1 if it cannot be opened, for
+// example if it is a socket.
 int open_again(int descriptor, mode_t mode) {
   if (!S_ISFIFO(mode) && !S_ISCHR(mode)) return -1;
   char path[] = "/proc/self/fd/0";
@@ -30,21 +30,23 @@ int open_again(int descriptor, mode_t mode) {
   return ::open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-// Waits until poll() reports space, at most kWaitMs. Without `poll_it`, always waits that long.
+// Waits until poll() reports space, but at most kWaitMs. Without `poll_it`, sleeps for kWaitMs: use
+// this if poll() reported space that write() could not use.
 void wait_for_space(int file, bool poll_it) {
   pollfd one{file, POLLOUT, 0};
   ::poll(&one, poll_it ? 1 : 0, kWaitMs);
 }
 
-// Returns 0 or errno. `blocks`: whether write() waits if there is no space.
+// Returns 0 or errno. `file`: descriptor to write to; `descriptor`: the output that it belongs to.
+// `blocks`: whether write() to `file` blocks while there is no space.
 int write_all_to(int file, int descriptor, bool blocks, const char* text, size_t size) {
   bool waited = false;
   for (int waits = 0; size > 0;) {
-    if (limited && dropped[descriptor]) return 0;
+    if (dropped[descriptor]) return 0;
     pollfd space{file, POLLOUT, 0};
     ssize_t count = -1;
     errno = EAGAIN;
-    // A socket with space for any byte takes a short text without waiting.
+    // If poll() reports any space, a short write does not block.
     if (!blocks || ::poll(&space, 1, 0) != 0)
       count = ::write(file, text, blocks ? std::min<size_t>(size, PIPE_BUF) : size);
     if (count > 0) {
@@ -66,11 +68,10 @@ int write_all_to(int file, int descriptor, bool blocks, const char* text, size_t
 
 int write_output(int descriptor, const char* text, size_t size) noexcept {
   struct stat status {};
-  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
-    return write_all_to(descriptor, descriptor, /*blocks=*/false, text, size);  // never waits
+  ::fstat(descriptor, &status);  // zeros if it fails, which write() reports
   const int again = open_again(descriptor, status.st_mode);
-  const int error =
-      write_all_to(again >= 0 ? again : descriptor, descriptor, again < 0, text, size);
+  const bool blocks = again < 0 && !S_ISREG(status.st_mode);
+  const int error = write_all_to(again >= 0 ? again : descriptor, descriptor, blocks, text, size);
   if (again >= 0) ::close(again);
   return error;
 }

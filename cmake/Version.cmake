@@ -1,6 +1,7 @@
 # Writes version and commit to the C++ file OUTPUT if they have changed. Runs at every build:
 #   cmake -DSOURCE=... -DOUTPUT=... -DVERSION=... -P Version.cmake
-# The variable SHOAL_COMMIT names the commit of a source tree without .git, as in the container image.
+# The environment variable SHOAL_COMMIT, if set, replaces the commit that git reports. The container
+# image needs it, because its source tree has no .git.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT "$ENV{SHOAL_COMMIT}" STREQUAL "")

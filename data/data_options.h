@@ -173,7 +173,7 @@ struct PackOptions {
   bool index = true;     // stores seek indexes of baseline JPEGs
   // Approximate size of a file, in bytes; writes a folder of such files. 0: writes a single file.
   int64_t shard_bytes = 0;
-  std::string reading;  // options that determine how the source is read: --tfrecord-keys
+  std::string reading;  // --tfrecord-keys; a different value makes the source count as changed
   bool overwrite = false;
   int threads = 1;
   // Seconds between fsyncs. After an interruption, images written since the last fsync are read

@@ -34,8 +34,8 @@ class Dataset : public Source {
   Access access() const final { return Access::random; }
   virtual int32_t label(int64_t sample) const = 0;
   virtual std::string name(int64_t sample) const = 0;  // path or key, for messages
-  // Name that does not depend on where the dataset is stored (split_key() in split.h). It decides
-  // which images --val-split and --fraction choose.
+  // Name that is the same wherever the dataset is stored (see split_key() in split.h). A hash of it
+  // decides which images --val-split and --fraction choose.
   virtual std::string key(int64_t sample) const = 0;
   // Replaces `bytes` with the encoded image. Throws DamagedImage if only this image is bad,
   // std::runtime_error with name() and the system's reason for other errors.

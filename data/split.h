@@ -12,12 +12,12 @@ namespace shoal::data {
 // Returns the key that decides to which part an image belongs: its path from the class folder on,
 // CLASS/PATH. The key does not depend on where the dataset is, and is the same for tars and packed
 // sets made from the folder. For an image without a class folder in its name (records, WebDataset
-// shards), the key is FILE:NAME. Use Dataset::key(), which leaves out the path of the dataset: a
-// folder above it may have the name of a class.
+// shards), the key is FILE:NAME. To get the key of a dataset's image, call Dataset::key(): for such
+// images, it omits the folders above the dataset, because one of them may be named like a class.
 std::string split_key(const std::string& class_name, const std::string& name);
 
-// Like split_key(), but returns all of `path` if it has no class folder. For files of images, whose
-// file names alone may be equal.
+// Like split_key(), but returns all of `path` if it has no class folder. For separate image files,
+// because several folders may contain files of the same name.
 std::string split_key_of_path(const std::string& class_name, const std::string& path);
 
 // Whether the image with this key is in the validation part. `share`: the fraction of images in

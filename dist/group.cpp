@@ -51,8 +51,8 @@ GroupState::~GroupState() {
 c10d::Backend& GroupState::backend_for(const at::Tensor& tensor) const {
   if (!tensor.is_cuda()) return *gloo;
   if (nccl) return *nccl;
-  // Gloo's threads wait only for the default stream. They could read a tensor of another stream
-  // before it is computed.
+  // Gloo's threads wait only for the default stream. They could read a tensor before another stream
+  // has computed it.
   const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
   if (cuda.getStream(tensor.device()) != cuda.getDefaultStream(tensor.device()))
     throw std::logic_error("Gloo needs tensors that were computed on the default stream");

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "train/step/trainer.h"
 #include "train/weights/model_file.h"
+#include "train/weights/preprocessing.h"
 #include "train/weights/weight_average.h"
 
 namespace shoal::app {
@@ -54,22 +55,16 @@ void require_alike(const Weights& first, const Weights& other) {
              "'" + other.classes[i] + "'");
 }
 
-// Warns if the preprocessing of both differs: the average has the first one's.
+// Warns if the preprocessing differs. The average gets that of the first file.
 void compare_preprocessing(const Weights& first, const Weights& other) {
   const auto preprocessing = [](const Weights& one) {
-    const train::CheckpointData data = model_data(one);
-    std::string text;
-    for (const char* name : {"val_size", "val_resize"}) text += number(data.integer(name)) + " ";
-    for (const char* name : {"interpolation", "mean", "std", "crop_pct"}) {
-      const auto entry = data.text.find(name);
-      text += (entry == data.text.end() ? "" : entry->second) + " ";
-    }
-    return text;
+    train::CheckpointData data;
+    train::put_preprocessing(one.transform, one.job.crop_pct.value_or(0), data);
+    return std::pair(data.integers, data.text);
   };
   if (preprocessing(first) == preprocessing(other)) return;
-  log::warning("average: " + other.file +
-               " was trained or evaluated with another preprocessing than " + first.file +
-               "; the average gets that of " + first.file);
+  log::warning("average: " + other.file + " has a different preprocessing than " + first.file +
+               "; the average uses that of " + first.file);
 }
 
 std::vector<Candidate> open_all(const Arguments& arguments) {
@@ -189,7 +184,7 @@ int average_command(const Arguments& given) {
   } else {
     tensors = greedy_soup(all, arguments, top1.emplace());
   }
-  // Sorting may have moved the first given candidate, the only one with a model.
+  // Only the candidate that was given first has a model. Sorting may have moved it.
   const auto first = std::ranges::find_if(all, [](const auto& one) { return !!one.weights.model; });
   write(arguments.average_output, first->weights, std::move(tensors), used(all));
   print(arguments, all, top1);

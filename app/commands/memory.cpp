@@ -73,9 +73,12 @@ int64_t smallest(const dist::Communicator& communicator, int64_t mine) {
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
   const int64_t processes = std::max(1, communicator.env.local_world_size);
   int64_t mine = static_cast<int64_t>(available_memory_bytes()) / processes;
-  const std::vector<std::string> names = dist::gather_text(communicator.main, gpus.name);
+  // The UUID of the GPU or MIG instance: instances of one card do not share memory.
+  const std::string own =
+      gpus.count > 0 ? train::card_name("", gpus.plugin->device_info(gpus.mine)) : "";
+  const std::vector<std::string> all = dist::gather_text(communicator.main, own);
   if (gpus.count > 0) {
-    const int64_t sharing = std::ranges::count(names, gpus.name);
+    const int64_t sharing = std::ranges::count(all, own);
     mine = static_cast<int64_t>(gpus.plugin->device_info(gpus.mine).free_bytes) / sharing;
   }
   return smallest(communicator, mine);

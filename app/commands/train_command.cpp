@@ -267,7 +267,7 @@ void check_restored(const train::Job& job, const train::Start& start) {
   if (!start.data && !job.eval_only) train::require_start_weights(job);
 }
 
-// Takes the model and the preprocessing from an exported file, which contains no settings.
+// Takes the model and the preprocessing from an exported file. Such a file contains no settings.
 void take_exported(Arguments& arguments, const train::CheckpointData& weights) {
   if (!weights.settings.empty() || !weights.text.contains("channels")) return;
   const auto arch = weights.text.find("arch");
@@ -288,10 +288,10 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   check_health(arguments.job, communicator);
   train::Start start =
       train::find_start(arguments.job, communicator.main, weights_finder(arguments));
-  // On SageMaker, a restarted job continues from its own checkpoints and not from --resume PATH.
+  // On SageMaker, a restarted job continues from its own checkpoints instead of --resume PATH.
+  const train::CheckpointStore own(train::checkpoint_directory(arguments.job), arguments.job.keep);
   if (arguments.job.on_platform && !start.file.empty() &&
-      std::filesystem::path(start.file).parent_path() ==
-          std::filesystem::path(train::checkpoint_directory(arguments.job))) {
+      std::filesystem::path(start.file).parent_path() == own.directory()) {
     arguments.job.resume_path.clear();
     arguments.job.resume = true;
   }

@@ -138,7 +138,7 @@ class Watch {
         }
         worker.running = false;
         worker.status = status;
-        // If only this worker was stopped, the others would wait for it. advance() stops them.
+        // Workers that were not stopped, too, would wait for this one. advance() stops them.
         if (stopped(worker) && stop_signal_ == 0 && alone_since_ == 0) alone_since_ = now();
         const bool failed = code_of(worker) != 0 && !stopped(worker) && phase_ != Phase::ending &&
                             phase_ != Phase::killed;
@@ -155,7 +155,7 @@ class Watch {
     return running;
   }
 
-  // Whether no exit shows which worker failed first: each may be a result of another failure.
+  // Whether each failed worker may have failed only because another worker did.
   bool only_victims() const {
     for (const size_t i : candidates_) {
       if (evidence_of(workers_[i].status) > Evidence::aborted) return false;
@@ -258,7 +258,7 @@ class Watch {
   bool failed_ = false;
   bool given_up_ = false;  // some workers still run after SIGKILL
   int stop_signal_ = 0;
-  double alone_since_ = 0;  // when the first worker stopped without a signal from here; 0: none
+  double alone_since_ = 0;  // when a worker first stopped without a signal from here; 0: none
 };
 
 }  // namespace

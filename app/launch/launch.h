@@ -18,8 +18,8 @@ struct Launch {
   // Seconds to wait after the first observed failure before naming the worker that failed first,
   // because that worker may exit after its peers.
   double culprit_seconds = 0.3;
-  // Replaces culprit_seconds while all failed workers may only have lost a connection: they exited
-  // with kPeerLost, or with SIGABRT (NCCL's watchdog). The first to fail may still be running.
+  // Replaces culprit_seconds while every failed worker exited with kPeerLost or SIGABRT (NCCL's
+  // watchdog). They may only have lost a connection to a worker that has not exited yet.
   double lost_peer_seconds = 3;
   // Seconds from SIGTERM to SIGKILL for the workers still running.
   double grace_seconds = 7;
@@ -43,8 +43,8 @@ struct Launch {
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason, except for a user error (kUsage), which a worker has reported. The failure file
 //   gets the same text if a signal killed that rank or if no worker has written the file.
-// * If a worker exits with 130 or 143 although this process received no signal, the others get
-//   SIGTERM after stop_seconds.
+// * If a worker exits with 130 or 143 although this process received no stop signal, the workers
+//   that still run stop_seconds later get SIGTERM.
 // * Other child processes are reaped too, because PID 1 inherits orphans.
 // * Workers that still run grace_seconds after SIGKILL (hanging storage) are left behind.
 // * If this process is killed, the kernel kills the workers.

@@ -30,7 +30,7 @@ double number_in(const fs::path& path, double otherwise) {
   return parse_number<double>(first_line(path)).value_or(otherwise);
 }
 
-// Returns this process's cgroup folders for `controller`.
+// Returns cgroup_folders() of this process.
 std::vector<fs::path> own_cgroups(const std::string& controller) {
   return cgroup_folders(read_if_readable("/proc/self/cgroup").value_or(""), "/sys/fs/cgroup",
                         controller);
@@ -79,7 +79,7 @@ std::vector<fs::path> cgroup_folders(const std::string& text, const fs::path& mo
     const std::vector<std::string> controllers = split(names, ',');
     if (!names.empty() && std::ranges::find(controllers, controller) == controllers.end()) continue;
     const fs::path root = names.empty() ? mount : mount / controller;
-    // A limit of a folder also holds for the folders in it.
+    // A cgroup's limits also apply to the cgroups below it.
     for (fs::path path = line.substr(second + 1);; path = path.parent_path()) {
       folders.push_back(root / path.relative_path());
       if (!path.has_relative_path()) break;

@@ -20,16 +20,16 @@ int gpu_count(const dist::Variables& environment);
 int visible_gpus(int present, const dist::Variables& environment);
 
 // Returns the number of processors that this process may use: those in its affinity mask, but at
-// most the CPU quota of its cgroups (rounded up).
+// most the smallest CPU quota of its cgroups (rounded up).
 int usable_processors();
 
 // Whether this process may use fewer processors than its parent, because a launcher (mpirun, srun)
 // has bound each of its processes to processors of its own.
 bool bound_by_parent();
 
-// Returns the folders of the cgroups whose limits for `controller` ("cpu", "memory") hold for a
-// process: its own and all above it, of cgroup v2 and v1. `text`: contents of its
-// /proc/PID/cgroup. `mount`: where the cgroups are mounted. Some of the folders may not exist.
+// Returns the folders of all cgroups whose limits for `controller` ("cpu", "memory") apply to a
+// process: its own cgroup and those above it, for cgroup v2 and v1. `text`: contents of the
+// process's /proc/PID/cgroup. `mount`: where the cgroups are mounted. Some folders may not exist.
 std::vector<std::filesystem::path> cgroup_folders(const std::string& text,
                                                   const std::filesystem::path& mount,
                                                   const std::string& controller);

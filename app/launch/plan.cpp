@@ -53,7 +53,7 @@ Variables with(Variables environment, const Variables& more) {
 
 void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) {
   Variables variables = with(environment, dist::to_variables(env));
-  // NCCL uses loopback only if it is named.
+  // NCCL uses loopback only if NCCL_SOCKET_IFNAME names it.
   if (env.local_world_size == env.world_size && env.interface.empty())
     variables.emplace("NCCL_SOCKET_IFNAME", "lo");
   plan.workers.push_back({"rank " + std::to_string(env.rank), std::move(variables)});

@@ -180,8 +180,8 @@ class Rewriter {
       add(pairs.size() == 1 ? written : "", "--" + option + "=" + ours);
   }
 
-  // Adds the option `word`, --NAME or --NAME=VALUE. Required values become separate words, because
-  // cxxopts does not accept line breaks after an equals sign.
+  // Adds the option `word`: --NAME or --NAME=VALUE. Makes a required value a separate word, because
+  // cxxopts rejects --NAME=VALUE if the value contains a line break.
   void add(const std::string& written, const std::string& word) {
     result_.written.push_back(written);
     const size_t equals = word.find('=');

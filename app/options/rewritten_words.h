@@ -10,8 +10,8 @@ namespace shoal::app {
 
 struct RewrittenWords {
   // The positional arguments and the options, with other programs' options already translated to
-  // shoal's. A required value is a separate word after --name; other options are --name or
-  // --name=VALUE.
+  // shoal's. Options are written --name, --name VALUE (two words) if the value is required, or
+  // --name=VALUE if it is optional.
   std::vector<std::string> words;
   // Names of the options in `words`, in the same order and with leading dashes. For an option of
   // another program, the name that the user gave; empty if it became several options.

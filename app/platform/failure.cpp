@@ -194,7 +194,7 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 }
 
 void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept {
-  limit_output_waits();  // else a main thread that waits to write would keep the log's lock
+  limit_output_waits();  // otherwise a thread blocked in a write would keep the log's lock
   log::status("");
   write_failure_file(reporting.failure_file, text);  // even for kPeerLost: `text` names the cause
   fail(reporting, code, text);

@@ -28,7 +28,7 @@ template <size_t N>
 }
 
 // Launchers and supervisors may each forward the same signal. So a signal that arrives within this
-// time after the first one is a copy of it.
+// time after the first one counts as a copy of it.
 constexpr int64_t kSameSignalNs = 1'000'000'000;
 std::atomic<int64_t> first_stop = 0;  // time of the first signal in nanoseconds; 0: none yet
 
@@ -38,7 +38,7 @@ int64_t monotonic_ns() {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Requests a stop. Returns whether this signal asks for it a second time.
+// Requests a stop. Returns true if a stop was already requested at least kSameSignalNs before.
 bool is_second_stop(int number) {
   int64_t first = 0;
   const int64_t time = monotonic_ns();
@@ -71,7 +71,7 @@ void on_interruption(int number) {
 // The terminal was closed. Acts like SIGTERM.
 void on_hangup(int) {
   if (!training) on_stop(SIGTERM);
-  is_second_stop(SIGTERM);  // only the first SIGHUP counts
+  is_second_stop(SIGTERM);  // a second SIGHUP does not exit
 }
 
 void on_checkpoint(int) {
@@ -97,7 +97,7 @@ void change_mask(int how, std::initializer_list<int> numbers) {
 void hold_signals() {
   change_mask(SIG_BLOCK, {SIGTERM, SIGHUP, SIGUSR1});
   for (const int number : {SIGUSR2, SIGXFSZ, SIGPIPE}) ::signal(number, SIG_IGN);
-  ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, as by some parents, waitpid() sees no worker
+  ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, waitpid() would miss exit codes
 }
 
 void release_signals() {

@@ -5,17 +5,17 @@ namespace shoal::app {
 
 // Call first in main of shoal and shoal-worker. Blocks SIGTERM, SIGHUP and SIGUSR1: they stay
 // pending until install_training_signals() or release_signals(). Programs that this process starts
-// or executes inherit the blocked signals. Ignores SIGUSR2. Restores SIGCHLD's default
-// action. Makes a write to a closed pipe, or beyond the limit of file sizes, fail (EPIPE, EFBIG)
-// instead of ending the program.
+// or executes inherit the blocked signals. Ignores SIGUSR2. Restores SIGCHLD's default action.
+// Makes a write to a closed pipe, or beyond the limit of file sizes, fail (EPIPE, EFBIG) instead of
+// ending the program.
 void hold_signals();
 
-// For commands other than training: SIGTERM, SIGHUP and SIGINT take effect again. SIGUSR1 stays
-// blocked.
+// For commands other than training. Unblocks SIGTERM and SIGHUP, and SIGINT, because a parent may
+// have blocked it. SIGUSR1 stays blocked.
 void release_signals();
 
 // Installs handlers. SIGTERM (15) and SIGINT (2) make the training loop save a checkpoint and stop
-// (train/control/stop.h). Another one, at least 1 s after the first, exits immediately with code
+// (train/control/stop.h). Another one at least 1 s after the first exits immediately with code
 // 128 + its number. SIGHUP acts like a first SIGTERM unless it is ignored (nohup). SIGUSR1 requests
 // a checkpoint. Before training_begins() there is nothing to save, so SIGTERM, SIGINT and SIGHUP
 // exit immediately, with code 0 if `on_platform`. Signals pending since hold_signals() take effect

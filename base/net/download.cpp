@@ -41,7 +41,7 @@ class Download {
   std::string run() {
     open_part();
     double pause = options_.retry_seconds;
-    int64_t furthest = have_;  // a server that cannot resume sends the same bytes again
+    int64_t furthest = have_;  // repeated bytes are no progress
     for (int failures = 0;;) {
       const std::string problem = connect_once();
       if (problem.empty()) break;

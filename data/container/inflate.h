@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "data/file.h"
 
 namespace shoal::data {
 
-// Returns the name of the tool that decompresses a file with these first bytes: zstd, xz or bzip2,
-// which shoal does not read. Empty for other files.
+// Returns the tool (zstd, xz or bzip2) that decompresses a file with these first bytes, if shoal
+// cannot read the format itself. Empty for other files.
 std::string_view foreign_compression(std::span<const uint8_t> head);
 
 // Whether `head` (the first bytes of a file) begins like gzip data.

@@ -153,7 +153,7 @@ Format recognize(std::span<const uint8_t> b) {
   if (starts_with(b, 0, "\x89PNG\r\n\x1a\n", 8)) return Format::png;
   if (starts_with(b, 0, "RIFF", 4) && starts_with(b, 8, "WEBP", 4)) return Format::webp;
   if (starts_with(b, 0, "II*\0", 4) || starts_with(b, 0, "MM\0*", 4)) return Format::tiff;
-  // Bytes 14 to 17 are the size of the second header.
+  // Bytes 14 to 17 are the size of the second header: 12 to 124.
   if (starts_with(b, 0, "BM", 2) && b.size() >= 18 && b[14] >= 12 && b[14] <= 124 &&
       starts_with(b, 15, "\0\0\0", 3))
     return Format::bmp;

@@ -18,7 +18,7 @@ struct ListedImage {
 
 class FileListDataset : public BasicDataset {
  public:
-  // `folder`: keys of images without a class folder are paths relative to this folder.
+  // `folder`: if an image has no class folder, its key is its path relative to this folder.
   FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
                   std::string folder)
       : images_(std::move(images)), classes_(std::move(classes)), folder_(std::move(folder)) {}

@@ -60,10 +60,11 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// Returns the field of a table that begins at `at`, without blanks and quotes around it. Moves `at`
-// behind the next separator.
+// Returns the field of a table that begins at `at`, without the blanks and quotes around it. Moves
+// `at` past the next separator.
 std::string field_at(const std::string& line, char separator, size_t& at) {
-  at = line.find_first_not_of(kGaps, at);
+  // Aligned tables use several tabs; two commas enclose an empty field.
+  at = line.find_first_not_of(separator == ',' ? std::string_view(" \t\r") : kGaps, at);
   if (at == std::string::npos) return "";
   const bool quoted = line[at] == '"';
   const size_t begin = at + (quoted ? 1 : 0);
@@ -75,15 +76,15 @@ std::string field_at(const std::string& line, char separator, size_t& at) {
   return field;
 }
 
-// Returns the image and the class of a line, separated by a tab or comma, else by blanks. With a
-// tab or comma, names may contain blanks. In ImageNet's LOC_val_solution.csv, the four numbers of a
-// box follow the class, and more boxes may follow.
+// Returns the image and the class in a line. They are separated by a tab or comma, and may then
+// contain blanks, or else by blanks. Drops the boxes of ImageNet's LOC_val_solution.csv, where each
+// box is the class followed by four numbers.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> words = words_of(line);
   const char separator = line.find('\t') != std::string::npos ? '\t' : ',';
   const size_t first = line.find(separator);
   if (first == std::string::npos) return words;
-  // `img.jpg cat,tabby` is not a table.
+  // In `img.jpg cat,tabby`, the comma is part of the class name.
   const bool blank = line.find_first_of(" \t") < first;
   if (separator == ',' && blank && has_image_extension(words[0])) return words;
   size_t at = 0;

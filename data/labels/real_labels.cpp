@@ -27,9 +27,9 @@ std::vector<int32_t> labels_in(const Json& entry, const LabelOf& label_of, int64
     const auto found =
         each.is_string() ? label_of.find(each.get_ref<const std::string&>()) : label_of.end();
     if (found == label_of.end())
-      throw std::invalid_argument(
-          where + " has the label " + each.dump(-1, ' ', false, Json::error_handler_t::replace) +
-          ", which is not a class of the model (" + std::to_string(outputs) + " classes)");
+      throw std::invalid_argument(where + " has the label " + json_text(each) +
+                                  ", which is not a class of the model (" +
+                                  std::to_string(outputs) + " classes)");
     labels.push_back(found->second);
   }
   return labels;

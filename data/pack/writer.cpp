@@ -20,8 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns a hash of the listing, and of the size and modification time of each image file or file
-// of records (but not of packed sets). A file can be replaced without changing the listing.
+// Returns a hash of the listing and of the size and modification time of each file with images or
+// records, because a file can be replaced without changing the listing. Packed sets: only of the
+// listing.
 uint64_t source_hash(const Dataset& source) {
   uint64_t hash = listing_hash(source, "");
   std::set<uint32_t> containers;

@@ -56,12 +56,12 @@ class FolderCatalogue {
     flat_of_file_.resize(scans_.size());
     for (uint32_t file = 0; file < scans_.size(); ++file)
       for (size_t i = 0; i < scans_[file].size(); ++i)
-        if (scans_[file].name(i).find('/') == std::string_view::npos) ++flat_of_file_[file];
+        if (is_loose(scans_[file].name(i))) ++flat_of_file_[file];
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  // Whether the left-out files look like the labels of WebDataset samples: .cls, or at least one
-  // .json or .txt file per image.
+  // Whether the left-out files look like labels of WebDataset samples: .cls files, or at least as
+  // many .json and .txt files as images.
   bool labels_beside() const {
     int64_t files = 0;
     bool cls = false, others = true;
@@ -72,8 +72,7 @@ class FolderCatalogue {
         others &= name.ends_with(".json") || name.ends_with(".txt");
       }
     }
-    const auto images = static_cast<int64_t>(total());
-    return cls || (others && images > 0 && files >= images);
+    return cls || (others && files >= static_cast<int64_t>(total()));
   }
 
   [[noreturn]] void refuse_unlabeled() const {
@@ -94,8 +93,7 @@ class FolderCatalogue {
 
   std::string first_flat(uint32_t file) const {
     for (size_t i = 0; i < scans_[file].size(); ++i)
-      if (scans_[file].name(i).find('/') == std::string_view::npos)
-        return std::string(scans_[file].name(i));
+      if (is_loose(scans_[file].name(i))) return std::string(scans_[file].name(i));
     return "an image";
   }
 
@@ -112,13 +110,14 @@ class FolderCatalogue {
     }
   }
 
-  // Whether an image lies beside the class folders.
+  // Whether an image is beside the class folders, not in one.
   bool is_loose(std::string_view name) const {
     return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
   }
 
-  // Whether all images are in one folder inside top_, and more than half of them in its subfolders.
-  // Sets next_ to the name of that folder.
+  // Whether the class folders are deeper than top_: one folder contains all images inside top_,
+  // most of them in its subfolders. Sets next_ to its name. If this folder also contains images
+  // directly, it must not be one of options_.classes.
   bool shares_top_folder() {
     next_.clear();
     int64_t loose = 0, deeper = 0;

@@ -44,10 +44,9 @@ std::string packed_set_in(const std::string& path) {
 }
 
 Opened open_path(const std::string& named, const OpenOptions& options) {
-  refuse_pipe_file(named);
   const std::string path = packed_set_in(named);
   const bool one = is_packed_set(path), sharded = is_sharded_set(path), packed = one || sharded;
-  const bool file = fs::is_regular_file(path) || is_pattern(path);
+  const bool file = fs::is_regular_file(path) || fs::is_fifo(path) || is_pattern(path);
   if (!packed && (file || holds_only_files(path))) return open_records(path, options);
   if (!options.labels.empty()) refuse_labels(path);
   if (one) return std::make_shared<PackedDataset>(path);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/file/whole_file.h"
 #include "base/json.h"
 #include "data/container/catalogue.h"
 #include "data/container/image_files.h"
@@ -26,9 +27,7 @@ constexpr std::string_view kMetadata = "-metadata";
 class LocalPlaces {
  public:
   explicit LocalPlaces(const std::string& manifest)
-      : manifest_(manifest), root_(fs::path(manifest).parent_path().string()) {
-    if (root_.empty()) root_ = ".";
-  }
+      : manifest_(manifest), root_(parent_folder(manifest).string()) {}
 
   std::string path_of(const std::string& place) {
     if (place.starts_with("file://")) return place.substr(7);
@@ -100,7 +99,7 @@ class ManifestScan {
       if (!entry.is_string()) refuse("expected the name of an image");
       std::string name = entry.get<std::string>();
       const std::string place = prefix + name;
-      name.erase(0, name.find_first_not_of('/'));  // if the prefix has no slash at its end
+      name.erase(0, name.find_first_not_of('/'));  // the prefix may lack a slash at its end
       const size_t slash = name.find('/');
       const bool in_folder = slash != std::string::npos || unlabeled_;
       if (!in_folder && has_image_extension(name)) refuse_place(name);
@@ -205,7 +204,7 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   for (const Scan& scan : scans) left_out.add(scan.left_out);
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(paths[0]));
   return std::make_shared<FileListDataset>(std::move(images), std::move(catalogue.classes),
-                                           std::filesystem::path(paths[0]).parent_path().string());
+                                           parent_folder(paths[0]).string());
 }
 
 }  // namespace shoal::data

@@ -45,15 +45,25 @@ bool file_is_image(const std::string& path) {
   return recognize(first_bytes(path)) != Format::unknown;
 }
 
+// Throws std::invalid_argument if `path` is a named pipe: opening it would wait for a writer.
+void refuse_pipe_file(const std::string& path) {
+  std::error_code error;  // ignored: opening the file reports it
+  if (fs::is_fifo(path, error))
+    throw std::invalid_argument(path +
+                                " is a named pipe; give pipe:PATH to read PATH_0, PATH_1, …");
+}
+
 [[noreturn]] void refuse_file(const std::string& path) {
-  if (const auto tool = foreign_compression(first_bytes(path)); !tool.empty())
+  const auto head = first_bytes(path);
+  if (const auto tool = foreign_compression(head); !tool.empty())
     throw std::invalid_argument(path + " is compressed; unpack it (" + std::string(tool) + " -d)");
-  if (is_compressed(first_bytes(path)))
+  if (is_compressed(head))
     throw std::invalid_argument(path +
                                 " is compressed, so its images cannot be read in any order; "
                                 "unpack it (gunzip)");
+  const bool image = recognize(head) != Format::unknown;
   throw std::invalid_argument(
-      path + (file_is_image(path) ? " is a single image" : " has an unknown format") +
+      path + (image ? " is a single image" : " has an unknown format") +
       "; shoal reads folders of images (one folder per class), packed sets, manifests and "
       "files of many images (" +
       format_names() + ")");
@@ -111,17 +121,10 @@ bool holds_only_files(const std::string& folder) {
   return files;
 }
 
-void refuse_pipe_file(const std::string& path) {
-  std::error_code error;  // ignored: opening the file reports it
-  if (fs::is_fifo(path, error))
-    throw std::invalid_argument(path +
-                                " is a pipe; to read the pipes PATH_0, PATH_1, … give pipe:PATH");
-}
-
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options) {
   if (fs::is_directory(path)) return open_folder_of_files(path, options);
   const Paths paths = is_pattern(path) ? expand_pattern(path) : Paths{path};
-  for (const std::string& one : paths) refuse_pipe_file(one);  // opening it would wait
+  for (const std::string& one : paths) refuse_pipe_file(one);
   const RecordFormat* const format = format_of(paths[0], /*named=*/true);
   if (format == nullptr) refuse_file(paths[0]);
   for (const std::string& other : paths)

@@ -15,9 +15,6 @@ namespace shoal::data {
 // files have different formats.
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options);
 
-// Throws std::invalid_argument if `path` is a named pipe.
-void refuse_pipe_file(const std::string& path);
-
 // Whether open_records() can read the file: a tar, RecordIO, TFRecords, or a manifest. `named`:
 // whether the user named the file itself; otherwise a manifest does not count.
 bool is_record_file(const std::string& path, bool named);

@@ -46,8 +46,8 @@ struct Env {
   std::string interface;
   bool agent_store = false;  // the launcher runs the store: every rank is a client
   int attempt = 0;           // how often the launcher has restarted the processes
-  // Number of this command among those of a script that use the launcher's store. Set by
-  // rendezvous().
+  // 1 for the first shoal command that joins the launcher's store, 2 for the next one, and so on.
+  // Set by rendezvous() if agent_store is set.
   int64_t command = 1;
   // Names of the hosts in rank order, with local_world_size ranks on each. Empty if unknown. Used
   // only in messages.

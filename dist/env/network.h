@@ -22,14 +22,14 @@ struct Interface {
 // the system call fails.
 std::vector<Interface> interfaces();
 
-// Returns the name of the interface called `name`, else of the first one whose name starts with it.
-// Empty if there is none.
+// Returns `name` if an interface has this name, else the name of the first one that starts with it.
+// Empty if there is none, or if `name` is empty.
 std::string matching_interface(const std::string& name, const std::vector<Interface>& all);
 
-// Returns the first interface of this host, except loopback, that `list` names. `list`: a value of
-// NCCL_SOCKET_IFNAME: names or beginnings of names, or after "=" exact names, separated by commas.
-// Empty if there is none, or if the value excludes interfaces ("^"). Throws what interfaces()
-// throws.
+// Returns the first name in `list` that matches an interface of this host other than loopback.
+// `list`: a value of NCCL_SOCKET_IFNAME, that is, prefixes of names separated by commas; after "=",
+// exact names. Empty if none matches, or if the value excludes interfaces ("^"). Throws what
+// interfaces() throws.
 std::string nccl_interface(const std::string& list);
 
 bool interface_exists(const std::string& name);

@@ -27,8 +27,8 @@ struct GroupState;
 
 class Bf16Average {
  public:
-  // `numbers`: 1-D, contiguous, of any floating-point dtype. `stream`: runs all the work;
-  // nullopt: the current stream does. `state` must outlive this object.
+  // `numbers`: 1-D, contiguous, of any floating-point dtype. `stream`: where all work runs;
+  // nullopt: on the current stream. `state` must outlive this object.
   Bf16Average(const GroupState& state, at::Tensor numbers, std::optional<c10::Stream> stream);
 
   // Starts to send the copies to all ranks. `numbers` must have its final values.

@@ -203,8 +203,8 @@ std::string missing_ranks(c10d::Store& store, const Env& env) {
   return joined(missing, ", ", kNamedRanks);
 }
 
-// Throws std::invalid_argument if ranks of different world sizes have joined. Rank 0 compares all
-// ranks, the others only rank 0.
+// Throws std::invalid_argument if a rank has joined with another world size. Rank 0 checks all
+// ranks; the others check only rank 0.
 void check_world_sizes(c10d::Store& store, const Env& env) {
   const std::string own = std::to_string(env.world_size);
   for (int rank = 0; rank < (env.rank == 0 ? env.world_size : 1); ++rank) {
@@ -216,8 +216,8 @@ void check_world_sizes(c10d::Store& store, const Env& env) {
   }
 }
 
-// Returns when all keys exist. Throws the store's error at the time `end`, or if the connection
-// fails.
+// Returns when all keys exist. Throws the store's error if the connection fails or keys are missing
+// at the time `end`. Throws what check_world_sizes() throws.
 void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, const Env& env,
                   Clock::time_point end, const Notify& notify) {
   for (Reminder reminder;;) {
@@ -259,15 +259,16 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
     store.set(key_of(env.rank), std::to_string(env.world_size));
     std::vector<std::string> keys;
     for (int rank = 0; rank < env.world_size; ++rank) keys.push_back(key_of(rank));
-    // First waits for rank 0: with different world sizes, some of the other keys never exist.
+    // Waits for rank 0 first: if the world sizes differ, some of the other keys never appear.
     wait_for_all(store, {keys.front()}, env, start + timeout, notify);
     check_world_sizes(store, env);
     wait_for_all(store, keys, env, start + timeout, notify);
     check_world_sizes(store, env);
   } catch (const std::invalid_argument& error) {
+    // Rank 0 serves the store until the other ranks have found the problem, too.
     try {
-      take_leave(store, env);          // the other ranks must see the same problem
-    } catch (const std::exception&) {  // they have lost the connection
+      take_leave(store, env);
+    } catch (const std::exception&) {  // the connection is lost
     }
     throw std::runtime_error(who + " at " + where + ": " + error.what() +
                              "; start all ranks of a run with one launcher command per host");

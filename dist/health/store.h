@@ -12,10 +12,10 @@
 namespace shoal::dist {
 
 // Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) and each command
-// has its own keys. Unless env.agent_store is set, rank 0 serves the store, and its process must
-// not end while others use it; if it is set, sets env.command. `notify` receives messages during a
-// long wait. If ranks do not join within `timeout`, throws std::runtime_error that names host:port,
-// the missing ranks (and hosts), and what to check.
+// (Env::command) has its own keys. If env.agent_store is set, sets env.command. Otherwise rank 0
+// serves the store, and its process must not end while others use it. `notify` receives messages
+// during a long wait. If ranks do not join within `timeout`, or have different world sizes, throws
+// std::runtime_error that names host:port, the ranks (and hosts), and what to check.
 c10::intrusive_ptr<c10d::Store> rendezvous(Env& env, std::chrono::milliseconds timeout,
                                            const Notify& notify);
 

@@ -109,7 +109,7 @@ def put_policies(iam, name, partition, buckets):
     policies = {"shoal": statement(ALWAYS, "*")}
     for bucket, writes in buckets.items():
         place = f"arn:{partition}:s3:::{bucket}"
-        # Two names, so that a job that only reads does not take away another job's permission.
+        # Separate names: a job that only reads must not replace another job's write permission.
         kind, actions = ("write", WRITE) if writes else ("read", READ)
         policies[f"shoal-s3-{kind}-{bucket}"] = statement(actions, place, place + "/*")
     for policy, rule in policies.items():

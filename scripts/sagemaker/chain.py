@@ -100,7 +100,7 @@ class Chain:
         return folder + (part or "").removeprefix("/")
 
     def build(self, task, when=None):
-        """Returns the Submission of a new job of the task. `when`: end of its name, else the time."""
+        """Returns the Submission of a new job. `when`: end of the job name [default: the time]."""
         settings = dict(task.settings)
         job = task.prefix + (when or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
         settings |= {"job_name": job, "upload": f"{task.folder}/input", "output": task.folder}
@@ -148,15 +148,15 @@ class Chain:
         if changed and task.kind == "Training" and not decided and self.has_state(task):
             raise UserError(
                 f"{task.place}: the input {changed[0]} of {job} was {was.get(changed[0])}, now it "
-                f"is {now.get(changed[0])}, but the checkpoints in {self.state(task)} are of "
-                "that job; add --clean-state to delete them, or --keep-state to continue from them"
+                f"is {now.get(changed[0])}; add --clean-state to delete the checkpoints of that "
+                f"job in {self.state(task)}, or --keep-state to continue from them"
             )
         if self.arguments.force or jobs.status_of(found) != "Completed":
             return None
         if changed:
             say(task, f"{job} is complete, but its input {changed[0]} was another")
             return None
-        anew = ", --force --clean-state from the beginning" if task.kind == "Training" else ""
+        anew = " (with --clean-state: from the beginning)" if task.kind == "Training" else ""
         say(task, f"{job} is complete; --force runs the task again{anew}")
         self.found[task.name] = found
         return 0
@@ -175,7 +175,8 @@ class Chain:
         """Raises UserError for mistakes in any selected task, before the first job starts."""
         for task in self.selected:
             self.found[task.name] = self.build(task, when="00000000-000000").request
-        self.found.clear()
+        for task in self.selected:
+            del self.found[task.name]
 
     def run(self):
         """Runs the selected tasks. Returns the exit code of the first job that fails, else 0."""

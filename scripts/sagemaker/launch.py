@@ -65,7 +65,7 @@ def run_one(arguments, kind, settings, after=None, clean=False):
     region = settings.get("region")
     if after:
         jobs.require_completed(aws.client("sagemaker", region), after, arguments.poll)
-        # Only now the model's address is known. notes() has printed the job's name.
+        # The model's address is known only now. Keeps the job name that notes() has printed.
         made = submission.build(kind, settings | {"job_name": made.job})
     submission.start(made, settings, arguments.create, clean)
     print(made.job, flush=True)
@@ -82,9 +82,9 @@ def run_train(arguments):
         if arguments.after:
             raise UserError("--after has no effect with tasks; use a source task:NAME/model")
         return Chain(read_chain(arguments.file, values, given), arguments).run()
-    for option, value in (("--task", arguments.task), ("--force", arguments.force)):
-        if value:
-            raise UserError(f"{option} needs a file with tasks")
+    for option in ("task", "force", "keep_state"):
+        if getattr(arguments, option):
+            raise UserError(f"--{option.replace('_', '-')} needs a file with tasks")
     settings = merge("train", arguments.file, values, given)
     if arguments.after:
         add_previous(settings, arguments.after)

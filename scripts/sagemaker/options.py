@@ -48,7 +48,7 @@ def add_train_options(parser):
     parser.add_argument(
         "--keep-state",
         action="store_true",
-        help="continue from the checkpoints of a job that had other inputs",
+        help="with tasks: continue from checkpoints even if the inputs have changed",
     )
 
 

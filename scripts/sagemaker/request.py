@@ -211,7 +211,7 @@ def training_request(settings, definitions=()):
             channel_request(name, channel) for name, channel in settings["channels"].items()
         ]
     if settings.get("hyperparameters"):
-        # shoal ignores null; an empty value turns a flag on.
+        # shoal ignores the text null. An empty text turns a flag on.
         request["HyperParameters"] = {
             name: "null" if value is None else as_text(value)
             for name, value in settings["hyperparameters"].items()

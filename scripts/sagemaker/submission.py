@@ -39,7 +39,7 @@ def replace_local_folders(settings):
     """Replaces local folders in `settings` with S3 addresses. Returns [(folder, S3 address)]."""
     need(settings, "output")
     where = settings.get("upload"), settings["output"]
-    if settings.get("source"):  # of a processing job, which has no channels
+    if settings.get("source"):  # only processing jobs have it, instead of channels
         given = {"source": {"source": settings["source"]}}
         planned, resolved = plan_uploads(given, *where, setting="source")
         settings["source"] = resolved["source"]["source"]
@@ -120,7 +120,7 @@ def start(submission, settings, make, clean):
     for folder, address in submission.uploads:
         hidden = settings.get("upload_hidden", False)
         upload_folder(client("s3"), folder, address, hidden)
-    if clean:  # last, because the earlier steps may fail
+    if clean:  # after the uploads, because they may fail
         account.clean_state(client("s3"), submission.request)
     create(client("sagemaker"), submission, make)
 

@@ -121,7 +121,7 @@ def upload_folder(s3, folder, uri, hidden=False):
 def plan_uploads(channels, upload, output, setting=None):
     """Returns the uploads, [(folder, S3 address)], and the channels with addresses for folders.
 
-    `setting`: the setting that contains the source, if it is not a channel.
+    `setting`: name of the setting that the sources come from, if not channels.
     """
     base = (upload or f"{output.rstrip('/')}/upload").rstrip("/")
     planned, resolved = [], {}

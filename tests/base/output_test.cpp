@@ -12,11 +12,11 @@
 
 using namespace shoal;
 
-TEST_CASE("output waits for a slow reader, and no longer once the program ends") {
+TEST_CASE("output waits for a slow reader, but not for long after limit_output_waits()") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const std::string text(1 << 20, 'x');  // more than a pipe holds
-  std::fflush(stdout);  // the thread sanitizer's _exit() would write it to the full pipe
+  std::fflush(stdout);  // with ThreadSanitizer, the child's _exit() flushes it to the full pipe
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(ends[1], STDOUT_FILENO);

@@ -131,6 +131,10 @@ TEST_CASE("images of a manifest that have the same file name have different keys
   t.write("m.jsonl", lines);
   const auto all = open_dataset(t / "m.jsonl");
   CHECK(all->key(7) == "x/7/image.jpg");
+  const fs::path before = fs::current_path();
+  fs::current_path(t.path());
+  CHECK(open_dataset("m.jsonl")->key(7) == all->key(7));
+  fs::current_path(before);
   const auto held_out = [](const Dataset& data) {
     Texts keys;
     for (int64_t i = 0; i < data.size(); ++i)

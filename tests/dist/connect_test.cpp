@@ -187,12 +187,12 @@ TEST_CASE("the error for a port in use names the address") {
 }
 
 TEST_CASE("ranks with different world sizes are an error", "[slow]") {
-  for (const int larger : {0, 1}) {  // this rank waits for a third one
+  for (const int larger : {0, 1}) {  // this rank expects a third one
     const auto start = std::chrono::steady_clock::now();
     const auto results =
         test::run_ranks_and_report(2, "larger " + std::to_string(larger), [larger](dist::Env env) {
           if (env.rank == larger) env.world_size = 1 + 2;
-          dist::connect(env);  // long before its timeout of 15 minutes
+          dist::connect(env);  // fails long before its timeout of 15 minutes
         });
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1));
     CHECK(results[0].exit_code == 1);
@@ -208,7 +208,7 @@ TEST_CASE("all ranks are clients of a store that the launcher runs") {
     dist::Communicator agent = dist::connect(env);
     env.agent_store = true;
     env.attempt = 1;
-    for (int command = 0; command < 2; ++command) {  // of one script
+    for (int command = 0; command < 2; ++command) {  // two commands of one script
       dist::Communicator world = dist::connect(env);
       world.control.barrier("joined");
       world.shutdown();

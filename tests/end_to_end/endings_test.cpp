@@ -48,8 +48,8 @@ bool all_signals_handled(pid_t process) {
   return status.find("ShdPnd:\t0000000000000000") != status.npos;
 }
 
-// Runs shoal. After its first step, sends it the signals, each after the previous one was handled
-// and `pause` seconds have passed.
+// Runs shoal and, after its first step, sends it the signals one by one: each when the previous one
+// was handled and at least `pause` seconds after it.
 test::Outcome run_and_signal(const Place& place, const std::vector<std::string>& more,
                              std::vector<int> signals, double pause = 0) {
   size_t sent = 0;
@@ -98,7 +98,7 @@ TEST_CASE("a second SIGTERM or SIGINT ends the run immediately without saving") 
   CHECK(place.checkpoints().empty());
 }
 
-TEST_CASE("one stop that arrives several times, as from `timeout`, saves") {
+TEST_CASE("a stop signal that arrives several times at once, as from `timeout`, still saves") {
   const Place place;
   bool sent = false;
   const auto run =

@@ -128,7 +128,7 @@ TEST_CASE("a run that waits for an image is named, and SIGTERM saves it") {
   require_exact_resume(root, nproc);
 }
 
-TEST_CASE("SIGTERM ends a run whose output nobody reads, and saves it") {
+TEST_CASE("SIGTERM saves and ends a run whose output nobody reads") {
   const auto [redirections, nproc] = GENERATE(table<const char*, int>(
       {{">\"$P\"", 1}, {">\"$P\"", 2}, {">\"$P\" 2>&1", 1}, {">\"$P\" 2>&1", 2}}));
   const test::TemporaryDirectory directory;
@@ -154,8 +154,8 @@ TEST_CASE("SIGTERM ends a run whose output nobody reads, and saves it") {
       {"P=" + pipe.string()}, watch, kEndSeconds);
   INFO(redirections << " " << nproc << "\n" << stopped.err);
   CHECK(sent);
-  // Without stderr, the run stops before its first step. If it does not reach that step within
-  // --stop-timeout, it ends with 1.
+  // If nobody reads stderr either, the run blocks before its first step. After SIGTERM, it ends
+  // with 1 if it does not make that step within --stop-timeout.
   if (!trains) {
     CHECK((stopped.exit_code == 143 || stopped.exit_code == 1));
     return;

@@ -27,8 +27,8 @@ LOCKS = (".lock", "lock")
 # Folders for unfinished checkpoints. The second one is used where renaming from the first one fails.
 UNFINISHED = (".checkpoints-tmp", ".tmp")
 
-# A run that stops before its first checkpoint leaves a history and an event file of TensorBoard. The
-# repeated run renames them, each time to a new name.
+# A run that stops before its first checkpoint leaves a history and a TensorBoard event file. The
+# next run renames them, each time to a new name.
 SUPERSEDED = re.compile(r"superseded-(\d+-)?history\.jsonl|superseded-\d+")
 
 

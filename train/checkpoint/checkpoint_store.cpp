@@ -169,10 +169,9 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
   return write(entry, produce);
 }
 
-// After a folder of the store was removed. Locks the new folder.
 void CheckpointStore::make_folders_again() {
-  log::warning("a folder of the checkpoints in " + directory_.string() +
-               " was removed during the run; it is made again");
+  log::warning("the checkpoint folder " + directory_.string() +
+               " or its temporary folder was removed during the run; creating it again");
   lock_ = FileLock();
   temporary_ = temporary_beside();
   create_folders(directory_);

@@ -70,8 +70,8 @@ class CheckpointStore {
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
   // in order. `top1`: percent; unset if the state was not evaluated. Keeps an existing intact entry
   // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
-  // system reports an error, tries a second time, so `produce` may be called twice. Before
-  // that, creates folders that were removed; on a full disk, prunes, but keeps at least the newest
+  // system reports an error, tries a second time, so `produce` may be called twice. First creates
+  // folders that were removed or, on a full disk, prunes. Pruning keeps at least the newest
   // checkpoint that is known to be on disk. Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
@@ -124,7 +124,7 @@ class CheckpointStore {
   void write_manifest();
   void prune_to(int64_t keep);
   std::filesystem::path temporary_beside() const;
-  // Creates and locks the folders again, after one of them was removed.
+  // Creates the folders again after one of them was removed, and locks the temporary one.
   void make_folders_again();
   // Prunes on a full disk, before save() tries to write `unsaved` again.
   void make_space(const CheckpointEntry& unsaved);
@@ -137,8 +137,8 @@ class CheckpointStore {
   FileLock lock_;
 };
 
-// Reads one file. If it is a checkpoint with a marker, checks its size and checksum; without a
-// marker, the checksums of the zip archive. Throws std::runtime_error with path and reason.
+// Reads one file. If it is a checkpoint, checks the size and checksum in its marker or, without a
+// marker, the checksums in the zip archive. Throws std::runtime_error with path and reason.
 std::vector<char> read_checked(const std::filesystem::path& file);
 
 }  // namespace shoal::train

@@ -113,13 +113,15 @@ void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTe
   for (const std::string& name : adapted.fit.unused) log::debug("--load-partial: unused: " + name);
 }
 
-// Throws UserError if a frozen parameter is not in the file: it would stay random.
-void require_frozen_weights(const Fit& fit, const ResolvedJob& job) {
-  for (const models::Parameter& parameter : models::make_network(job.model).parameters) {
+// Throws UserError if the file lacks a frozen parameter, because it would stay random.
+void require_frozen_weights(const Fit& fit, const models::Network& network,
+                            const ResolvedJob& job) {
+  for (const models::Parameter& parameter : network.parameters) {
     if (parameter.traits.stage >= job.frozen_stages) continue;
     for (const Misfit& misfit : fit.misfits)
       if (misfit.wanted.name == parameter.name)
-        throw UserError("--freeze " + job.freeze + ": the file has no fitting " + parameter.name +
+        throw UserError("--freeze " + job.freeze + ": the file lacks a tensor that fits " +
+                        parameter.name +
                         ", so this frozen layer would stay random; freeze fewer stages");
   }
 }
@@ -135,12 +137,13 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
   const bool partial = job.load_partial && !job.eval_only;
   CheckpointData data;
   try {
-    const AdaptedWeights adapted = adapt_weights(weights, models::make_network(job.model), partial);
+    const models::Network network = models::make_network(job.model);
+    const AdaptedWeights adapted = adapt_weights(weights, network, partial);
     if (arch == weights.text.end()) log::info("weights " + adapted.note);
     for (const std::string& warning : adapted.warnings) warn("--weights: " + warning);
     data.model = adapted.tensors;
     if (partial) {
-      require_frozen_weights(adapted.fit, job);
+      require_frozen_weights(adapted.fit, network, job);
       fill_misfits(trainer, adapted, data.model, warn);
     }
   } catch (const UserError& error) {

@@ -5,8 +5,8 @@
 
 namespace shoal::train {
 
-// Asks the loop to finish the step, save a checkpoint and stop. From then on, the program no longer
-// waits for a reader of its output (limit_output_waits()). Returns false if a stop was already
+// Asks the loop to finish the step, save a checkpoint and stop. From then on, the program waits at
+// most 1 s for a reader of its output (limit_output_waits()). Returns false if a stop was already
 // requested.
 bool request_stop(int signal);  // SIGINT or SIGTERM
 void request_checkpoint();

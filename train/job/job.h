@@ -286,10 +286,10 @@ struct ResolvedJob : RunOptions {
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
 // Throws UserError if batch normalization would train with only one value per channel. This happens
-// with a batch of one image of at most 32 pixels, which the last layers reduce to 1x1.
+// with a batch of one image of at most 32 pixels, because the last layers reduce it to 1x1.
 void require_statistics(const ResolvedJob& job);
-// Throws UserError if --freeze is given without --weights. check_values() calls it, except with
-// --resume: then a checkpoint may provide the weights.
+// Throws UserError if --freeze is given without --weights. check_values() calls it unless --resume
+// is given: then a checkpoint may provide the weights.
 void require_start_weights(const Job& job);
 
 // Returns 2 if mixup or cutmix mixes pairs of images of the batch, otherwise 1. The batch size of

@@ -80,7 +80,7 @@ class DlloggerLines final : public ReportSink {
                  {"datetime", time},
                  {"type", type}};
     line.update(more);
-    log::line("DLLL " + line.dump());
+    log::line("DLLL " + json_text(line));
   }
   void log(const Json& step, const Json& data) const {
     print("LOG", {{"step", step}, {"data", data}});

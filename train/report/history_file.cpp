@@ -43,15 +43,15 @@ std::string first_lines(const std::filesystem::path& path, int64_t most) {
   return std::string(text.substr(0, kept));
 }
 
-// Returns the folders that may contain a copy of the history. A copy is needed if the --output
-// folder is empty or of another run: on a new machine, or with --resume PATH and a new --output.
+// Returns the folders that may contain a copy of the history. A copy is needed on a new machine and
+// with --resume PATH: there, the --output folder is empty or belongs to another run.
 std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
   const std::filesystem::path resumed = job.resume_path;
   if (resumed.empty()) return {job.checkpoint_dir};
   return {resumed, resumed / kCheckpointsFolder, resumed.parent_path(), job.checkpoint_dir};
 }
 
-// Returns the copy with the most of the first `most` lines.
+// Returns the first `most` lines of the longest copy.
 std::string longest_copy(const ResolvedJob& job, int64_t most) {
   std::string longest;
   for (const std::filesystem::path& folder : folders_of_copies(job)) {
@@ -73,26 +73,23 @@ void set_aside(const std::filesystem::path& path) {
   for (int i = 2; std::filesystem::exists(aside, error); ++i)
     aside = named("superseded-" + std::to_string(i) + "-");
   move_into_place(path, aside);
-  log::warning(path.string() + " has rows that this run does not continue; renamed to " +
-               aside.filename().string());
+  log::warning(path.string() + " has rows of another run; renamed to " + aside.filename().string());
 }
 
 // Returns the lines to keep, from the file itself or from a copy.
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
-  // --resume is missing or found no checkpoint, for example because its folder is not mounted.
+  // The run starts from the beginning: without --resume, or --resume found no checkpoint, for
+  // example because its folder is not mounted.
   if (count == 0) set_aside(path);
   std::string kept = first_lines(path, count);
-  const bool whole = count_lines(kept) == count;
-  if (whole && job.resume_path.empty()) return kept;
+  if (count_lines(kept) == count && job.resume_path.empty()) return kept;
   std::string copy = longest_copy(job, count);
-  if (!kept.empty() && copy != kept && count_lines(copy) == count && !job.resume_path.empty()) {
-    set_aside(path);
-    return copy;
-  }
-  if (whole) return kept;
-  if (count_lines(copy) > count_lines(kept)) kept = std::move(copy);
+  const bool other_run =
+      !job.resume_path.empty() && count_lines(copy) == count && !copy.starts_with(kept);
+  if (other_run) set_aside(path);
+  if (other_run || count_lines(copy) > count_lines(kept)) kept = std::move(copy);
   if (count_lines(kept) < count)
     log::warning(strf(
         "%s has only %lld of the %lld lines that the checkpoint counts; new lines "

@@ -24,9 +24,9 @@ class HistoryFile final : public ReportSink {
  public:
   // Opens the file for appending. First truncates it to `keep_lines` lines, because later lines
   // were written after the checkpoint that the run resumes from; --eval-only keeps all lines. If
-  // this run starts from the beginning or resumes another run, first renames the file to
-  // superseded-history.jsonl. If the file has fewer lines, uses a copy that has more, from the
-  // checkpoint directory or from the folders of --resume PATH. Throws std::runtime_error with path
+  // the file has fewer lines, uses a copy that has more, from the checkpoint directory or from the
+  // folders of --resume PATH. If the run starts from the beginning or --resume PATH resumes another
+  // run, first renames the file to superseded-history.jsonl. Throws std::runtime_error with path
   // and reason. Later failures do not end the run (AppendedFile).
   HistoryFile(const ResolvedJob& job, int64_t keep_lines);
 

@@ -170,7 +170,7 @@ double shortest_on_cpu(const std::function<void()>& work) {
 }
 
 // Records an event after each call and reads all times at the end. If the host waited after each
-// call, the time would include the wait and the launch of the kernels.
+// call, the times would include the waits and kernel launches.
 double shortest_on_gpu(at::Device device, const std::function<void()>& work) {
   constexpr int kMost = 1000;
   const c10::Stream stream = models::current_stream(device);

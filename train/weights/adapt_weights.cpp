@@ -62,7 +62,7 @@ Layers layers_of(const models::Network& network) {
   throw UserError(text);
 }
 
-// Returns the beginning of a tensor's name that names its block: "layer1.0." of
+// Returns the prefix of a tensor's name that identifies its block: "layer1.0." for
 // "layer1.0.conv1.weight". Empty if the tensor is in no numbered block.
 std::string block_of(const std::string& name) {
   size_t end = 0;
@@ -76,8 +76,8 @@ std::string block_of(const std::string& name) {
   return numbered ? name.substr(0, end) : "";
 }
 
-// Whether a parameter that the model does not have is in one of the model's own blocks, as in a
-// ResNet with squeeze-excitation. Additional heads and averaged copies are not.
+// Whether the file has additional parameters inside the model's blocks, such as the
+// squeeze-excitation of a SE-ResNet. Additional heads and averaged copies are outside the blocks.
 bool has_other_blocks(const Fit& fit) {
   std::set<std::string> blocks;
   for (const auto& [own, stored] : fit.taken) blocks.insert(block_of(stored));
@@ -87,8 +87,8 @@ bool has_other_blocks(const Fit& fit) {
   });
 }
 
-// Whether the file, which has all tensors of `model`, contains a larger model, such as ResNet-34 or
-// a network with other blocks if `model` is ResNet-18.
+// Whether the file, which has all tensors of `model`, contains a larger model. For ResNet-18, this
+// may be ResNet-34, or a network with additional layers in the same blocks.
 bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.unused.empty()) return false;
   if (has_other_blocks(fit)) return true;
@@ -155,9 +155,10 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const std::string their_model = named == data.text.end() ? "" : named->second;
-  // timm's weights of EfficientNet-Lite are TensorFlow's, except those named efficientnet_lite0.
+  // timm's weights of EfficientNet-Lite are TensorFlow's (tf_efficientnet_lite0, …), except
+  // efficientnet_lite0. So only a name with efficientnet_lite but without tf_ means timm's own.
   const bool lite = name.starts_with("efficientnet_lite") &&
-                    their_model.find("efficientnet_lite") == std::string::npos;
+                    their_model.find("efficientnet_lite0") == std::string::npos;
   const bool tensorflow = fit.family->rename && (lite || names_tensorflow(their_model));
   const Layers theirs = !fit.family->rename ? ours
                         : tensorflow        ? Layers{kTensorFlowEps, true}

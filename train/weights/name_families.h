@@ -19,8 +19,8 @@ struct TensorShape {
 };
 using TensorShapes = std::vector<TensorShape>;
 
-// Returns the names of the num_batches_tracked counters that `names` lacks: one for each
-// running_mean without a counter. PyTorch before 0.4.1 did not save them.
+// Returns the name of the missing num_batches_tracked counter for each running_mean in `names` that
+// has none. PyTorch before 0.4.1 did not save the counters.
 std::vector<std::string> missing_counters(const std::vector<std::string>& names);
 
 // Where a tensor is in an EfficientNet or MobileNetV3, parsed from its name. An inverted residual

@@ -201,19 +201,17 @@ Weights open_selected_weights(Arguments arguments) {
   if (!arguments.job.weights_entry.empty())
     throw UserError("--no-ema: --weights-entry " + arguments.job.weights_entry +
                     " selects averaged weights; remove one of the two");
-  arguments.job.weights_entry = "model";
-  try {
-    return open_weights(arguments);
-  } catch (const UserError& error) {
-    const std::string text = error.what();
-    if (text.find("has no entry") == text.npos) throw UserError("--no-ema: " + text);
+  std::string problem;
+  for (const char* const entry : {"model", "state_dict"}) {  // state_dict: timm's name
+    arguments.job.weights_entry = entry;
+    try {
+      return open_weights(arguments);
+    } catch (const UserError& error) {
+      problem = error.what();
+      if (problem.find("has no entry") == problem.npos) break;
+    }
   }
-  arguments.job.weights_entry = "state_dict";  // timm's name
-  try {
-    return open_weights(arguments);
-  } catch (const UserError& error) {
-    throw UserError(std::string("--no-ema: ") + error.what());
-  }
+  throw UserError("--no-ema: " + problem);
 }
 
 }  // namespace shoal::app

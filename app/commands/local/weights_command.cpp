@@ -123,7 +123,7 @@ int weights_command(const Call& call) {
   if (arguments.json) {
     auto json = nlohmann::ordered_json::array();
     for (const Row& row : rows) json.push_back(json_of(row));
-    log::line(json.dump(2));
+    log::line(json_text(json, 2));
   } else if (rows.size() == 1) {
     print_details(rows.front(), arguments.weights_cache);
   } else {

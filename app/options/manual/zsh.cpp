@@ -19,8 +19,9 @@ std::string escaped(const std::string& text, const std::string& special) {
   return result;
 }
 
-// Returns the action of _arguments that completes the values. _arguments splits the specification
-// of an option at colons, but not that of positional words, so `colon` is "\\:" for options.
+// Returns the action of zsh's _arguments that completes the values. `colon`: how to write a colon.
+// _arguments splits the specification of an option at colons, so pass "\\:" for options. Pass ":"
+// for positional words.
 std::string action(const Values& values, const std::string& colon) {
   std::vector<std::string> words;
   for (const std::string& word : values.words) words.push_back(escaped(word, ": ()[]"));

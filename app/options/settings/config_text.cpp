@@ -19,11 +19,7 @@ bool is_toml_number(const std::string& text) {
 }
 
 std::string toml_text(const std::string& text) {
-  using Json = nlohmann::json;
-  std::string result;
-  for (const char c : Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
-    result += c == '\x7f' ? std::string("\\u007f") : std::string(1, c);
-  return result;
+  return json_text(nlohmann::json(text));
 }
 
 std::string toml_value(const Option& option, const std::string& text) {

@@ -79,7 +79,7 @@ std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& 
     std::vector<YAML::Node> documents = YAML::LoadAll(text);
     std::erase_if(documents, [](const YAML::Node& one) { return one.IsNull(); });
     if (documents.size() > 1)
-      throw UserError(path + " has several YAML documents; keep one of them");
+      throw UserError(path + " contains several YAML documents; keep only one");
     return YamlReader(path, is_mapping).read(documents.empty() ? YAML::Node() : documents[0]);
   } catch (const YAML::Exception& error) {
     throw UserError(path + ":" + std::to_string(error.mark.line + 1) +

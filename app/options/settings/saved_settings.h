@@ -13,18 +13,18 @@ namespace shoal::app {
 constexpr const char* kCheckpointOrigin = "checkpoint";  // origin of the restored settings
 
 // Returns every setting of `job` that can change results, in the order of the option table,
-// including settings without effect in this run. At the end: facts about the data,
-// such as the number of training images.
+// including settings without effect in this run. Facts about the data follow, such as the number of
+// training images.
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
 
 // Restores the settings of a checkpoint, `saved`, except options that are already set
 // (Arguments::origins) and options that a set option replaces (Saving::replaced_by). Overrides a
 // --forward-reads that SageMaker's configuration set. Replaces --batch-size auto with the saved
 // global batch size. Restores --classes only if it differs from `data_classes`, the number of class
-// names in the checkpoint. Does not restore --accumulate if both batch sizes are set, because
-// resolve() computes it. A restored --lr removes --scale-lr, because it is already scaled. With
-// --eval-only, restores only options that affect evaluation. Throws
-// UserError if this version does not accept a saved value.
+// names in the checkpoint. Does not restore --accumulate if both --batch-size and
+// --global-batch-size are set, because resolve() computes it. Removes --scale-lr if it restores
+// --lr, because the saved learning rate is already scaled. With --eval-only, restores only options
+// that affect evaluation. Throws UserError if this version does not accept a saved value.
 void take_saved_settings(Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& saved,
                          size_t data_classes);

@@ -121,7 +121,7 @@ class Feeder(threading.Thread):
         self.host, self.hosts = host, hosts
         self.found = objects(s3, channel)
         self.over = threading.Event()
-        self.error = ""  # why the channel cannot be written any more
+        self.error = ""  # why writing the channel failed
         self.fifo = self.make(0)
 
     def make(self, epoch):

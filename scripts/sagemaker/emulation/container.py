@@ -19,7 +19,6 @@ class Mirror(threading.Thread):
     def __init__(self, local, remote):
         super().__init__(daemon=True)
         self.local, self.remote, self.over = local, remote, threading.Event()
-        self.error = ""  # unlike a Feeder, always empty
         local.mkdir(parents=True, exist_ok=True)
         for name in file_names(remote):
             copy(remote / name, local / name)

@@ -27,7 +27,7 @@ class Plan:
 
     root: Path
     program: str
-    hosts: int = 0  # 0: as in the request
+    hosts: int | None = None  # None: as in the request
     loopback: bool = False
     keep: bool = False
     kill: bool = False  # interrupt without SIGTERM
@@ -36,7 +36,7 @@ class Plan:
 
     def check(self, request):
         """Raises UserError if the options do not fit the request."""
-        if kind_of(request) == "Processing":  # of a chain: only its spot jobs are interrupted
+        if kind_of(request) == "Processing":  # in a chain, only spot jobs are interrupted
             return
         if (self.stop_after or self.stop_at) and not request.get("EnableManagedSpotTraining"):
             raise UserError(
@@ -105,11 +105,11 @@ class Life:
         return False
 
     def check_feeders(self, containers):
-        """Raises UserError if a Pipe channel cannot be written."""
+        """Raises UserError if writing a Pipe channel has failed."""
         for container in containers:
             for thread in container.threads:
-                if thread.error:
-                    raise UserError(thread.error)
+                if error := getattr(thread, "error", ""):  # of a Feeder
+                    raise UserError(error)
 
     def watch(self, cluster, containers):
         """Waits until all containers have ended. Returns why they were stopped, or ""."""

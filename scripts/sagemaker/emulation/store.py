@@ -44,7 +44,7 @@ class S3:
         """Returns the path of the file or folder that emulates an S3 address."""
         bucket, key = split_uri(uri)
         place = Path(os.path.normpath(self.root.absolute() / bucket))
-        path = Path(os.path.normpath(place / key))  # links may lead anywhere
+        path = Path(os.path.normpath(place / key))  # not resolved: links may leave it
         if not path.is_relative_to(place):
             raise UserError(f"{uri} is outside its bucket")
         return path

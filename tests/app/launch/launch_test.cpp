@@ -190,7 +190,7 @@ TEST_CASE("workers that exit with 143 by themselves are a stop, not a failure") 
   CHECK(run.err.empty());
 }
 
-TEST_CASE("if a worker is stopped alone, the others are stopped, too") {
+TEST_CASE("if only one worker is stopped, the launcher stops the others") {
   const Captured run = capture([] {
     Launch plan = shell("test $RANK = 0 && exit 143; " + kForever, 2);
     plan.stop_seconds = 0.2;

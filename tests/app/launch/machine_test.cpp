@@ -43,7 +43,7 @@ TEST_CASE("a cgroup's available memory is its limit minus the used memory, witho
   CHECK(app::cgroup_available(one.text()) == 200u);
 }
 
-TEST_CASE("the limits of a process are those of its cgroup and of all above it") {
+TEST_CASE("the limits of a process are those of its cgroup and of all cgroups above it") {
   using Paths = std::vector<std::filesystem::path>;
   CHECK(app::cgroup_folders("0::/a.slice/job\n", "/c", "cpu") ==
         Paths{"/c/", "/c/cpu/", "/c/a.slice/job", "/c/a.slice", "/c/"});

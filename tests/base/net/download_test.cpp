@@ -60,7 +60,7 @@ TEST_CASE("a connection that breaks is continued where it stopped") {
   CHECK(requests[2].header("range") == "bytes=200000-");
 }
 
-TEST_CASE("a server that breaks off at the same place each time is given up") {
+TEST_CASE("a download that breaks off at the same byte each time is given up") {
   const std::string content = content_of(3'000'000);
   const HttpServer server(cutting(content, "", 2'000'000));  // without ETag: nothing can be resumed
   const Target target;
@@ -179,7 +179,7 @@ TEST_CASE("a complete file that was not yet renamed needs no byte") {
   CHECK(target.is_tidy());
 }
 
-TEST_CASE("a proxy that refuses to connect is no answer of the server") {
+TEST_CASE("a proxy's refusal is not reported as the server's answer") {
   const HttpServer proxy(always({407, {}, ""}));
   const Target target;
   const Variable variable("https_proxy", proxy.url());

@@ -87,6 +87,8 @@ TEST_CASE("in tables, names of classes may contain blanks and numbers") {
   }
   t.write("labels.csv", "1.jpg\t\tcrane, bird\n2.jpg,\t\"crane, bird\"\n3.jpg cat,tabby\n");
   CHECK(open_dataset(t / "images", options)->classes() == Texts{"cat", "crane, bird"});
+  t.write("labels.csv", "1.jpg,,x\n2.jpg,cat\n3.jpg,cat\n");
+  CHECK_THROWS_WITH(open_dataset(t / "images", options), Contains("line 1"));
 }
 
 TEST_CASE("a list that begins like compressed data is read as text") {

@@ -328,7 +328,7 @@ TEST_CASE("a set in shards has the same images as one file") {
   CHECK(write_pack(*source, many, options).images == 23);
 }
 
-TEST_CASE("a set in shards whose list names no file is refused") {
+TEST_CASE("a sharded set whose list names no file is refused") {
   TempFolder t;
   t.write("set/shards.txt", "x\nwhole\n");
   CHECK_THROWS_WITH(packed_files(t / "set"), Catch::Contains("has no packed file"));

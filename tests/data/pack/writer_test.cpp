@@ -150,7 +150,7 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
                     Catch::Contains("already exists"));
 }
 
-TEST_CASE("a set of records is not complete if the records or the way to read them changed") {
+TEST_CASE("a packed set is not reused if the records or --tfrecord-keys have changed") {
   const TempFolder folder;
   TempFolder source;
   const auto tar = [&](int64_t second) {

@@ -25,7 +25,7 @@ TEST_CASE("a manifest's images have the classes of their folders") {
   CHECK(described(*open_dataset(t / "bare.manifest")) == expected);
 }
 
-TEST_CASE("files that are not images are left out of a manifest with their classes") {
+TEST_CASE("files of a manifest that are not images are left out and create no class") {
   TempFolder t;
   for (const char* name : {"dog/1.jpg", "cat/2.jpg", "meta/labels.json", "labels.json"})
     t.write(name, "a");

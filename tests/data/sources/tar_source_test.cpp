@@ -106,12 +106,12 @@ TEST_CASE("images beside the class folders are left out, as in folders") {
   CHECK(described(*open_dataset(t / "a.tar", options)) ==
         Texts{"0 cat 1.jpg a", "1 dog 2.jpg b", "1 dog 3.jpg c"});
   CHECK_THAT(warnings, Contains("left out 1 image beside the class folders (train/preview.jpg)"));
-  // A class whose images are partly in folders.
+  // Here, train is a class: some of its images are in subfolders.
   options.classes = {"dog", "train"};
   CHECK(described(*open_dataset(t / "a.tar", options)).front() == "0 train preview.jpg x");
 }
 
-TEST_CASE("shards whose labels do not belong to an image are not taken for classes") {
+TEST_CASE("shards whose labels match no image are refused, not read as one class per tar") {
   const Members layouts[] = {
       {{"v1.0000.jpg", "a"}, {"v1.0000.json", "0"}, {"v1.0001.jpg", "b"}, {"v1.0001.json", "1"}},
       {{"0000.tif", "a"}, {"0000.txt", "0"}, {"0001.tif", "b"}, {"0001.txt", "1"}},

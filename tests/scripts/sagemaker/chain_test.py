@@ -107,8 +107,8 @@ class Chains(unittest.TestCase):
         self.assertEqual(len(self.names()), 4)
         self.assertNotIn("prepare", out)
 
-        # A new job of prepare makes new data. The checkpoints are of the old data, so the training
-        # task does not continue from them, also if its newest job has failed.
+        # A new job of prepare makes new data. The training task must not continue from checkpoints
+        # of the old data, even if its newest job has failed.
         s3 = boto3.client("s3")
         s3.create_bucket(Bucket="bucket")
         s3.put_object(Bucket="bucket", Key="jobs/net/train/state/epoch-0001.pt", Body=b"x")
@@ -292,8 +292,9 @@ class Chains(unittest.TestCase):
                     self.assertIn(expected, lines[0])
             code, _, err = self.run_chain("--task", "gett")
             self.assertIn("--task: there is no task gett; tasks: get, prepare, train", err)
-            code, _, err = launch("--task", "get", "--dry-run")
-            self.assertIn("--task needs a file with tasks", err)
+            for option in (("--task", "get"), ("--force",), ("--keep-state",)):
+                code, _, err = launch(*option, "--dry-run")
+                self.assertIn(f"{option[0]} needs a file with tasks", err)
 
 
 if __name__ == "__main__":

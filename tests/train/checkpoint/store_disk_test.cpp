@@ -67,7 +67,7 @@ TEST_CASE("where files cannot be renamed from beside the folder, they are writte
   REQUIRE(in_folder(directory.path() / "c" / ".tmp") == Names{"lock"});
 }
 
-TEST_CASE("folders that are removed during a run are made again, and locked again") {
+TEST_CASE("checkpoint folders that are removed during a run are created and locked again") {
   for (const char* removed : {".c-tmp", "c"}) {
     OneCheckpoint one;
     fs::remove_all(one.directory.path() / removed);
@@ -78,7 +78,7 @@ TEST_CASE("folders that are removed during a run are made again, and locked agai
   }
 }
 
-TEST_CASE("a temporary folder inside the checkpoint folder is made again") {
+TEST_CASE("a temporary folder inside the checkpoint folder is created again") {
   const test::TemporaryDirectory directory;
   const test::FailingCalls mounts(
       "rename", [](const std::string& path) { return path.find(".c-tmp/") != path.npos; }, EXDEV);

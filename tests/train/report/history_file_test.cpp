@@ -120,6 +120,11 @@ TEST_CASE("--resume PATH renames the history of another run") {
   CHECK(HistoryFile(job, 1).lines() == 1);
   CHECK(rows(run / "history.jsonl")[0].at("step") == 1);
   CHECK(rows(run / "superseded-history.jsonl")[0].at("step") == 7);
+
+  // The run's own history that lost its end is no other run's.
+  test::write_text(run / "history.jsonl", "");
+  CHECK(HistoryFile(job, 1).lines() == 1);
+  CHECK_FALSE(fs::exists(run / "superseded-2-history.jsonl"));
 }
 
 TEST_CASE("rows that a full disk refuses are written when there is space again") {

@@ -144,7 +144,7 @@ TEST_CASE("weights of EfficientNet-Lite need no conversion") {
   check_numbered(adapted.tensors, 0);
 }
 
-TEST_CASE("weights of EfficientNet-Lite in timm's names are TensorFlow's under any file name") {
+TEST_CASE("EfficientNet-Lite in timm's names is TensorFlow's unless named efficientnet_lite0") {
   const models::Network lite = default_network("efficientnet_lite1", 5);
   const NameFamily& timm = *std::ranges::find_if(
       name_families(), [](const NameFamily& family) { return std::string(family.name) == "timm"; });
@@ -158,13 +158,13 @@ TEST_CASE("weights of EfficientNet-Lite in timm's names are TensorFlow's under a
   check_numbered(adapt_weights(file_of(tensors, "efficientnet_lite0"), lite).tensors, 1e-5 - 1e-3);
 }
 
-TEST_CASE("weights of a network with other blocks are refused, even if all tensors are there") {
+TEST_CASE("weights with additional layers in blocks are refused, even if no tensor is missing") {
   NamedTensors more = numbered("resnet18", 10);
   more.emplace_back("layer1.0.se.fc1.weight", at::full({2}, 1));
   CHECK_THAT(refusal(file_of(more), "resnet18"), Contains("does not have layer1.0.se.fc1.weight"));
   CHECK(refusal(file_of(more), "resnet18", /*partial=*/true).empty());
   more = numbered("resnet18", 10);
-  for (int i = 0; i < 8; ++i)  // other heads, and a copy under another name
+  for (int i = 0; i < 8; ++i)  // accepted: other heads, and a copy under another name
     for (const std::string name : {"heads.", "teacher.layer1."})
       more.emplace_back(name + std::to_string(i) + ".weight", at::full({2}, 1));
   CHECK(refusal(file_of(more), "resnet18").empty());

@@ -1,7 +1,7 @@
 // TensorBoard's event file. Its scalars are the numbers in history.jsonl. A run that starts or
 // resumes writes a new file, which begins with the earlier points up to the checkpoint: scalars
 // from the history, images and histograms from the previous file. Then it removes the previous
-// file, or renames it if the run starts from the beginning. So no reader finds a point twice, even
+// file (if the run starts from the beginning: renames it). So no reader finds a point twice, even
 // if the run was killed or continues in a new container.
 
 #include <algorithm>

@@ -48,7 +48,8 @@ StorageId storage_id(const PickleValue& value, const std::string& name) {
 }  // namespace
 
 bool is_legacy_torch_file(std::span<const char> bytes) {
-  // A pickle of a number. From protocol 4 on, a frame of 8 bytes of length precedes it.
+  // The file begins with a pickled number. From protocol 4 on, a frame opcode (0x95) and an 8-byte
+  // length precede the number.
   constexpr std::string_view kMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 12);
   std::string_view text(bytes.data(), bytes.size());
   if (text.size() < 2 || text[0] != '\x80' || text[1] < 2 || text[1] > 5) return false;

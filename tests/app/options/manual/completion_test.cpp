@@ -82,7 +82,7 @@ TEST_CASE("bash completes commands, options, closed sets of values and files") {
         WordSet{"resnet101/V1", "resnet101/V2"});
 }
 
-TEST_CASE("zsh's _arguments gets options whose actions have no colon of their own") {
+TEST_CASE("zsh completion escapes the colons in the actions of options") {
   std::istringstream lines(app::zsh_completion());
   int found = 0;
   for (std::string line; std::getline(lines, line);) {
