@@ -8,6 +8,7 @@
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
 #include "app/options/settings/implied_settings.h"
+#include "app/platform/signals.h"
 #include "base/file/whole_file.h"
 #include "base/file/writable.h"
 #include "base/format/counted.h"
@@ -172,6 +173,7 @@ int average_command(const Arguments& given) {
   Arguments arguments = given;
   arguments.job.device = "cpu";  // averages are computed on the CPU
   begin(arguments.job, dist::Env{});
+  install_interruption_signals();
   check(arguments);
   std::vector<Candidate> all = open_all(arguments);
   std::optional<double> top1;

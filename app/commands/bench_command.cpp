@@ -14,7 +14,7 @@ struct Measurement {
   const char* name;
   size_t paths;  // number of positional words, including the name
   int (*run)(const Arguments&);
-  // Options that only some measurements have.
+  // This measurement's options that not every measurement has.
   std::vector<std::string> own;
 };
 

@@ -11,6 +11,7 @@
 #include "app/commands/local/run_list.h"
 #include "app/commands/session.h"
 #include "app/options/settings/implied_settings.h"
+#include "app/platform/signals.h"
 #include "base/file/whole_file.h"
 #include "base/file/writable.h"
 #include "base/log.h"
@@ -160,6 +161,7 @@ void require_output_folder(const std::filesystem::path& folder) {
 int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
+  if (env.rank == 0) install_interruption_signals();
   const std::vector<Arguments> each = one_by_one(arguments);
   const EvalOptions& eval = arguments.eval;
   if (!eval.predictions.empty()) PredictionFile(arguments, {});  // rejects unknown extensions

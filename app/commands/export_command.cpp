@@ -7,6 +7,7 @@
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
 #include "app/options/settings/implied_settings.h"
+#include "app/platform/signals.h"
 #include "base/file/writable.h"
 #include "base/format/counted.h"
 #include "base/format/grouped.h"
@@ -97,6 +98,7 @@ void require_not_input(const fs::path& file, const fs::path& input) {
 int export_command(const Arguments& given) {
   Arguments arguments = given;
   begin(arguments.job, dist::Env{});
+  install_interruption_signals();
   resolve_arguments(arguments);
   if (!arguments.export_to.empty()) {
     require_writable_file("--output", arguments.export_to);

@@ -9,6 +9,7 @@
 #include "app/commands/evaluation/predictions.h"
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/session.h"
+#include "app/platform/signals.h"
 #include "base/log.h"
 #include "data/sources/images.h"
 #include "dist/gather.h"
@@ -48,6 +49,7 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
 int predict_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
+  if (env.rank == 0) install_interruption_signals();
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
   require_weights(arguments);  // before opening the images: one may be the weights
   Evaluation evaluation(arguments, env);

@@ -64,8 +64,13 @@ void on_alarm(int) {
         128 + train::stop_signal());
 }
 
-void on_interruption(int number) {
+void on_resumable_interruption(int number) {
   leave("shoal: interrupted; repeat the command to continue\n", 128 + number);
+}
+
+void on_interruption(int number) {
+  leave("shoal: interrupted before the end; repeat the command for complete results\n",
+        128 + number);
 }
 
 // The terminal was closed. Acts like SIGTERM.
@@ -127,6 +132,11 @@ void install_polled_signals() {
 }
 
 void install_resumable_signals() {
+  install(SIGTERM, on_resumable_interruption);
+  install(SIGINT, on_resumable_interruption);
+}
+
+void install_interruption_signals() {
   install(SIGTERM, on_interruption);
   install(SIGINT, on_interruption);
 }

@@ -32,4 +32,8 @@ void install_polled_signals();
 // that repeating the command continues the work. For commands whose files are always consistent.
 void install_resumable_signals();
 
+// Like install_resumable_signals(), but the message asks to repeat the command from the start. Of
+// several processes, only one should call it.
+void install_interruption_signals();
+
 }  // namespace shoal::app

@@ -23,7 +23,8 @@ std::string report_page(const std::string& data, bool live);
 // requests to the page's own server.
 std::string report_policy(bool live);
 
-// Writes the report of `runs` to a file. Throws like report_data(), or std::system_error.
+// Writes the report of `runs` to a file. Replaces only reports and empty files. Throws UserError if
+// the file is something else, std::system_error, or like report_data().
 void write_report(const std::vector<std::string>& runs, const std::filesystem::path& file);
 
 // Returns a hash of the sizes and modification times of the report's input files, except the

@@ -1,7 +1,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <fstream>
 #include <map>
+#include <string_view>
 #include <system_error>
 
 #include "app/report/evaluation.h"
@@ -22,6 +24,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
+
+constexpr std::string_view kPageStart = "<!doctype html>";  // as in page/page.html
+
+// Whether a file is absent, empty or a report.
+bool may_replace(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string start(kPageStart.size(), '\0');
+  in.read(start.data(), std::ssize(start));
+  return in.gcount() == 0 || start == kPageStart;
+}
 
 // Returns the JSON object in a file. If the file does not exist or contains something else, appends
 // a note and returns an empty object.
@@ -119,6 +131,10 @@ std::string report_stamp(const std::vector<std::string>& runs) {
 }
 
 void write_report(const std::vector<std::string>& runs, const fs::path& file) {
+  if (!is_special(file) && !may_replace(file))
+    throw UserError(file.string() +
+                    " exists and is no report, so it is not replaced; choose "
+                    "another name");
   // Not flushed: `shoal report` can write the page again.
   write_whole(file, report_page(report_data(runs, false), false), {.flush = false});
 }

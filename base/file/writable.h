@@ -1,5 +1,5 @@
 #pragma once
-// Checks whether a command can write its results. Commands call this before they compute them.
+// Checks whether a command can write its results. Commands call this before they start the work.
 
 #include <filesystem>
 #include <string>

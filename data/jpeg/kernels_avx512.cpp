@@ -39,8 +39,9 @@ inline __m512i to_bytes(__m512i words) {
       _mm512_cvtusepi16_epi8(_mm512_max_epi16(words, _mm512_setzero_si512())));
 }
 
-// Shuffle tables for the 96 bytes of 32 RGB pixels. red_green: source indices of red bytes and, 64
-// higher, of green bytes. blue: source indices of blue bytes. is_blue: mask of the blue bytes.
+// Shuffle tables that interleave 32 pixels into 96 bytes of RGB, with one entry per output byte.
+// red_green: index in the register of reds, or 64 + index in the register of greens. blue: index in
+// the register of blues. is_blue: mask of the output bytes that are blue.
 struct Interleaving {
   alignas(64) uint8_t red_green[128], blue[128];
   uint64_t is_blue[2];

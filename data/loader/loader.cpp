@@ -78,8 +78,8 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
   return options;
 }
 
-// Returns a batch without memory, with the fields that are the same in all batches: views, channels
-// and normalization.
+// Returns a batch without buffers. Sets only the fields that are the same in all batches: views,
+// channels and normalization.
 Batch format_of(const LoaderOptions& options) {
   Batch batch;
   batch.views = options.train ? 1 : count_of(options.transform.eval_views);

@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kList = "shards.txt";
-constexpr const char* kReplacement = ".replacement";  // folder of a new set, inside the old set
+constexpr const char* kReplaced = ", being replaced";  // ends the first line during replace()
+constexpr const char* kReplacement = ".replacement";   // folder of a new set, inside the old set
 
 std::string file_name(int64_t shard) {
   return strf("%05lld.pack", static_cast<long long>(shard));
@@ -58,6 +59,21 @@ void write_list(const std::string& folder, const std::string& head,
   write_whole(fs::path(folder) / kList, text);
 }
 
+// Throws if the folder contains another program's file that a new packed file would replace. The
+// list may lack the newest packed file of a set that is not whole.
+void refuse_unlisted(const std::string& folder, const ListContent& list) {
+  if (list.head.ends_with(kReplaced)) return;  // may already contain files of the new set
+  const auto ours = static_cast<int64_t>(list.next.size()) + (list.whole ? 0 : 1);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const auto shard = parse_number<int64_t>(entry.path().stem().string());
+    if (shard && *shard >= ours && name == file_name(*shard))
+      throw std::invalid_argument(
+          entry.path().string() +
+          " does not belong to the packed set in this folder; move it away");
+  }
+}
+
 }  // namespace
 
 ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite)
@@ -70,10 +86,12 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
     const ListContent list = read_list(folder);
     const bool replace = overwrite && (list.whole || list.head != first_line(request));
     if (replace) {
+      refuse_unlisted(folder, list);
       replace_later();
       return;
     }
     if (list.head == first_line(request)) {
+      if (!list.whole) refuse_unlisted(folder, list);
       next_ = list.next;
       whole_ = list.whole;
       return;
@@ -126,7 +144,7 @@ void ShardList::replace() {
   const ListContent old = read_list(target_);
   // From here on, the folder may contain files of both sets. This list keeps other processes from
   // reading or continuing the set.
-  write_list(target_, old.head + ", being replaced", old.next, /*whole=*/false);
+  write_list(target_, old.head + kReplaced, old.next, /*whole=*/false);
   const auto place = [&](int64_t shard) { return fs::path(target_) / file_name(shard); };
   for (int64_t shard = 0; shard < finished(); ++shard) {
     const fs::path fresh = fs::path(folder_) / file_name(shard);

@@ -65,7 +65,8 @@ class RecordIoStream : public RecordStream {
     return false;
   }
 
-  // Completes the image before the label and returns true. If there is none, keeps the label.
+  // If an image waits for this label, completes the image and returns true. Otherwise keeps the
+  // label for the next image.
   bool wrapped_label(StreamImage& image) {
     const auto label = parse_wrapped_label({payload_.begin(), payload_.end()});
     if (!label || pairing_.label_waits()) reader_.refuse("is neither an image nor a label");

@@ -54,7 +54,8 @@ bool is_pmi(const Variables& variables) {
   return any_of(variables, {"PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) && !is_slurm(variables);
 }
 
-// Does not recognize PET_NNODES=1 without a node rank, which describes a job on this host alone.
+// Recognizes Kubeflow's trainer, except PET_NNODES=1 without a node rank: that describes a job on
+// this host alone.
 bool is_pet(const Variables& variables) {
   const std::string* nodes = find(variables, "PET_NNODES");
   const bool one = nodes && (*nodes == "1" || *nodes == "1:1");

@@ -69,8 +69,8 @@ const ActivationLoops* activation_loops(Type type, int64_t channels);
 // Returns the size of an element in bytes. `type` must be f32 or bf16.
 int64_t bytes_per_element(Type type);
 
-// Whether to write outputs with non-temporal stores: they must be 32-byte aligned, and each must
-// exceed the caches (exceeds_caches() in ops.h). `elements`: size of each output. `a`, `b`: the
+// Whether to write the outputs with non-temporal stores. True if each output is 32-byte aligned and
+// exceeds the caches (exceeds_caches() in ops.h). `elements`: size of each output. `a`, `b`: the
 // outputs; if there is only one, pass `a` or nullptr as `b`.
 bool worth_streaming(Type type, int64_t elements, const void* a, const void* b);
 

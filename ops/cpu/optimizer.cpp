@@ -1,8 +1,8 @@
-// Runs the optimizers on all threads. Each thread processes one consecutive share of the flat
+// Runs the optimizers on all threads. Each thread processes one contiguous share of the flat
 // buffers, segment by segment, in blocks. A block is so small that its new parameters are still in
 // the cache when they are copied to bf16. Optimizers with a trust ratio process one segment after
 // another, each on all threads. Results are bit-identical for any thread count: updates are
-// element-wise, and the number of partial sums is fixed.
+// element-wise, and the partial sums do not depend on the thread count.
 
 #include <omp.h>
 

@@ -13,8 +13,9 @@ inline int64_t rounded_up(int64_t value, int64_t step) {
   return chunks(value, step) * step;
 }
 
-// Ring buffer for the last `rows` loaded rows of one block of channels: of the activated input, of
-// its slopes, or of dy. The columns left and right of the image are zero.
+// Ring buffer for one block of channels. Holds the last `rows` rows that were loaded: of the
+// activated input, of the activation's derivative (slopes), or of the output's gradient (dy). The
+// columns left and right of the image are zero.
 struct Ring {
   float* memory;
   int64_t rows, columns, left;  // column `left` is the image's column 0

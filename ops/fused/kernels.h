@@ -63,8 +63,8 @@ struct Upstream {
   const void* u = nullptr;      // images×pixels×stride; nullptr: 0
   const float* mask = nullptr;  // one factor per image
   const float* gate = nullptr;  // images×stride, of the squeeze-excite; requires `spread`
-  // images×stride: the part of the activated values' gradient that is equal for all pixels of an
-  // image, from average pooling or squeeze-excite.
+  // images×stride: the part of the gradient of the activated values that average pooling or
+  // squeeze-excite adds. Within a channel, it is the same for all pixels of an image.
   const float* spread = nullptr;
   bool joined = false;  // ends a residual block (Join); u: gradient of its output
 };

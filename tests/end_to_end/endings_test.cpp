@@ -1,6 +1,7 @@
 // Tests how runs end: signals, exit codes, and a second run in the same folder.
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -34,6 +35,14 @@ struct Place {
     return words;
   }
   bool has_made_a_step() const { return !test::read_text(output() / "history.jsonl").empty(); }
+  // Replaces all images by pipes without a writer.
+  void make_images_hang() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root() / "data"))
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    for (const fs::path& file : files)
+      if (!fs::remove(file) || ::mkfifo(file.c_str(), 0600) != 0) FAIL(file);
+  }
   // Returns the checkpoints, newest first.
   std::vector<train::CheckpointEntry> checkpoints() const {
     return train::CheckpointStore(output() / "checkpoints", 1).entries();
@@ -48,18 +57,25 @@ bool all_signals_handled(pid_t process) {
   return status.find("ShdPnd:\t0000000000000000") != status.npos;
 }
 
+// Returns whether the worker process has installed a handler for the signal.
+bool handles(pid_t worker, int signal) {
+  const std::string proc = "/proc/" + std::to_string(worker);
+  if (!test::read_text(proc + "/comm").starts_with("shoal-worker")) return false;
+  std::istringstream status(test::read_text(proc + "/status"));
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:"))
+      return std::stoull(line.substr(8), nullptr, 16) >> (signal - 1) & 1;
+  return false;
+}
+
 // Runs shoal and, after its first step, sends it the signals one by one: each when the previous one
-// was handled and at least `pause` seconds after it.
+// was handled.
 test::Outcome run_and_signal(const Place& place, const std::vector<std::string>& more,
-                             std::vector<int> signals, double pause = 0) {
+                             std::vector<int> signals) {
   size_t sent = 0;
-  double last = 0;
   return test::run_shoal(place.words(more), {}, [&](pid_t pid) {
-    if (sent < signals.size() && now() - last >= pause && place.has_made_a_step() &&
-        all_signals_handled(pid)) {
+    if (sent < signals.size() && place.has_made_a_step() && all_signals_handled(pid))
       ::kill(pid, signals[sent++]);
-      last = now();
-    }
     return false;
   });
 }
@@ -89,9 +105,19 @@ TEST_CASE("a second SIGTERM or SIGINT ends the run immediately without saving") 
   const auto [nproc, signal] = GENERATE(
       table<const char*, int>({{"1", SIGTERM}, {"1", SIGINT}, {"2", SIGTERM}, {"2", SIGINT}}));
   const Place place;
-  // Steps are long: the second signal arrives before the end of the step.
-  const auto run =
-      run_and_signal(place, {"--accumulate", "100", "--nproc", nproc}, {signal, signal}, 1.1);
+  int sent = 0;
+  double last = 0;
+  const auto run = test::run_shoal(place.words({"--nproc", nproc}), {}, [&](pid_t pid) {
+    if (last == 0 && place.has_made_a_step()) {
+      place.make_images_hang();  // so that no step ends after the first signal
+      last = now();
+    }
+    if (last > 0 && sent < 2 && now() - last >= 1.1) {
+      ++sent, last = now();
+      ::kill(pid, signal);
+    }
+    return false;
+  });
   INFO(run.err);
   CHECK(run.exit_code == 128 + signal);
   CHECK_THAT(run.err, Contains("second signal"));
@@ -212,4 +238,32 @@ TEST_CASE("a second run in the same output or checkpoint folder is refused") {
   REQUIRE(tried);
   CHECK(run.exit_code == 143);  // the first run was not disturbed
   CHECK_FALSE(train::CheckpointStore(checkpoints, 1).entries().empty());
+}
+
+TEST_CASE("SIGTERM or SIGINT ends eval and predict with one sentence") {
+  const Place place;
+  REQUIRE(test::run_shoal(place.words({"--max-steps", "1"})).exit_code == 0);
+  const auto [command, nproc, signal] = GENERATE(table<const char*, const char*, int>(
+      {{"eval", "1", SIGTERM}, {"eval", "2", SIGINT}, {"predict", "2", SIGTERM}}));
+  std::vector<std::string> words = {command,      "--weights", place.output().string(),
+                                    "--nproc",    nproc,       "--threads",
+                                    "1",          "--workers", "1",
+                                    "--val-size", "224"};
+  const std::string images = (place.root() / "data").string();
+  if (command == std::string("eval"))
+    words.insert(words.end(), {"--val", images + "/train"});
+  else
+    words.push_back(images);
+  bool sent = false;
+  const auto run = test::run_shoal(words, {}, [&](pid_t shoal) {
+    const pid_t first = nproc == std::string("1") ? shoal : test::worker_of(shoal, 0);
+    if (!sent && first > 0 && handles(first, signal)) sent = ::kill(shoal, signal) == 0;
+    return false;
+  });
+  INFO(run.err);
+  REQUIRE(sent);
+  CHECK(run.exit_code == 128 + signal);
+  const size_t at = run.err.find("interrupted before the end");
+  REQUIRE(at != run.err.npos);
+  CHECK(run.err.find("interrupted before the end", at + 1) == run.err.npos);
 }

@@ -34,8 +34,8 @@ struct Call {
   std::string kind;
   std::string path = {};  // relative to the directory
   int descriptor = -1;    // -1: none, or the call returns it
-  // Flags of open; offset of a read or write, -1: the current position; length of truncate; 1 for
-  // syncfs.
+  // Depends on the call. open: flags; read, write: offset (-1: the current position); truncate:
+  // length; syncfs (of kind fsync): 1.
   int64_t place = 0;
   std::string from = {};        // old path of rename
   const void* bytes = nullptr;  // the bytes to write

@@ -129,13 +129,8 @@ class Training(Trial):
 
     def result(self):
         """Returns what must be equal in every completed run."""
-        history = []
-        for line in (self.output / "history.jsonl").read_text().splitlines():
-            entry = json.loads(line)
-            if entry["event"] in ("train", "valid"):
-                history.append({k: v for k, v in entry.items() if k not in ("time", "timing")})
         return self.durable() | {
-            "history": history,
+            "history": history_of(self.output),
             # The name of TensorBoard's file contains the time.
             "files": sorted(
                 re.sub(r"tfevents\.\d+", "tfevents.TIME", path.relative_to(self.output).as_posix())
@@ -240,6 +235,16 @@ class Writing(Trial):
         Leaves out folders, because a removed folder may reappear.
         """
         return digests(self.out)
+
+
+def history_of(output):
+    """Returns the rows of a run's history, without times."""
+    rows = map(json.loads, (output / "history.jsonl").read_text().splitlines())
+    return [
+        {key: value for key, value in row.items() if key not in ("time", "timing")}
+        for row in rows
+        if row["event"] in ("train", "valid")
+    ]
 
 
 def with_checkpoints(result, best, more):

@@ -17,7 +17,8 @@ using namespace shoal::models;
 
 namespace {
 
-// A network that uses all kernels, with channel counts that are not multiples of the vector length.
+// A network that uses all kernels except dense and max_pool. Its channel counts are not multiples
+// of the vector length.
 Network odd_network(Padding padding, shoal::ops::Activation activation) {
   NetworkBuilder b(1, 32, {1e-5, 0.1});
   b.begin_stage("stem");

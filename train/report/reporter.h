@@ -1,5 +1,5 @@
 #pragma once
-// Passes every report of a run to all sinks. Does nothing on ranks other than 0. Does not use
+// Passes the reports of a run to all sinks. Does nothing on ranks other than 0. Does not use
 // LibTorch.
 
 #include <memory>

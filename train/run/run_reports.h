@@ -23,7 +23,8 @@ class RunReports {
   void nothing_left() const;
   // Reports that --patience ends the run.
   void early_stop() const;
-  // Returns the report of the run's end, without `exported`. `outcome`: as in RunEnd.
+  // Returns the report of the run's end, without `reason`, `exported` and `utilization`. `outcome`:
+  // as in RunEnd.
   RunEnd end(const std::string& outcome) const;
   // Reports a run that ends with an error.
   void fail(const std::string& reason) const noexcept;

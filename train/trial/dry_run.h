@@ -21,10 +21,11 @@ struct DryRun {
   DiskNeed disk;               // on this rank's host; not set with --eval-only
 };
 
-// Loads the weights or the checkpoint of `start`, makes one training step, and evaluates one batch
-// on every rank. With --eval-only, `train` is null and no step is made. Writes no file. Collective.
-// Throws UserError for pipes and for a run that cannot be continued. Throws std::runtime_error for
-// damaged data, too little disk space for a checkpoint, and a loss or gradient that is not finite.
+// Loads the weights or the checkpoint of `start`, runs one training step, and evaluates one batch
+// on every rank. With --eval-only, `train` is null and no step runs. Writes no file. Collective.
+// Throws UserError if images come from a pipe or if the run cannot be continued. Throws
+// std::runtime_error for damaged data, too little disk space for a checkpoint, and a loss or
+// gradient that is not finite.
 DryRun dry_run(const ResolvedJob& job, const Start& start,
                std::shared_ptr<const data::Source> train, std::shared_ptr<const data::Source> val,
                dist::Communicator& communicator);

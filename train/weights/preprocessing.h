@@ -14,8 +14,8 @@ void put_preprocessing(const data::TransformOptions& evaluation, double crop_pct
 // Returns the number of channels in `data`; 3 in older files. Throws like normalization_in().
 int64_t channels_in(const CheckpointData& data);
 
-// Returns the normalization in `data`. Older files have none; their images were normalized with
-// ImageNet's. Throws std::runtime_error if the values are damaged.
+// Returns the normalization in `data`. Older files store none; for them, returns ImageNet's, which
+// was used then. Throws std::runtime_error if the values are damaged.
 Normalization normalization_in(const CheckpointData& data);
 
 // Sets channels, mean and standard deviation in `job` to those of the weights, unless the user gave

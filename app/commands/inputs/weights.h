@@ -34,10 +34,11 @@ struct Weights {
 // (app/weights/fetch.h). `arguments` must outlive the function.
 train::LocalPath weights_finder(const Arguments& arguments);
 
-// Reads --checkpoint or --weights. A file of shoal names its network. For another program's file,
-// the network is --model or, without --model, the network that fits the names and shapes of the
-// tensors. Weights with a known name set --model (implied_settings.h). Throws UserError;
-// std::runtime_error if the file is damaged. Collective: rank 0 reads the file.
+// Reads --checkpoint or --weights. A file that shoal wrote contains the name of its network. For
+// another program's file, the network is --model or, without --model, the network that fits the
+// names and shapes of the tensors. Weights with a known name set --model (implied_settings.h).
+// Throws UserError, or std::runtime_error if the file is damaged. Collective: rank 0 reads the
+// file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
 // Like open_weights(), but --ema selects the averaged weights and --no-ema the plain ones. Throws
 // UserError if --ema is given and there are no averaged weights.

@@ -33,7 +33,7 @@ int start(const Plan& plan, const Call& call) {
   start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
                             plan.extra_arguments.end());
   // PID 1 of a container must handle signals, which have no default action there, and reap orphans.
-  // A worker does not reap orphans and does not catch signals until it has installed its handlers.
+  // A worker never reaps orphans, and catches signals only after it has installed its handlers.
   // So, in a SageMaker container or as PID 1, this process stays the worker's parent.
   const bool platform = call.arguments.job.on_platform && plan.launched_by != "torchrun";
   start_of.early_stop_is_fine = platform;

@@ -100,7 +100,7 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .of_training()
            .changes_results(),
        row("random-erase-ratio", kTrain, "X",
-           "Smallest height / width of an erased rectangle; the largest is 1/X",
+           "Smallest aspect ratio (height / width) of an erased rectangle; the largest is 1/X",
            JOB(mix.erase_ratio))
            .within(0.01, 1)
            .of_training()
@@ -131,7 +131,7 @@ void add_augmentation(std::vector<Option>& table) {
                        "Probability of blurring an image (Gaussian, sigma from 0.1 to 2 pixels)",
                        JOB(augment.gaussian_blur)),
        probability_row("solarize",
-                       "Probability of solarizing an image: inverting pixel values from 128 to 255",
+                       "Probability of solarizing an image: inverting all pixel values >= 128",
                        JOB(augment.solarize)),
        row("strength-schedule", kTrain, "LIST",
            "Multiply the strength of RandAugment, AugMix, mixup, cutmix and dropout by a factor "

@@ -37,9 +37,9 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kAverage | kCommon, "DIR",
-           "Folder with train/ and val/, each with a folder per class, tars or record files. "
-           "Instead of train/: train.pack, train.tar, train.rec or several files train-*; val "
-           "likewise",
+           "Folder with train/ and val/, each with a folder per class, tars or record files; "
+           "train.pack, train.tar, train.rec or files named train-* may replace train/, and the "
+           "same for val",
            JOB(data)),
        row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, tars, WebDataset shards, TFRecords, "

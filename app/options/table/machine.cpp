@@ -50,7 +50,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
        row("threads", kRanks | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores; bench loader: "
-                     "measures 1, 2, 4, … up to all cores, or more if the disk is the limit")
+                     "measures 1, 2, 4, … threads, up to all cores, or more if disk-bound")
            .within(1, 1024)});
 }
 
@@ -111,8 +111,8 @@ void add_machine(std::vector<Option>& table) {
            .within(0, kMaxSeconds)
            .off_is("0"),
        row("stop-timeout", kTrain, "SECONDS",
-           "Time limit for a stop by SIGTERM or SIGINT; if the run still waits for images or "
-           "processes after half of this time, rank 0 saves a checkpoint without them",
+           "Time limit for a stop by SIGTERM, SIGHUP or SIGINT; if the run still waits for storage "
+           "or other processes after half of this time, rank 0 saves a checkpoint without waiting",
            JOB(stop_timeout))
            .within(1, kMaxSeconds)});
   add_hosts(table, group);

@@ -7,8 +7,8 @@ namespace shoal::app {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure training: loading random crops, or training steps (implied unless --eval is "
-           "given)",
+           "Measure training (implied unless --eval is given): `bench loader` loads random crops, "
+           "`bench step` runs training steps",
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "",
            "Measure evaluation: `bench loader` loads center crops, `bench step` evaluates batches",

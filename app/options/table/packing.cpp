@@ -28,8 +28,8 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.raw_share))
            .within(0, 1),
        row("index", kPack | kPrepare, "",
-           "Store an index with each baseline JPEG, so that training decodes only the crop; adds "
-           "up to 4 % to the file",
+           "Store an index with each baseline JPEG, so that training decodes little more than the "
+           "crop; adds up to 4 % to the file",
            FIELD(pack.index)),
        memory_row(
            "shard-size", kPack | kPrepare | kCommon,

@@ -40,7 +40,7 @@ Option channel_row(const char* name, const char* help, ChannelValues (*parse)(co
 Option channels_row() {
   Option option = choice<int64_t>("channels", kRun | kAverage | kBench,
                                   "Image channels: 3 (RGB) or 1 (grayscale). With 1, images are "
-                                  "converted like Pillow's convert(\"L\"), and RGB weights of the "
+                                  "converted as by Pillow's convert(\"L\"), and RGB weights of the "
                                   "first convolution are summed over its input channels",
                                   {{"1", 1}, {"3", 3}}, JOB(channels))
                       .unset_is("3, or as in the weights")
@@ -88,13 +88,13 @@ void add_resizing(std::vector<Option>& table) {
            .of_evaluation(),
        choice<data::Interpolation>("interpolation", kRun | kAverage | kBench,
                                    "Antialiased filter for resizing images; random: bilinear or "
-                                   "bicubic, chosen for each training image (evaluation uses the "
-                                   "default filter)",
+                                   "bicubic, chosen for each training image (evaluation then uses "
+                                   "this option's default)",
                                    {{"bilinear", data::Interpolation::bilinear},
                                     {"bicubic", data::Interpolation::bicubic},
                                     {"random", data::Interpolation::random}},
                                    JOB(interpolation))
-           .unset_is("as in the weights (except in train), else the model's own")
+           .unset_is("as in the weights, else the model's own; bench: bilinear")
            .changes_results()
            .of_evaluation(),
        choice<data::Resize>("resize", kTrain,

@@ -36,7 +36,7 @@ Option batch_size_row() {
                       "Images per process and forward pass; auto (train, bench): fill the memory",
                       JOB(batch_size))
                       .unset_is(std::to_string(train::kDefaultBatchSize) +
-                                "; train: or from --global-batch-size")
+                                ", or computed from --global-batch-size")
                       .within(1, 1 << 20);
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;
@@ -87,8 +87,9 @@ void add_model(std::vector<Option>& table) {
            .unset_is("none; train: random"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
-           .unset_is("SHOAL_CACHE/weights; SageMaker: shoal/weights in the warm pool's folder; "
-                     "else XDG_CACHE_HOME/shoal/weights or ~/.cache/shoal/weights"),
+           .unset_is("$SHOAL_CACHE/weights if set; else, on SageMaker with a warm pool, "
+                     "shoal/weights in the warm pool's folder; else "
+                     "$XDG_CACHE_HOME/shoal/weights or ~/.cache/shoal/weights"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file has several sets of weights: model, model_ema, "
            "state_dict_ema, …",
@@ -175,8 +176,8 @@ void add_length(std::vector<Option>& table) {
            .within(1, 1 << 16)
            .changes_results(),
        row("batch-per-host", kTrain, "",
-           "Treat --batch-size and --workers as totals per host, split among its processes "
-           "(default: one per GPU)",
+           "Treat --batch-size and --workers as totals per host and split them among its "
+           "processes; --nproc then defaults to one per GPU",
            JOB(batch_per_host))});
 }
 

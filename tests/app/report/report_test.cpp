@@ -277,6 +277,17 @@ TEST_CASE("folders that are not runs are named") {
   REQUIRE_THROWS_WITH(report_data({"/nowhere"}, false), Contains("/nowhere"));
 }
 
+TEST_CASE("a report replaces only a report or an empty file") {
+  const Sample sample;
+  const fs::path history = sample.folder / "history.jsonl", page = sample.directory.path() / "page";
+  const std::string before = read_text(history);
+  REQUIRE_THROWS_WITH(write_report({sample.folder.string()}, history), Contains(history.string()));
+  REQUIRE(read_text(history) == before);
+  write_text(page, "");
+  for (int i = 0; i < 2; ++i) write_report({sample.folder.string()}, page);
+  REQUIRE(read_text(page).starts_with("<!doctype html>"));
+}
+
 TEST_CASE("several runs are in one report, and its stamp changes with their files") {
   const Sample sample;
   const fs::path other = sample.directory.path() / "other/";

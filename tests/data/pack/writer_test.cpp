@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/text.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "tests/data/pack/support.h"
@@ -266,6 +267,24 @@ TEST_CASE("a set in shards is replaced when the new one is complete, and nothing
   std::set<std::string> expected = {"notes.pack.txt", "shards.txt"};
   for (const std::string& file : packed_files(set)) expected.insert(fs::path(file).filename());
   CHECK(names == expected);
+}
+
+TEST_CASE("a file that is not in the list of a set in shards is not replaced") {
+  const test::TemporaryDirectory directory;
+  const std::string set = directory.path() / "set";
+  const auto before = noise_images(12), after = noise_images(23);
+  PackOptions options;
+  options.shard_bytes = 100'000;
+  write_pack(*before, set, options);
+  const auto next = fs::path(set) / strf("%05zu.pack", packed_files(set).size());
+  write_bytes(next, {1, 2, 3});
+  options.overwrite = true;
+  CHECK_THROWS_WITH(write_pack(*after, set, options), Catch::Contains(next.string()));
+  CHECK(file_bytes(next) == std::vector<uint8_t>{1, 2, 3});
+  CHECK(open_dataset(set)->size() == 12);
+  fs::remove(next);
+  write_pack(*after, set, options);
+  CHECK(open_dataset(set)->size() == 23);
 }
 
 TEST_CASE("the files of a replacement are on the disk before its list") {

@@ -121,7 +121,7 @@ TEST_CASE("--resume PATH renames the history of another run") {
   CHECK(rows(run / "history.jsonl")[0].at("step") == 1);
   CHECK(rows(run / "superseded-history.jsonl")[0].at("step") == 7);
 
-  // The run's own history that lost its end is no other run's.
+  // If the run's own history was truncated, it is not mistaken for another run's.
   test::write_text(run / "history.jsonl", "");
   CHECK(HistoryFile(job, 1).lines() == 1);
   CHECK_FALSE(fs::exists(run / "superseded-2-history.jsonl"));
