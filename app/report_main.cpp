@@ -1,5 +1,5 @@
 // shoal-report: writes and serves reports of runs. `shoal report` starts it. A separate program, so
-// that `shoal` starts without OpenCV and the HTTP library.
+// that `shoal` starts without the HTTP library.
 #include "app/commands/printable_row.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"

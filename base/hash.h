@@ -29,7 +29,8 @@ constexpr uint64_t combine(uint64_t hash, uint64_t value) {
   return mix_bits(hash ^ mix_bits(value + kGolden));
 }
 
-// Uses four independent lanes, because the processor can overlap their multiplications.
+// Hashes `length` bytes. Uses four independent lanes, because the processor can overlap their
+// multiplications.
 inline uint64_t hash_bytes(const void* data, int64_t length) {
   const auto* at = static_cast<const unsigned char*>(data);
   uint64_t lanes[4] = {1, 2, 3, 4};

@@ -1,5 +1,5 @@
 #pragma once
-// Parses JSON from untrusted sources.
+// Parses JSON from untrusted sources and prints JSON for terminals.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

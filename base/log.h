@@ -35,8 +35,8 @@ void line(const std::string& text);
 inline constexpr const char* kStdoutFailed = "cannot write to standard output";
 
 // Throws std::runtime_error if line() could not write, for example to a full disk. A closed pipe or
-// terminal is not an error, because nobody would read the lines. Every command calls this at its
-// end, so that a failed write does not end a run early.
+// terminal is not an error, because nobody would read the lines. guarded_main() calls this at the
+// end of each command, so that a failed write does not end a run early.
 void require_lines_written();
 
 // Shows `text` as the status line (a progress bar) at the bottom of the terminal and redraws it

@@ -41,6 +41,13 @@ size_t value_end(std::string_view text, size_t at) {
   return at;
 }
 
+// Returns the end of a URL's query. It may contain commas and brackets. A colon at the end belongs
+// to the sentence.
+size_t query_end(std::string_view text, size_t at) {
+  const size_t end = std::min(text.find_first_of(" \t\r\n'\"`<>", at), text.size());
+  return end > at && text[end - 1] == ':' ? end - 1 : end;
+}
+
 // Each function below finds one kind of secret. known_token() returns the end of a secret that
 // starts at text[at]. The others return the start and end of a secret at or after text[at]. If
 // there is no secret, all returned positions are `at`.
@@ -120,6 +127,8 @@ void hide_secrets(const std::map<std::string, std::string>& environment) {
     if (value.size() >= kShortest && std::any_of(std::begin(kWords), std::end(kWords), says))
       hidden().push_back(value);
   }
+  // A secret may be the start of another one.
+  std::ranges::sort(hidden(), std::ranges::greater{}, &std::string::size);
 }
 
 std::string masked(const std::string& original) {
@@ -137,7 +146,7 @@ std::string masked(const std::string& original) {
       in_url = true;
       secret = url_login(view, at + 3);
     } else if (secret.first == secret.second && in_url && text[at] == '?') {
-      secret = {at + 1, value_end(view, at + 1)};
+      secret = {at + 1, query_end(view, at + 1)};
     } else if (secret.first == secret.second) {
       secret = named_value(view, lower_text, at, name_end);
     }

@@ -22,7 +22,8 @@ LITE_WHEELS = (
     "--hash=sha256:a7f2cb09a4df088b53335217edd30c54d1b8ab1e844b3f4e204fe3ff4663922d\n"
 )
 
-# Makes malloc keep freed memory. PyTorch allocates the activations of every step anew.
+# Makes malloc keep freed memory and ask for huge pages. PyTorch allocates the activations anew in
+# every step.
 KEPT_MEMORY = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=4294967296:"
                                  "glibc.malloc.trim_threshold=17179869184"}
 

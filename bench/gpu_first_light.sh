@@ -20,9 +20,10 @@
 #          ceilings  bandwidth, matrix products, convolutions, kernel launches, copies to the GPU
 #          loaders   our data loader with 1 to 16 threads; torchvision's, timm's, nvJPEG
 #          table     prints all results in OUT as Markdown
-#   OUT    folder for PART.json and for the trace of checks
+#   OUT    folder for PART.json (loaders: own_loader.json, loaders.json) and for the trace of checks
 #
-# Exit status: 0; 1 a check or a program failed; 2 usage.
+# Exit status: 0; 1 a check, a training run or a measurement of shoal failed; 2 usage. Failed
+# measurements of other programs are only noted in PART.json.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 limit=540 # seconds per part

@@ -10,7 +10,7 @@ Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic B
   dali            DALI's CPU operators: image_slice, antialiased resize, normalization
 
 BOXES: a file with the output of `loader_bench boxes`, the crop box of each image in each pass.
-Exit status 3 if the peer is not installed.
+Needs numpy and torch. Exit status 3 if the peer's own packages are not installed.
 """
 
 import json

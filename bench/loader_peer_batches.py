@@ -14,7 +14,7 @@ Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
 
 A warm-up pass comes first. first_batch_seconds: time to its first batch, without imports.
 There is no pause between passes, so no loader has to refill its queues at the end of an epoch.
-Exit status 3 if the peer is not installed.
+Needs psutil and torch. Exit status 3 if the peer's own packages are not installed.
 """
 
 import importlib

@@ -115,11 +115,13 @@ struct LoaderOptions {
   Order order = Order::random;
   // Class-balanced sampling in training (loader/balance.h); 0: off, each image once per epoch.
   double balance = 0;
-  // How often an epoch shows each image, augmented differently each time. The length of an epoch
-  // stays the same, so it contains only 1/repeats of the images (loader/feed.h).
+  // How often an epoch shows each of its images, augmented differently each time. The length of an
+  // epoch stays the same, so it uses only 1/repeats of the dataset (loader/feed.h).
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
-  int64_t batch_size = 32;  // rows per batch of this rank; must be an even number if `mix` mixes
+  // Number of images per batch of this rank; must be even if `mix` mixes. With MixMode::half, this
+  // is twice the number of rows of the training input.
+  int64_t batch_size = 32;
   // Maximum number of batches per epoch on this rank. 0: no limit.
   int64_t batches = 0;
   // Evaluation: each host has its own part of the data, so the number of images may differ between
@@ -154,8 +156,9 @@ struct PipePatience {
 
 // How the processes of one host share a pipe (stream/relay.h).
 struct StreamRelay {
-  std::string folder;            // contains only the pipes between the processes
-  int64_t place = 0, count = 1;  // index of this process, of `count`; process 0 reads the pipe
+  std::string folder;  // contains only the pipes between the processes
+  // Index of this process among the `count` processes of the host. Process 0 reads the pipe.
+  int64_t place = 0, count = 1;
 };
 
 inline constexpr int64_t kMaxJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger images
@@ -173,7 +176,8 @@ struct PackOptions {
   bool index = true;     // stores seek indexes of baseline JPEGs
   // Approximate size of a file, in bytes; writes a folder of such files. 0: writes a single file.
   int64_t shard_bytes = 0;
-  std::string reading;  // --tfrecord-keys; a different value makes the source count as changed
+  // Value of --tfrecord-keys. An interrupted pack continues only with the same value.
+  std::string reading;
   bool overwrite = false;
   int threads = 1;
   // Seconds between fsyncs. After an interruption, images written since the last fsync are read

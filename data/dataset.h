@@ -49,6 +49,8 @@ class Dataset : public Source {
   virtual bool keeps_indexes() const = 0;
   // Size of the encoded image in bytes if it is known without reading it, else -1.
   virtual int64_t encoded_bytes(int64_t sample) const = 0;
+  // Hash of the encoded image if it is stored with the image, else 0.
+  virtual uint64_t stored_hash(int64_t sample) const = 0;
   // Place of the image in a file of many images; nothing for datasets of other kinds.
   virtual std::optional<FilePlace> file_place(int64_t sample) const = 0;
   // Makes files opened with Reads::forward start at their first byte again. Must not run while
@@ -69,6 +71,7 @@ class BasicDataset : public Dataset {
   }
   bool keeps_indexes() const override { return false; }
   int64_t encoded_bytes(int64_t /*sample*/) const override { return -1; }
+  uint64_t stored_hash(int64_t /*sample*/) const override { return 0; }
   std::optional<FilePlace> file_place(int64_t /*sample*/) const override { return std::nullopt; }
   void start_over() const override {}
 };
@@ -93,6 +96,9 @@ class ForwardingDataset : public Dataset {
   bool keeps_indexes() const override { return inner_->keeps_indexes(); }
   int64_t encoded_bytes(int64_t sample) const override {
     return inner_->encoded_bytes(inner_sample(sample));
+  }
+  uint64_t stored_hash(int64_t sample) const override {
+    return inner_->stored_hash(inner_sample(sample));
   }
   std::optional<FilePlace> file_place(int64_t sample) const override {
     return inner_->file_place(inner_sample(sample));

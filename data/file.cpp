@@ -149,14 +149,17 @@ void File::will_read(uint64_t offset, uint64_t bytes) const {
                     POSIX_FADV_WILLNEED);
 }
 
+void throw_for_image(const FileFailure& failure) {
+  if (failure.error() == EIO) throw DamagedImage(failure.what_failed());
+  throw failure;
+}
+
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
   int64_t count = 0;
   try {
     count = file.read_at(offset, to, bytes);
   } catch (const FileFailure& failure) {
-    // A bad disk block: other images can still be read.
-    if (failure.error() == EIO) throw DamagedImage(failure.what_failed());
-    throw;
+    throw_for_image(failure);
   }
   if (count < bytes)
     throw std::runtime_error(file.path() + " has become shorter since its images were found");

@@ -36,7 +36,8 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 FileStamp stamp_of(const struct stat& status);
-// Returns the stamp of a file (links are followed), or nothing if it is not a regular file.
+// Returns the stamp of a file (links are followed), or nothing if it cannot be examined or is not a
+// regular file.
 std::optional<FileStamp> file_stamp(const std::string& path);
 
 // Bytes with random access. Thread-safe.
@@ -95,6 +96,10 @@ class File : public Readable {
 // Reads exactly `bytes` bytes from `offset` on. Throws DamagedImage if the disk cannot read this
 // part (EIO), FileFailure for other errors, and std::runtime_error if the file has become shorter.
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
+
+// Throws DamagedImage if the disk cannot read this part of the file (EIO), because other images can
+// still be read. Otherwise throws `failure`.
+[[noreturn]] void throw_for_image(const FileFailure& failure);
 
 // Like shoal::read_at() (base/file/descriptor.h), but throws FileFailure, which names `path`.
 int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,

@@ -20,7 +20,8 @@ struct EpochSchedule {
   std::vector<Point> points;
 
   bool empty() const { return points.empty(); }
-  // Returns the value at `epoch`. Requires at least one point, and none with `share` set.
+  // Returns the value at `epoch`. Requires at least one point, points in the order of their epochs,
+  // and no point with `share` set.
   double at(double epoch) const;
   // Returns the schedule with fractions converted to epochs, for a run of `epochs` epochs.
   EpochSchedule over(double epochs) const;
@@ -28,7 +29,8 @@ struct EpochSchedule {
 };
 
 // Parses "EPOCH:VALUE,EPOCH:VALUE,…", where an epoch is a number >= 0 or N% of the run; "none"
-// gives no points. Throws std::invalid_argument with a description of valid text.
+// gives no points. Does not check that the epochs ascend: the caller must, after over(). Throws
+// std::invalid_argument with a description of valid text.
 EpochSchedule parse_epoch_schedule(const std::string& text);
 
 struct Progression {

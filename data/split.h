@@ -12,8 +12,8 @@ namespace shoal::data {
 // Returns the key that decides to which part an image belongs: its path from the class folder on,
 // CLASS/PATH. The key does not depend on where the dataset is, and is the same for tars and packed
 // sets made from the folder. For an image without a class folder in its name (records, WebDataset
-// shards), the key is FILE:NAME. To get the key of a dataset's image, call Dataset::key(): for such
-// images, it omits the folders above the dataset, because one of them may be named like a class.
+// shards), the key is FILE:NAME. For images of a dataset, call Dataset::key() instead: it ignores
+// the folders above the dataset, which could have the name of a class.
 std::string split_key(const std::string& class_name, const std::string& name);
 
 // Like split_key(), but returns all of `path` if it has no class folder. For separate image files,
@@ -30,10 +30,10 @@ enum class Part { train, validation };
 // Returns the images of `all` that belong to `part`, in their order, with the classes of `all`.
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share);
 
-// Returns `portion` of the images of `all`, in their order, with the classes of `all`. Each class
-// ranks its images by a hash of Dataset::key(), independent of is_held_out(), and uses the first
-// ones. So the listing's order, the seed, the world size and other classes do not matter, and a
-// smaller portion is a subset of a larger one.
+// Returns `portion` of the images of `all`, in their order, with the classes of `all`. Sorts the
+// images of each class by a hash of Dataset::key(), independent of is_held_out(), and takes the
+// first ones. So the listing's order, the seed, the world size and other classes do not matter, and
+// a smaller portion is a subset of a larger one.
 std::shared_ptr<const Dataset> portion_of(std::shared_ptr<const Dataset> all,
                                           const Portion& portion);
 

@@ -100,11 +100,11 @@ void require_blocks(const Group& group, const Env& env) {
     if (sizes[rank] != sizes[0])
       throw std::runtime_error("the host of rank 0 has " + std::to_string(sizes[0]) +
                                " processes, but that of rank " + std::to_string(rank) + " has " +
-                               std::to_string(sizes[rank]) + "; start equally many on every host");
+                               std::to_string(sizes[rank]) + "; start the same number on each");
     if (local[rank] != static_cast<int64_t>(rank) % sizes[0])
-      throw std::runtime_error("rank " + std::to_string(rank) + " is number " +
+      throw std::runtime_error("rank " + std::to_string(rank) + " is local rank " +
                                std::to_string(local[rank]) + " of " + std::to_string(sizes[0]) +
-                               " on its host; the ranks of a host must follow one another "
+                               " on its host; the ranks of a host must be consecutive "
                                "(mpirun --map-by slot, srun --distribution=block)");
   }
 }

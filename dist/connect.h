@@ -55,7 +55,8 @@ struct Communicator {
 
   // Call once on every rank at the end of a successful run. Waits until all ranks have called it,
   // because rank 0's process must not end while other ranks use its store. Then closes NCCL and the
-  // groups. After an error, do not call it; exit the process instead.
+  // groups. Throws std::runtime_error if a rank does not call it within the timeout. Do not call it
+  // after an error; exit the process instead.
   void shutdown();
 };
 

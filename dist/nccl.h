@@ -18,7 +18,8 @@ struct NcclFunctions {
   c10d::Backend* (*make)(c10d::Store* store, int rank, int size, int device, int64_t timeout_ms,
                          const char* group_name);
   // Waits for the device's work and closes the communicator. Call once per backend before its last
-  // reference is released, because the destructor would abort the communicator instead.
+  // reference is released, because the destructor would abort the communicator instead. Throws
+  // std::runtime_error if the device's work failed.
   void (*shutdown)(c10d::Backend* backend);
 };
 

@@ -169,8 +169,8 @@ struct Executor::Step {
   }
 };
 
-// Whether FusedStep can compute this forward pass. It supports training only with autograd enabled,
-// and evaluation only with autograd disabled.
+// Whether FusedStep computes this forward pass. FusedStep supports training only with autograd
+// enabled, and evaluation only with autograd disabled.
 bool Executor::fuses(const at::Tensor& images, const StepContext& context) const {
   const bool type = images.scalar_type() == at::kFloat || images.scalar_type() == at::kBFloat16;
   return fused_ && training_ == at::GradMode::is_enabled() && !context.sum_across_ranks &&

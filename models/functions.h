@@ -24,10 +24,10 @@ const ops::Table& operations(at::Device device);
 
 // Returns the current stream of a GPU.
 c10::Stream current_stream(at::Device device);
-// Returns a stream from the pool of a GPU. It does not wait for the default stream.
+// Returns a stream from LibTorch's pool for a GPU. Its work does not wait for the default stream.
 c10::Stream other_stream(at::Device device);
-// Returns the device's current stream as ops::Table's functions take it: a cudaStream_t, or nullptr
-// for the CPU.
+// Returns the device's current stream in the form that ops::Table's functions expect: a
+// cudaStream_t, or nullptr for the CPU.
 void* stream_of(at::Device device);
 
 // Copies a host tensor to `device` asynchronously. Returns the tensor itself if `device` is the
@@ -91,8 +91,8 @@ struct LossResult {
   // highest scores (top5). ops/places.h defines the order of equal scores.
   at::Tensor top1;
   at::Tensor top5;
-  // Three int64 that contain loss_sum (the bits of the double), top1 and top5, which are views of
-  // it. So one copy to the host reads all three.
+  // 3 int64: the bits of loss_sum (a double), top1, top5. The three tensors above are views of it,
+  // so one copy to the host reads all of them.
   at::Tensor sums;
 };
 

@@ -12,7 +12,8 @@
 
 namespace shoal::models {
 
-// Returns the tensor's dtype as an ops::Type. Throws std::invalid_argument if there is none.
+// Returns the tensor's dtype as an ops::Type. Throws std::invalid_argument for a dtype that ops/
+// does not support.
 ops::Type type_of(const at::Tensor& x);
 
 inline at::Tensor channels_last(const at::Tensor& x) {

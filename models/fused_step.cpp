@@ -40,7 +40,8 @@ struct FusedStep::Function : torch::autograd::Function<FusedStep::Function> {
     const auto& [step, number] =
         decapsulate<std::pair<FusedStep*, uint64_t>>(ctx->saved_data["step"]);
     if (number != step->runs_)
-      throw std::logic_error("backward of a step whose activations a later step has replaced");
+      throw std::logic_error(
+          "backward() of a step after a later forward() or evaluate() overwrote its activations");
     const variable_list weights = ctx->get_saved_variables();
     const at::Tensor d_logits = gradients[0].contiguous();
     return step->differentiate(d_logits.const_data_ptr<float>(), weights);

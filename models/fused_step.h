@@ -35,7 +35,7 @@ class FusedStep {
  private:
   struct Function;
 
-  // Creates `program`, or replaces it if the shape or the number of threads has changed.
+  // Creates `program`, or replaces it if the StepShape or the number of threads has changed.
   void prepare(std::unique_ptr<Program>& program, const at::Tensor& images,
                std::vector<bool> trained);
   at::Tensor run(Program& program, const at::Tensor& images, at::TensorList weights,

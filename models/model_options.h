@@ -21,7 +21,8 @@ struct ModelOptions {
   std::string name = "efficientnet_b0";
   int64_t classes = 1000;
   int64_t channels = 3;  // of the images
-  // Dropout rate before the classifier, 0..1. Unset: the model's default (B0 0.2, ResNet 0).
+  // Dropout rate before the classifier, 0..1. Unset: the model's default (EfficientNet-B0: 0.2,
+  // ResNet: 0).
   std::optional<double> dropout;
   // Stochastic depth, 0..1: block i of n, counted from 0, is dropped with the probability
   // drop_path * i / n. Unset: the model's default (EfficientNet 0.2).

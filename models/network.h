@@ -30,7 +30,7 @@ struct Init {
 struct Traits {
   bool decays = true;  // weight decay applies; false for biases and batch norm
   bool norm = false;   // belongs to a batch norm layer
-  int depth = 0;       // number of its block, from the input; the stem is 0
+  int depth = 0;       // index of its block, counted from the input; the stem is 0
   int stage = 0;       // index into ModelInfo::stages
 };
 

@@ -1,6 +1,6 @@
 // Squeeze-excite as one autograd function. Backward adds the gradient through the gate and the
-// gradient through the pooled means in a single pass over the activations. LibTorch computes the
-// layers fc1 and fc2, which process only one value per image and channel.
+// gradient through the pooled means in a single pass over the activations. LibTorch computes
+// fc1 and fc2, because they are small: they process one value per image and channel.
 
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>

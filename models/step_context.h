@@ -19,7 +19,7 @@ struct StepContext {
   // evaluation.
   const uint64_t* keys = nullptr;
   uint64_t seed = 0;    // seed of the run
-  double strength = 1;  // multiplies the dropout rate, but not the drop path rate; 0 or more
+  double strength = 1;  // factor on dropout rates, but not on drop path rates; 0 or more
   // Sums a double tensor over all ranks in place. When it returns, operations on the tensor's
   // device can use the result. Collective: every rank must make the same calls in the same order.
   // Empty if there is only one rank or batch norm is not synchronized.

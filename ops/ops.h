@@ -2,11 +2,11 @@
 // The operations that shoal implements itself instead of calling LibTorch, as a table of function
 // pointers.
 //
-// Functions work on raw memory of one device. They are stateless, allocate nothing and throw
-// nothing, except for scratch memory on GPUs. On each GPU, the first operation that needs scratch
-// memory allocates it, and throws std::runtime_error if that fails. Do not make this call during
-// graph capture. All operations on a GPU share the scratch memory, so they must not run on two
-// streams at the same time.
+// Functions work on raw memory of one device. They keep no state and allocate nothing, except for
+// scratch memory on GPUs: on each GPU, the first operation that needs it allocates it. Do not make
+// this call during graph capture. All operations on a GPU share the scratch memory, so they must
+// not run on two streams at the same time. On the CPU, functions throw nothing. On a GPU, they
+// throw std::runtime_error if this allocation or the start of a kernel fails.
 //
 // The caller owns all memory and keeps it valid until the work on `stream` is done. Arrays are
 // 16-byte aligned; single values have the alignment of their type. On the CPU, `stream` is ignored

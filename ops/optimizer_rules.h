@@ -146,8 +146,9 @@ struct Lamb : Moments<T> {
   SHOAL_BOTH T change(T p, const T* s) const { return mean_scale * this->direction(s) + decay * p; }
 };
 
-// Returns the trust ratio of a segment; 1 if a sum is 0 or the segment has no weight decay.
-// `parameters`, `changes`: sums of the squares of the parameters and of their changes.
+// Returns the trust ratio of a segment: the norm of its parameters divided by the norm of their
+// changes. Returns 1 if a norm is 0 or the segment has no weight decay. `parameters`, `changes`:
+// the squared norms.
 SHOAL_BOTH inline double trust_ratio(const Segment& segment, double parameters, double changes) {
   if (segment.weight_decay == 0 || parameters <= 0 || changes <= 0) return 1;
   return sqrt(parameters) / sqrt(changes);

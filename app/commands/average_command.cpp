@@ -64,8 +64,8 @@ void compare_preprocessing(const Weights& first, const Weights& other) {
     return std::pair(data.integers, data.text);
   };
   if (preprocessing(first) == preprocessing(other)) return;
-  log::warning("average: " + other.file + " has a different preprocessing than " + first.file +
-               "; the average uses that of " + first.file);
+  log::warning("average: preprocessing of " + other.file + " differs from that of " + first.file +
+               "; the average uses the latter");
 }
 
 std::vector<Candidate> open_all(const Arguments& arguments) {

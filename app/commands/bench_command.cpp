@@ -1,4 +1,4 @@
-// shoal bench: checks the words and options, and runs the chosen measurement.
+// shoal bench: checks the arguments and options, and runs the chosen measurement.
 #include <algorithm>
 
 #include "app/commands/bench/bench.h"
@@ -12,9 +12,9 @@ namespace {
 
 struct Measurement {
   const char* name;
-  size_t paths;  // number of positional words, including the name
+  size_t paths;  // number of positional arguments, including the name
   int (*run)(const Arguments&);
-  // This measurement's options that not every measurement has.
+  // Options of this measurement that at least one other measurement does not have.
   std::vector<std::string> own;
 };
 

@@ -129,7 +129,8 @@ std::vector<Arguments> one_by_one(const Arguments& arguments) {
   if (arguments.paths.empty()) return {arguments};
   const train::Job& job = arguments.job;
   if (!job.checkpoint.empty() || !job.weights.empty())
-    throw UserError("eval: give checkpoints either as words or with --checkpoint or --weights");
+    throw UserError(
+        "eval: give checkpoints either as arguments or with --checkpoint or --weights, not both");
   const EvalOptions& eval = arguments.eval;
   if (arguments.paths.size() > 1)
     for (const auto& [option, value] :

@@ -118,7 +118,7 @@ std::string model_text(const std::optional<train::KnownModel>& known,
             train::first_of(train::sentences(known->fit.misfits), 2);
   if (!known->fit.unused.empty())
     text +=
-        strf("; %zu others: ", known->fit.unused.size()) + train::first_of(known->fit.unused, 2);
+        strf("; %zu unused: ", known->fit.unused.size()) + train::first_of(known->fit.unused, 2);
   return text;
 }
 
@@ -172,7 +172,10 @@ void print(const Arguments& arguments, const File& file, const FileContents& con
   show("model", model_text(known, contents));
   for (const auto& entry : contents.entries)
     show(&entry == &contents.entries.front() ? "entries" : "", entry_text(entry));
-  if (!contents.used.empty()) show("used", contents.used + " (--weights-entry selects another)");
+  if (!contents.used.empty())
+    show("used", contents.used + " (--weights-entry selects another)");
+  else if (contents.weights.empty())
+    show("used", "none (no state dict, or several; --weights-entry selects one)");
   show("classes", train::first_of(contents.classes, 12));
   auto values = contents.values;
   if (!contents.value(train::kAverageOf).empty())  // an average has no epoch or step

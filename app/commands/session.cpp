@@ -74,7 +74,7 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
   if (env.world_size > 1) here.backend = dist::name_of(communicator.backend);
   if (env.rank == 0 && gpus.count > 0)
     log::warning(
-        "training on a GPU is new and has not been tested on a GPU yet; --device cpu is tested");
+        "shoal's GPU code is new and has not been tested on a GPU yet; --device cpu is tested");
   if (env.rank == 0 && !gpus.why_none.empty() && gpu_count(dist::environment()) > 0)
     log::warning("this host has GPUs, but the run uses the CPU: " + gpus.why_none);
   models::ModelOptions model = job.model;

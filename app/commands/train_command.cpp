@@ -129,7 +129,7 @@ void fit_batch(Arguments& arguments, const data::Source& train,
   if (origin == arguments.origins.end() || !origin->second.starts_with("recipe ")) return;
   if (!job.batch_size || job.global_batch_size) return;
   int64_t images = train.size();
-  if (train::is_sharded(job, "train"))  // hosts use equally many images: the smallest share
+  if (train::is_sharded(job, "train"))  // each host uses as many images as the smallest share
     images = count_shares(train, communicator).smallest * (env.world_size / env.local_world_size);
   const int64_t sharing = job.batch_per_host ? env.local_world_size : 1;
   const int64_t parts = env.world_size * job.accumulate, each = *job.batch_size / sharing;
@@ -154,7 +154,7 @@ std::vector<std::string> known_classes(const train::Start& start, const train::J
 std::string reason_of(const std::exception& error) {
   if (dynamic_cast<const c10::Error*>(&error)) return torch_sentence(error.what());
   const std::string text = app::describe(error);
-  return is_lost_peer(text) ? "another process failed first, see its message: " + text : text;
+  return is_lost_peer(error) ? "another process failed first, see its message: " + text : text;
 }
 
 // Reports why this process must end, and ends it. Called by the watchdog's thread.
@@ -365,7 +365,7 @@ int train_command(const Arguments& given) {
     // After a stop signal, rank 0 may save and exit while this rank still waits for it. This is not
     // an error.
     signal = train::stop_signal();
-    if (env.rank == 0 || signal == 0 || !is_lost_peer(app::describe(error))) throw;
+    if (env.rank == 0 || signal == 0 || !is_lost_peer(error)) throw;
     log::warning("rank 0 has ended, so this rank stops too");
   }
   return signal == 0 || on_platform ? 0 : 128 + signal;

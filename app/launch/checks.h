@@ -36,7 +36,8 @@ std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& j
 std::vector<Check> memory_checks();
 
 // Checks the limits (ulimit) of open files, address space and file sizes, and whether this process
-// can start `threads` more threads. `shoal` calls this before it starts workers.
+// can start `threads` more threads (it starts and ends them). `shoal` calls this before it starts
+// workers.
 std::vector<Check> limit_checks(int threads);
 
 // Returns how many threads the workers of this host start.

@@ -156,7 +156,7 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
     check.value += ", " + gigabytes_text(space.available) + " free";
     if (gigabytes(space.available) < 1) {
       check.verdict = Verdict::warn;
-      check.advice = "a checkpoint takes 60 MB (B0) to 1 GB (B7); free disk space";
+      check.advice = "a checkpoint takes 60 MB (EfficientNet-B0) to 1 GB (-B7); free disk space";
     }
   }
   return check;
@@ -212,8 +212,8 @@ Checks limit_checks(int threads) {
   if (startable < threads) {
     processes.verdict = Verdict::bad;
     processes.advice =
-        "raise the limit, which includes the user's other programs: ulimit -u 4096 (of a "
-        "container: --pids-limit)";
+        "raise the limit, which counts all programs of this user: ulimit -u 4096 (in a container: "
+        "--pids-limit)";
   }
   return {limit("open files", RLIMIT_NOFILE, 1, "", 256, 1024, "ulimit -n 4096"),
           limit("address space", RLIMIT_AS, 1e9, " GB", 2, 16, "ulimit -v unlimited"),

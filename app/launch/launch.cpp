@@ -138,7 +138,7 @@ class Watch {
         }
         worker.running = false;
         worker.status = status;
-        // Workers that were not stopped, too, would wait for this one. advance() stops them.
+        // The other workers would wait for this one, so advance() stops them later.
         if (stopped(worker) && stop_signal_ == 0 && alone_since_ == 0) alone_since_ = now();
         const bool failed = code_of(worker) != 0 && !stopped(worker) && phase_ != Phase::ending &&
                             phase_ != Phase::killed;
@@ -258,7 +258,7 @@ class Watch {
   bool failed_ = false;
   bool given_up_ = false;  // some workers still run after SIGKILL
   int stop_signal_ = 0;
-  double alone_since_ = 0;  // when a worker first stopped without a signal from here; 0: none
+  double alone_since_ = 0;  // now() when a worker first stopped without our signal; 0: none
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ struct Launch {
 //   and SIGHUP also continue stopped workers (SIGCONT). If workers still run stop_seconds after the
 //   first of these three signals, one line names them and they get SIGKILL.
 // * SIGTSTP (Ctrl-Z) stops the workers and this process. SIGCONT (fg) continues all.
-// * Workers may write to the terminal even after `stty tostop`.
+// * Workers may write to the terminal even after `stty tostop`, but must not read from it: the
+//   kernel stops background processes that do (SIGTTIN).
 // * If a worker fails, the others get SIGTERM after culprit_seconds (or lost_peer_seconds), and
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason, except for a user error (kUsage), which a worker has reported. The failure file
@@ -49,10 +50,10 @@ struct Launch {
 // * Workers that still run grace_seconds after SIGKILL (hanging storage) are left behind.
 // * If this process is killed, the kernel kills the workers.
 //
-// Returns the exit code: 0; the code of the worker that failed first (128 + N if signal N killed
-// it); 130 or 143 if the workers stopped because of a signal; 137 if they needed SIGKILL. Throws
-// std::runtime_error if a process cannot be started. Call from the main thread of a single-threaded
-// process.
+// Returns the exit code of the worker that failed first (128 + N if signal N killed it). If none
+// failed, returns the first code other than 0 in the order of `workers`, else 0. After a stop, that
+// is 130 or 143, or 137 for a worker that needed SIGKILL. Throws std::runtime_error if a process
+// cannot be started. Call from the main thread of a single-threaded process.
 int launch(const Launch& plan);
 
 // Replaces this process with the program (execve). Throws std::runtime_error if that fails.

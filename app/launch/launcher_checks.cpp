@@ -16,7 +16,7 @@ std::string describe_worker(const dist::Env& env) {
   if (env.world_size == 1) return text;
   text += ", master " + env.master_addr + ":" + std::to_string(env.master_port) +
           (env.agent_store ? " (the launcher's store)" : " (rank 0's store)");
-  text += ", interface " + (env.interface.empty() ? "by the route to the master" : env.interface);
+  text += ", interface " + (env.interface.empty() ? "chosen by the route to it" : env.interface);
   if (env.attempt > 0) text += ", attempt " + std::to_string(env.attempt);
   return text;
 }

@@ -43,8 +43,8 @@ double processor_quota(const std::filesystem::path& cgroup);
 uint64_t memory_bytes();
 uint64_t available_memory_bytes();  // the part that is free or quickly reclaimable now
 
-// Returns the bytes that the memory limit of a cgroup v2 or v1 directory leaves to allocate: the
-// limit minus the used memory, not counting cached files. nullopt: there is no limit.
+// Returns the bytes that can still be allocated within the memory limit of a cgroup v2 or v1
+// directory. Inactive file cache counts as available. nullopt: there is no limit.
 std::optional<uint64_t> cgroup_available(const std::filesystem::path& cgroup);
 
 // Returns the path of another program of shoal: next to the running executable, or in ../libexec.

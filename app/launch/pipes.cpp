@@ -27,7 +27,7 @@ PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::
   if (count == env.world_size) return {named(env.rank)};
   throw UserError(
       use.option + " " + source + " names " + std::to_string(count) + " pipes, but each host has " +
-      std::to_string(env.local_world_size) + " of " + std::to_string(env.world_size) +
+      std::to_string(env.local_world_size) + " of the " + std::to_string(env.world_size) +
       " processes. Each pipe needs one reader: use one pipe per process of a host (--nproc " +
       std::to_string(count) + "), or one per process of the whole job");
 }

@@ -68,8 +68,9 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
   auto groups = split(names, ',');
   if (groups.empty()) groups = dist::requested_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
-  plan.notes.push_back("this host, " + hosts.current_host + ", is not used by this job: only " +
-                       joined(groups) + " runs it (--instance-group)");
+  plan.notes.push_back("this host, " + hosts.current_host +
+                       ", is not used by this job, which runs on " + joined(groups) +
+                       " only (--instance-group)");
   return false;
 }
 
@@ -177,7 +178,7 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int requested,
     plan.in_place = true;
     return;
   }
-  note("each process that " + launched.launcher + " started runs on its own host and starts " +
+  note(launched.launcher + ": each process runs on its own host and starts " +
        std::to_string(workers) + " workers");
   const uint16_t port = env.world_size == 1 ? facts.free_port() : uint16_t{0};
   for (int i = 0; i < workers; ++i)

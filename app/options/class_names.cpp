@@ -11,7 +11,8 @@ namespace shoal::app {
 std::vector<std::string> read_class_names(const std::string& path, const std::string& other) {
   std::vector<std::string> names;
   std::error_code error;
-  if (std::filesystem::exists(path, error)) names = read_lines(path);
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error))
+    names = read_lines(path);
   std::erase(names, "");
   if (names.empty())
     throw UserError("--classes " + path + ": it must be " + other +

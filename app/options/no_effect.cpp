@@ -27,6 +27,7 @@ bool is_off(const Option& option, const Arguments& arguments) {
                                    : value.empty() || (!option.off.empty() && value == option.off);
 }
 
+// Whether the training images are read sequentially.
 bool streamed(Case c) {
   return c.run.train_streamed || c.run.train_whole_files;
 }
@@ -48,6 +49,7 @@ bool unused(Case c) {
 Schedule schedule(Case c) {
   return c.run.schedule.kind;
 }
+// Whether anything that --strength-schedule scales is on.
 bool has_strength(Case c) {
   const std::string& policy = c.run.augment.policy;
   return policy.starts_with("ra") || policy.starts_with("augmix") || mixes(c) ||
@@ -142,7 +144,7 @@ std::vector<NoEffect> all_rows() {
       {{"color-jitter"},
        " on saturation and hue: with --channels 1, images have no color",
        [](Case c) { return gray(c) && jitters_color(c); }},
-      {{"auto-augment"}, " in its operations on color: with --channels 1, images have none", gray},
+      {{"auto-augment"}, " on color: with --channels 1, images have no color", gray},
       {{"crop-pct"},
        ": --val-resize sets the size before the crop",
        [](Case c) { return c.arguments.job.val_resize.has_value(); }},

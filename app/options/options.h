@@ -106,7 +106,7 @@ struct Arguments {
   EvalOptions eval;
   std::string average_output;            // average: file to write
   bool tensors = false;                  // inspect: list all tensors
-  bool definitions = false;              // metrics: ignored, they are always printed
+  bool definitions = false;              // metrics: no effect, definitions are always printed
   bool launcher = false;                 // doctor: show how ranks would be determined
   train::ExportFileOptions export_file;  // export: what to write
   std::string export_to;                 // export: the file; empty: NETWORK.onnx, …
@@ -180,7 +180,7 @@ struct Option {
   bool takes_fractions = false;  // a number that need not be whole
   std::string unset;             // the default in --help, if the field's initial value is unset
   std::string bare = "true";     // optional_value: the value that --x alone means
-  std::string off;               // value that --no-x and `false` set; empty: flags, or not allowed
+  std::string off;               // value that --no-x and `false` set; empty: a flag, or never off
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // not set: the option does not change results
   bool training_only = false;    // has no effect with --eval-only

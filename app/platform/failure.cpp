@@ -23,6 +23,7 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "data/errors.h"
+#include "data/file.h"
 #include "train/job/job.h"
 
 namespace shoal::app {
@@ -153,6 +154,13 @@ bool is_lost_peer(const std::string& text) {
   return false;
 }
 
+bool is_lost_peer(const std::exception& error) {
+  if (dynamic_cast<const std::system_error*>(&error)) return false;
+  if (dynamic_cast<const data::FileFailure*>(&error)) return false;
+  const std::string text = message_of(error);
+  return !text.starts_with("--") && is_lost_peer(text);
+}
+
 Reporting reporting(const dist::Variables& environment) {
   const auto value = [&](const char* name) { return dist::value_of(environment, name); };
   Reporting result;
@@ -179,8 +187,7 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
     } catch (const data::MissingLibrary& error) {
       return fail(reporting, kSetupMissing, describe(error));
     } catch (const std::exception& error) {
-      const std::string text = describe(error);
-      return fail(reporting, is_lost_peer(text) ? kPeerLost : kFailure, text);
+      return fail(reporting, is_lost_peer(error) ? kPeerLost : kFailure, describe(error));
     } catch (...) {
       return fail(reporting, kFailure,
                   "an exception of unknown type ended the program; please report it");

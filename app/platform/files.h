@@ -12,8 +12,9 @@ struct Files {
   std::function<bool(const std::string& path)> is_folder;
   // Names of the sub-folders, sorted; empty if the path is not a folder or cannot be read.
   std::function<std::vector<std::string>(const std::string& path)> folders;
-  // Content of a file; nullopt if there is no such file. real_files() throws std::system_error if
-  // the file cannot be read, because the run must not start without its settings.
+  // Content of a file; nullopt if the path does not exist or is a folder. real_files() throws
+  // std::system_error if the file cannot be read, because the run must not start without its
+  // settings.
   std::function<std::optional<std::string>(const std::string& path)> read;
 };
 

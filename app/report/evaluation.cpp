@@ -5,10 +5,8 @@
 #include <tuple>
 
 #include "app/report/series.h"
-#include "app/report/thumbnail.h"
 #include "base/error.h"
 #include "base/file/whole_file.h"
-#include "base/net/base64.h"
 #include "train/report/sinks.h"
 
 namespace shoal::app {
@@ -78,7 +76,6 @@ Json calibration(const Json& from) {
 
 Json worst(const Json& list, size_t classes) {
   Json images = Json::array();
-  Thumbnails thumbnails;
   for (const Json& from : list) {
     if (images.size() == kMaxWorst) break;
     Json image = {{"path", from.at("path").get<std::string>()},
@@ -86,12 +83,8 @@ Json worst(const Json& list, size_t classes) {
                   {"predicted", label(from.at("predicted"), classes)},
                   {"probability", chart_number_of(from.at("probability"))},
                   {"loss", chart_number_of(from.at("loss"))}};
-    try {
-      image["image"] =
-          "data:image/jpeg;base64," + base64(thumbnails.of_file(image["path"].get<std::string>()));
-    } catch (const std::exception& error) {
-      image["missing"] = error.what();
-    }
+    const std::string thumbnail = from.value("thumbnail", "");
+    if (!thumbnail.empty()) image["image"] = "data:image/jpeg;base64," + thumbnail;
     images.push_back(std::move(image));
   }
   return images;

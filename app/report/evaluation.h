@@ -14,7 +14,7 @@ namespace shoal::app {
 //   confusion   [true, predicted, count, true, …], largest counts first
 //   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}, by label
 //   calibration {"ece": …, "bins": [[confidence, accuracy, images], …]}
-//   worst       each image also has "image", a JPEG as a data URL, or "missing", the reason
+//   worst       each image also has "image", a JPEG as a data URL, if the file has its thumbnail
 // Returns null and appends a note if the file does not exist or cannot be used.
 nlohmann::ordered_json read_evaluation(const std::filesystem::path& folder,
                                        std::vector<std::string>& notes);

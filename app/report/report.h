@@ -1,6 +1,6 @@
 #pragma once
-// Reports: one HTML page about one or several runs that contains all its numbers, images and
-// scripts. Does not use LibTorch.
+// Reports: an HTML page about one or several runs. The file contains everything that the page needs
+// (numbers, thumbnails, scripts). Does not use LibTorch.
 
 #include <filesystem>
 #include <string>

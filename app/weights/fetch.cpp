@@ -1,10 +1,11 @@
 #include "app/weights/fetch.h"
 
 #include <algorithm>
-#include <optional>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/file/file_lock.h"
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/format/grouped.h"
 #include "base/log.h"
@@ -58,33 +59,25 @@ class Fetch {
     if (options_.cache.empty())
       throw UserError(
           option_ + ": no folder for downloads, because HOME is not set; add --weights-cache DIR");
-    if (const auto path = find()) return *path;
-    const fs::path first = path_of(remote_.files.front());
-    create_folders(first.parent_path());
-    const FileLock lock = wait_for_lock(first);
-    std::optional<std::string> path = find();  // the process that had the lock may have stored it
-    if (!path) path = download_first();
-    lock.remove_file();
-    return *path;
+    for (const RemoteFile& file : remote_.files)
+      if (is_in_cache(file)) return path_of(file).string();
+    return download_first();
   }
 
  private:
   fs::path path_of(const RemoteFile& file) const { return options_.cache / file.cached; }
 
-  // Returns the path of the first of the remote files that is in the cache with the expected
-  // SHA-256 (any, if none is known); nullopt if there is none.
-  std::optional<std::string> find() const {
-    for (const RemoteFile& file : remote_.files) {
-      const fs::path path = path_of(file);
-      std::error_code error;
-      if (!fs::is_regular_file(path, error)) continue;
-      if (file.sha256.empty()) return path.string();
-      const std::string digest = sha256_of(path);
-      if (digest.starts_with(lower(file.sha256))) return path.string();
-      log::warning(path.string() + " is not the expected file: its SHA-256 is " + digest +
-                   ", not " + file.sha256 + "; downloading it again");
-    }
-    return std::nullopt;
+  // Whether the file is in the cache and has the expected SHA-256 (not checked if unknown).
+  bool is_in_cache(const RemoteFile& file) const {
+    const fs::path path = path_of(file);
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return false;
+    if (file.sha256.empty()) return true;
+    const std::string digest = sha256_of(path);
+    if (digest.starts_with(lower(file.sha256))) return true;
+    log::warning(path.string() + " is not the expected file: its SHA-256 is " + digest + ", not " +
+                 file.sha256 + "; downloading it again");
+    return false;
   }
 
   FileLock wait_for_lock(const fs::path& path) const {
@@ -92,7 +85,7 @@ class Fetch {
     try {
       return {file, path.string(), "--weights-cache", 0};
     } catch (const std::runtime_error&) {
-      log::info("another process downloads " + path.string() + "; waiting for it");
+      log::info("another process is downloading " + path.string() + "; waiting for it");
     }
     return {file, path.string(), "--weights-cache", options_.lock_seconds};
   }
@@ -120,6 +113,11 @@ class Fetch {
   std::string download_file(const RemoteFile& file) const {
     const fs::path path = path_of(file);
     create_folders(path.parent_path());
+    const FileLock lock = wait_for_lock(path);
+    if (is_in_cache(file)) {  // the process that had the lock has stored it
+      lock.remove_file();
+      return path.string();
+    }
     ProgressLine progress(path.filename().string(), options_);
     DownloadOptions how = options_.download;
     how.sha256 = file.sha256;
@@ -134,11 +132,14 @@ class Fetch {
       throw;
     } catch (const WrongDigest& error) {
       throw std::runtime_error(option_ + ": " + error.what());
+    } catch (const std::system_error& error) {  // of a file
+      throw std::runtime_error(option_ + ": " + error.what());
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(option_ + ": " + error.what() +
-                               "; without a network, bring the file to " + path.string() +
+                               "; without a network, copy the file to " + path.string() +
                                " or use --weights FILE");
     }
+    lock.remove_file();
     return path.string();
   }
 
@@ -152,7 +153,7 @@ class Fetch {
 std::string fetch_weights(const std::string& what, const FetchOptions& options) {
   const auto remote = remote_weights(what, options.servers);
   if (remote) return Fetch(what, *remote, options).run();
-  if (what.find('/') == what.npos && !fs::exists(what))
+  if (what.find('/') == what.npos && !path_exists(what))
     if (const std::string near = nearest_weights(what); !near.empty())
       throw UserError("--weights " + what + ": no such file or directory; did you mean " + near +
                       "?");

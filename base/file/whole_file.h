@@ -33,8 +33,9 @@ struct WholeFileOptions {
 // Replaces the file `path` atomically: after a crash or power loss it contains either all old bytes
 // or all new ones. Calls `produce` with a sink that accepts the bytes in pieces of any size. Writes
 // to a temporary file, flushes it, renames it, and flushes the directory. Removes the temporary
-// file after an error. The file's permissions are 0666 less the umask. Throws std::system_error
-// with the path and the system's reason, and what `produce` and `before_rename` throw.
+// file after an error. The file's permissions are 0666 less the umask. If `path` is a symbolic
+// link, replaces the link, not its target. Throws std::system_error with the path and the system's
+// reason, and what `produce` and `before_rename` throw.
 //
 // If is_special(path), writes directly into `path` instead.
 void write_whole(const std::filesystem::path& path,

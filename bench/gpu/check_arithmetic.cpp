@@ -49,7 +49,8 @@ bool step_check(const Place& where, const std::string& model) {
   return report.print();
 }
 
-// Compares each operation on the device with the reference implementation on the CPU.
+// Compares batch preparation and EMA with the reference implementation, and three steps of each
+// optimizer with three steps on the CPU.
 bool operations_check(const Place& where) {
   Report report("operations");
   at::manual_seed(3);

@@ -4,8 +4,8 @@
 //   gpu_first_light plugin                    opens the plug-in before any other use of CUDA
 //   gpu_first_light step MODEL                compares with the CPU: two steps in f64, and the
 //                                             gradients in f32 and in bf16
-//   gpu_first_light operations                compares batch preparation, optimizers and EMA with
-//                                             the reference implementation
+//   gpu_first_light operations                compares batch preparation and EMA with the reference
+//                                             implementation, and the optimizers with the CPU's
 //   gpu_first_light nccl                      averages the gradients of a step over NCCL, one rank
 //   gpu_first_light graph MODEL f32|bf16      compares five steps of a CUDA graph with eager steps,
 //                                             and reports memory

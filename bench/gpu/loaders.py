@@ -32,7 +32,7 @@ import common
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from pytorch_loader import processor_seconds, pytorch_batches  # noqa: E402
 
-TITLE = "Other loaders: batches of 128 crops of 224 pixels from ImageNet's JPEGs"
+TITLE = "Other loaders: batches of 128 crops of 224 pixels from class folders of JPEGs"
 EPOCH = 200_000  # minimum number of images, so that no epoch ends during a measurement
 
 

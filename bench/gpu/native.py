@@ -61,8 +61,8 @@ def step_rates(program, name, options):
 
 
 def loader_rates(program, name, options):
-    """Returns the result of five runs. A first run, which is not counted, writes the seek
-    indexes."""
+    """Returns the median, minimum and maximum of five runs. One more run, before them, writes the
+    seek indexes and is not counted."""
     with tempfile.TemporaryDirectory() as indexes:
         command = [program, "loader", options.images, "2" if options.dry else "25",
                    name.split()[1], indexes]

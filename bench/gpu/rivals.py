@@ -25,8 +25,8 @@ import torch
 
 import common
 
-TITLE = ("Training steps of timm's models (torch.optim.SGD, its foreach form: PyTorch's and timm's "
-         "default; TF32 allowed, cudnn.benchmark)")
+TITLE = ("Training steps of timm's models (torch.optim.SGD with foreach, the default of PyTorch "
+         "and timm; TF32 allowed, cudnn.benchmark)")
 COMPILED = ("compile", "reduce-overhead")
 SIZES = {"efficientnet_b0": 224, "resnet50": 224, "efficientnet_b4": 380,
          "tf_efficientnetv2_s": 300}

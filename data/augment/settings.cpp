@@ -29,7 +29,7 @@ Jitter parse_jitter(const std::string& text) {
   if (values.size() == 2 || (values.size() == 4 && values[3] > 0.5))
     throw std::invalid_argument(
         values.size() == 2 ? "one number, or three or four: brightness, contrast, saturation, hue"
-                           : "at most 0.5 in its fourth number, the hue");
+                           : "B,C,S,H with a hue H of at most 0.5");
   return {values[0], values[1], values[2], values.size() == 4 ? values[3] : 0};
 }
 

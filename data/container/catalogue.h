@@ -63,8 +63,8 @@ bool labeled_by_name(const std::vector<Scan>& scans, const std::vector<std::stri
 // class with an empty name.
 Catalogue catalogue_unlabeled(const std::vector<Scan>& scans);
 
-// Dataset of the images of a catalogue, each stored in one piece in its file. Image names are
-// PATH:NAME.
+// Dataset of the images of a catalogue. Reads each image as one piece of its file; derived classes
+// override read() for other layouts. Image names are PATH:NAME.
 class ContainerDataset : public BasicDataset {
  public:
   ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue,

@@ -64,6 +64,10 @@ void LeftOut::add_broken(std::string_view link) {
   if (broken++ == 0) broken_example = link;
 }
 
+void LeftOut::add_damaged(std::string_view record) {
+  if (damaged++ == 0) damaged_example = record;
+}
+
 void LeftOut::add(const LeftOut& more) {
   files += more.files;
   if (loose == 0) loose_example = more.loose_example;
@@ -71,6 +75,8 @@ void LeftOut::add(const LeftOut& more) {
   hidden += more.hidden;
   if (broken == 0) broken_example = more.broken_example;
   broken += more.broken;
+  if (damaged == 0) damaged_example = more.damaged_example;
+  damaged += more.damaged;
   for (const std::string& example : more.examples)
     if (examples.size() < kExamples) examples.push_back(example);
 }
@@ -89,6 +95,7 @@ std::string LeftOut::sentence(const std::string& source) const {
   };
   with_example(loose, "image", loose_example, " beside the class folders");
   with_example(broken, "broken link", broken_example, "");
+  with_example(damaged, "damaged record", damaged_example, " with a wrong checksum");
   if (hidden > 0) parts.push_back(counted(hidden, "hidden file"));
   const std::string last = parts.back();
   parts.pop_back();

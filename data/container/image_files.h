@@ -39,12 +39,15 @@ struct LeftOut {
   int64_t hidden = 0;                 // number of files whose names start with a dot
   int64_t broken = 0;                 // number of broken links
   std::string broken_example;         // name of the first broken link
+  int64_t damaged = 0;                // number of records with a wrong checksum
+  std::string damaged_example;        // name of the first of these records
 
   void add(std::string_view file);
   void add_loose(std::string_view image);
   void add_broken(std::string_view link);
+  void add_damaged(std::string_view record);
   void add(const LeftOut& more);
-  bool empty() const { return files + loose + hidden + broken == 0; }
+  bool empty() const { return files + loose + hidden + broken + damaged == 0; }
   // Returns a warning with the source, the counts and the examples. Call only if not empty().
   std::string sentence(const std::string& source) const;
 };

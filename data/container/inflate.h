@@ -11,8 +11,8 @@
 
 namespace shoal::data {
 
-// Returns the tool (zstd, xz or bzip2) that decompresses a file with these first bytes, if shoal
-// cannot read the format itself. Empty for other files.
+// Recognizes compression formats that shoal cannot read. `head`: the first bytes of a file. Returns
+// the tool that decompresses it: "zstd", "xz" or "bzip2", or an empty text for other files.
 std::string_view foreign_compression(std::span<const uint8_t> head);
 
 // Whether `head` (the first bytes of a file) begins like gzip data.

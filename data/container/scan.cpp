@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr char kScanCache[] = "shoal scan 3\n";
+constexpr char kScanCache[] = "shoal scan 4\n";
 
 void write_scan(CacheWriter& out, const Scan& scan) {
   out.array(scan.entries);
@@ -21,6 +21,8 @@ void write_scan(CacheWriter& out, const Scan& scan) {
   for (const std::string& text : scan.texts) out.text(text);
   out.value(scan.left_out.files);
   out.value(scan.left_out.hidden);
+  out.value(scan.left_out.damaged);
+  out.text(scan.left_out.damaged_example);
   out.value(uint64_t{scan.left_out.examples.size()});
   for (const std::string& name : scan.left_out.examples) out.text(name);
 }
@@ -33,6 +35,8 @@ Scan read_scan(CacheReader& in) {
   for (uint64_t n = in.count(8); n > 0; --n) scan.texts.push_back(in.text());
   scan.left_out.files = in.value<int64_t>();
   scan.left_out.hidden = in.value<int64_t>();
+  scan.left_out.damaged = in.value<int64_t>();
+  scan.left_out.damaged_example = in.text();
   for (uint64_t n = in.count(8); n > 0; --n) scan.left_out.examples.push_back(in.text());
   return scan;
 }

@@ -43,6 +43,7 @@ struct Scan {
   // Returns the index of `text` in `texts`; adds it first if it is new. Scans must add to `texts`
   // only through this function.
   int32_t place_of(const std::string& text);
+  bool has_text(const std::string& text) const { return places.contains(text); }
 
   std::unordered_map<std::string, int32_t> places;  // indices in `texts`; not stored in the cache
 };

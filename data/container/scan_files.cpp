@@ -15,14 +15,16 @@ void warn_left_out(const std::vector<SourceFile>& files, const std::vector<Scan>
   LeftOut left_out;
   for (size_t i = 0; i < scans.size(); ++i) {
     LeftOut of_file = scans[i].left_out;
-    if (files.size() > 1)
-      for (std::string& name : of_file.examples)
-        name.insert(0, std::filesystem::path(files[i].path).filename().string() + ":");
+    if (files.size() > 1) {
+      const std::string file = std::filesystem::path(files[i].path).filename().string() + ":";
+      for (std::string& name : of_file.examples) name.insert(0, file);
+      of_file.damaged_example.insert(0, file);
+    }
     left_out.add(of_file);
   }
   if (options.warning && !left_out.empty())
     options.warning(
-        left_out.sentence(files[0].path + (files.size() > 1 ? " and the files beside it" : "")));
+        left_out.sentence(files[0].path + (files.size() > 1 ? " and the other files" : "")));
 }
 
 }  // namespace
@@ -45,9 +47,9 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
   });
   warn_left_out(files, scans, options);
   if (std::all_of(scans.begin(), scans.end(), [](const Scan& s) { return s.size() == 0; }))
-    throw std::invalid_argument(
-        (files.empty() ? "the source" : files[0].path) +
-        (files.size() > 1 ? " and the files beside it contain" : " contains") + " no image");
+    throw std::invalid_argument((files.empty() ? "the source" : files[0].path) +
+                                (files.size() > 1 ? " and the other files contain" : " contains") +
+                                " no image");
   if (missing.empty()) return scans;
   try {
     cache.save(scans);

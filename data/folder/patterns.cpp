@@ -3,11 +3,14 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_set>
 
 #include "base/file/folder.h"
 #include "base/text.h"
@@ -91,11 +94,12 @@ std::vector<std::string> matches(const std::string& folder, const std::string& n
   }
   text += name;
   glob_t found{};
-  const int result = ::glob(text.c_str(), 0, nullptr, &found);
+  const int result = ::glob(text.c_str(), GLOB_ERR, nullptr, &found);
+  const std::string reason = std::strerror(errno);
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (result != 0 && result != GLOB_NOMATCH)
-    throw std::runtime_error("cannot look for files named " + folder + name);
+    throw std::runtime_error("cannot look for files named " + folder + name + ": " + reason);
   std::erase_if(paths, [](const std::string& path) { return fs::is_directory(path); });
   return paths;  // sorted by locale; callers that need a fixed order must sort them
 }
@@ -111,19 +115,23 @@ std::vector<std::string> expand_pattern(const std::string& text) {
   const Pattern pattern(text);
   std::vector<std::string> paths;
   size_t names = 0, searches = 0;
+  std::unordered_set<std::string> found;  // the parts of a pattern may overlap
+  const auto add = [&](const std::string& path) {
+    if (found.insert(path).second) paths.push_back(path);
+  };
   expand_braces(pattern.name, text, [&](const std::string& name) {
     if (++names > kMaxNames) throw std::invalid_argument(text + " names more than a million files");
     const std::string path = pattern.folder + name;
     if (path_exists(path)) {
-      paths.push_back(path);
+      add(path);
     } else if (has_wildcard(name)) {
       if (++searches > kMaxSearches)
         throw std::invalid_argument(text +
                                     " searches its folder more than 10,000 times; use braces or "
                                     "wildcards, but not both");
-      auto found = matches(pattern.folder, name);
-      std::sort(found.begin(), found.end());
-      paths.insert(paths.end(), found.begin(), found.end());
+      auto files = matches(pattern.folder, name);
+      std::sort(files.begin(), files.end());
+      for (const std::string& file : files) add(file);
     } else {
       throw std::invalid_argument("the file " + path + " of " + text + " does not exist");
     }
@@ -141,7 +149,8 @@ std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with('.') && entry.is_regular_file()) paths.push_back(folder + "/" + name);
+    std::error_code none;  // a broken link or a loop of links is no file
+    if (!name.starts_with('.') && entry.is_regular_file(none)) paths.push_back(folder + "/" + name);
   }
   std::sort(paths.begin(), paths.end());
   return paths;

@@ -19,7 +19,8 @@ namespace shoal::data {
 namespace {
 
 using Decode = cv::Mat (*)(const cv::_InputArray&, int);
-// cv::IMREAD_UNCHANGED: no Exif rotation, depth and channels as stored.
+// cv::IMREAD_UNCHANGED: depth and channels as stored, no Exif rotation. (OpenCV and Pillow do apply
+// the orientation tag of a TIFF.)
 constexpr int kUnchanged = -1;
 
 // Returns the path of the imgcodecs library that belongs to the loaded core library.
@@ -119,10 +120,11 @@ Size bmp_size(std::span<const uint8_t> bytes) {
   return {static_cast<int32_t>(header.read(18, 4)), height < 0 ? -int64_t{height} : height};
 }
 
-// Converts to 8-bit samples. Keeps the high byte of 16-bit samples, like Pillow.
+// Converts to 8-bit samples. Keeps the high byte of 16-bit samples, like Pillow for color images.
+// (Pillow clips 16-bit gray levels to 255.)
 cv::Mat to_bytes(const cv::Mat& image) {
   if (image.depth() == CV_8U) return image;
-  if (image.depth() != CV_16U) throw DamagedImage("samples that are neither 8 nor 16 bits wide");
+  if (image.depth() != CV_16U) throw DamagedImage("its samples are neither 8 nor 16 bits wide");
   cv::Mat bytes(image.rows, image.cols, CV_8UC(image.channels()));
   for (int y = 0; y < image.rows; ++y) {
     const auto* in = image.ptr<uint16_t>(y);
@@ -142,7 +144,7 @@ int conversion(int channels) {
     case 4:
       return cv::COLOR_BGRA2RGB;
     default:
-      throw DamagedImage("an image of " + std::to_string(channels) + " channels");
+      throw DamagedImage("it has " + std::to_string(channels) + " channels, not 1, 3 or 4");
   }
 }
 

@@ -6,12 +6,14 @@
 
 namespace shoal::data::jpeg {
 
-// Reuses the last table if the next file has the same Huffman table, which is common.
+// Builds one table after another. Reuses the last one if the next file has the same Huffman table,
+// which is common.
 class CodeTableBuilder {
  public:
   explicit CodeTableBuilder(bool dc) : dc_(dc) {}
 
-  // The result is valid until the next call.
+  // `spec` must have passed the checks of read_header(): with too many codes, this writes outside
+  // the table. The result is valid until the next call.
   const CodeTable& build(const HuffmanSpec& spec);
 
  private:

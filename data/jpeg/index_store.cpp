@@ -129,7 +129,7 @@ void IndexStore::give_up(const std::string& what, int error) {
   waiting_places_.clear();
   if (warning_)
     warning_(what + folder_ + " (" + reason +
-             "): seek indexes are no longer stored, so decoding is slower");
+             "): no more seek indexes are stored, so decoding is slower");
 }
 
 void IndexStore::refresh() {

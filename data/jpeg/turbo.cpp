@@ -141,8 +141,8 @@ Size TurboDecoder::open(std::span<const uint8_t> bytes) {
   const auto space = s.info.jpeg_color_space;
   s.cmyk = space == JCS_CMYK || space == JCS_YCCK;
   if (!s.cmyk && space != JCS_GRAYSCALE && space != JCS_YCbCr && space != JCS_RGB)
-    throw DamagedImage("a JPEG of " + std::to_string(s.info.num_components) +
-                       " components of unknown meaning");
+    throw DamagedImage("its " + std::to_string(s.info.num_components) +
+                       " color components have no known meaning");
   return size;
 }
 

@@ -31,13 +31,13 @@ std::vector<std::string> lines_of(const std::string& text, const std::string& pa
     lines.push_back(std::move(line));
   }
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  if (lines.empty()) throw std::invalid_argument("the file of labels " + path + " is empty");
+  if (lines.empty()) throw std::invalid_argument("the label file " + path + " is empty");
   return lines;
 }
 
 std::string text_of(const std::string& path) {
   auto text = read_if_readable(path);
-  if (!text) throw std::invalid_argument("cannot read the file of labels " + path);
+  if (!text) throw std::invalid_argument("cannot read the label file " + path);
   return std::move(*text);
 }
 
@@ -60,8 +60,8 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// Returns the field of a table that begins at `at`, without the blanks and quotes around it. Moves
-// `at` past the next separator.
+// Returns the table column that begins at `at`, without the blanks and quotes around it. Moves `at`
+// past the next separator.
 std::string field_at(const std::string& line, char separator, size_t& at) {
   // Aligned tables use several tabs; two commas enclose an empty field.
   at = line.find_first_not_of(separator == ',' ? std::string_view(" \t\r") : kGaps, at);
@@ -106,6 +106,14 @@ bool is_header(const std::vector<std::string>& words) {
   return words.size() == 2 && kImage.contains(lower(words[0])) && kClass.contains(lower(words[1]));
 }
 
+// Whether the first line is a header with other names: its first word does not have the form of an
+// image's file name, but the first word of the second line does.
+bool is_header_above(const std::vector<std::string>& words, const std::vector<std::string>& lines) {
+  if (words.empty() || lines.size() < 2 || has_image_extension(words[0])) return false;
+  const std::vector<std::string> next = columns_of(lines[1]);
+  return !next.empty() && has_image_extension(next[0]);
+}
+
 [[noreturn]] void refuse_line(const std::string& path, size_t line, const std::string& what) {
   throw std::invalid_argument(path + " line " + std::to_string(line + 1) + ": " + what);
 }
@@ -128,8 +136,8 @@ LabelFile::LabelFile(const std::string& path, const std::string& synsets,
     if (synsets.empty() && !kit)
       throw std::invalid_argument(
           path_ +
-          " has the devkit's class numbers; give the class of each number with --val-synsets "
-          "FILE: the devkit's data/meta.mat, or a file of lines `CLASS NUMBER` (map_clsloc.txt)");
+          " has only numbers, as in ImageNet's devkit; give the class of each number with "
+          "--val-synsets FILE: the devkit's meta.mat, or lines `CLASS NUMBER` (map_clsloc.txt)");
     read_numbers(lines, synsets.empty() ? numbers_in(kit->meta, path) : read_synsets(synsets));
   } else {
     read_pairs(lines, known);
@@ -155,7 +163,7 @@ void LabelFile::read_pairs(const std::vector<std::string>& lines,
   bool numbers = !known.empty();
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<std::string> words = columns_of(lines[i]);
-    if (i == 0 && is_header(words)) continue;
+    if (i == 0 && (is_header(words) || is_header_above(words, lines))) continue;
     if (words.size() < 2 || words[0].empty() || words[1].empty())
       refuse_line(path_, i, "expected the name of an image and its class");
     const auto [found, fresh] = by_name_.emplace(stem_of(words[0]), words[1]);

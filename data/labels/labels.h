@@ -13,9 +13,10 @@ namespace shoal::data {
 class LabelFile {
  public:
   // `known`: classes of the training set; empty if not known. `path` contains one of
-  //   * lines `NAME CLASS`, separated by blanks or a comma; further words are ignored. NAME is the
-  //     name of an image, with or without folder and extension. CLASS is the name of a class. But
-  //     if every CLASS is a number and none is a name in `known`, CLASS is an index into `known`;
+  //   * lines `NAME CLASS`, separated by a tab or comma (both may then contain blanks; further
+  //     columns are ignored) or by blanks (further words are ignored). NAME is the name of an
+  //     image, with or without folder and extension. CLASS is the name of a class. But if every
+  //     CLASS is a number and none is a name in `known`, CLASS is an index into `known`;
   //   * the same lines after a header of two words, such as image,label or, in Kaggle's
   //     LOC_val_solution.csv, ImageId,PredictionString;
   //   * one number per line, as in ILSVRC2012_validation_ground_truth.txt of ImageNet's devkit.

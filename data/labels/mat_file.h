@@ -9,6 +9,7 @@
 
 namespace shoal::data {
 
+// Whether `bytes` starts with the header of a level 5 MAT-file.
 bool is_mat_file(std::span<const uint8_t> bytes);
 
 // Returns the map ILSVRC2012_ID → WNID from the array of structures `synsets`. Throws

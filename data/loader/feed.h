@@ -115,7 +115,8 @@ class DatasetFeed final : public Feed {
   int64_t sample(int64_t position) const { return find(position).sample; }
   uint64_t key(int64_t position) const override;
   std::optional<Ticket> ticket(int64_t position) const override;
-  // Tries the samples at the next positions of the order.
+  // Returns the sample `attempt` positions later in the order; nothing after 1000 attempts or a
+  // whole epoch.
   std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
   std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
   std::string name(const Ticket& ticket) const override { return dataset_->name(ticket.sample); }

@@ -57,7 +57,7 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
   const Progression& sides = options.progression;
   require_valid(
       sides.smallest == 0 || sides.images_per_step % (options.batch_size * options.world_size) == 0,
-      "with a size schedule, a step must consist of whole batches");
+      "with multi-scale sizes, a step must consist of whole batches");
   require_valid(sides.smallest == 0 ||
                     (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
                 "the smallest size must be a multiple of " + std::to_string(Progression::kStep) +

@@ -90,9 +90,9 @@ class Loader {
                           const std::function<bool()>& give_up = {});
 
   // Starts an epoch at batch `first_batch`. Datasets: keeps the prefetched batches if the previous
-  // epoch was read to its end and this is the start of the next one; discards them otherwise. With
-  // first_batch == batches_per_epoch(), nothing is left to read. Throws std::invalid_argument for a
-  // larger or negative first_batch.
+  // epoch was read to its end and this is the start of the next one. Otherwise discards them, and
+  // blocks until the rows in progress are done. With first_batch == batches_per_epoch(), nothing is
+  // left to read. Throws std::invalid_argument for a larger or negative first_batch.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
 
   // Returns the next batch, or nullptr after the last one. Throws what a worker threw.

@@ -142,7 +142,7 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
   const LoaderRate& last = rates.back();
   const double most = processors / last.cpu_seconds_per_image();
   advice.sentence =
-      strf("CPU-bound: an image takes %.2f ms of a core; the rate of %s is about %.0f images/s",
+      strf("CPU-bound: an image takes %.2f ms of a core; %s can load about %.0f images/s",
            1e3 * last.cpu_seconds_per_image(), counted(processors, "core").c_str(),
            std::max(most, last.threads >= processors ? last.images_per_second : 0));
   const double computing = last.stages.busy_seconds() - last.stages.of(Stage::read);

@@ -41,7 +41,7 @@ class Transform {
                     jpeg::SeekIndex* index = nullptr);
 
   // Extends the seek index of the last image to the whole image. Returns false if the image cannot
-  // have a seek index.
+  // have a seek index, or if it is damaged; then `index` may be empty.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
   // Makes an evaluation row: resizes the image and takes the crops of options.eval_views. Writes

@@ -95,16 +95,15 @@ class PackWriter {
       flush_now_and_then(data, table);
       if (progress) progress(next_);
     }
-    if (done_.empty() && first_ > 0) {  // only damaged images were left for this shard
-      std::error_code error;            // a file that cannot be removed does no harm
+    if (done_.empty()) {
+      std::error_code error;  // a file that cannot be removed does no harm
       fs::remove(path_ + ".partial", error);
       remove_table(path_);
-      return summary_;
-    }
-    if (done_.empty())
+      if (first_ > 0) return summary_;  // only damaged images were left for this shard
       throw std::invalid_argument("no image could be packed: all " +
                                   std::to_string(summary_.damaged) + " are damaged, such as " +
                                   source_.name(first_));
+    }
     finish(data);
     remove_table(path_);
     summary_.images = static_cast<int64_t>(done_.size());

@@ -45,7 +45,7 @@ void Packer::make(const Dataset& source, int64_t sample, Result& out) {
   }
 }
 
-// Builds the seek index of the encoded image in index_. Returns false if the image is damaged or is
+// Sets index_ to the seek index of the image in `out`. Returns false if the image is damaged or is
 // not a baseline JPEG.
 bool Packer::build_index(const Result& out) {
   index_.clear();

@@ -39,11 +39,11 @@ class PackedDataset : public BasicDataset {
   void read_checked(int64_t sample, std::vector<uint8_t>& bytes) const;
   bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override;
   bool keeps_indexes() const override { return true; }
+  uint64_t stored_hash(int64_t sample) const override { return entry(sample).check; }
 
   const PackEntry& entry(int64_t sample) const { return entries_[static_cast<size_t>(sample)]; }
   uint64_t file_bytes() const { return header_.end; }
-  // Hash (in hexadecimal) of the listing and the settings from which the file was written; empty in
-  // files from early versions.
+  // `request` of the file (see format.h), in hexadecimal; empty in files from early versions.
   const std::string& request() const { return request_; }
 
  private:

@@ -97,9 +97,9 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
       return;
     }
     throw std::invalid_argument(folder +
-                                " contains a packed set of another source, of other options or of "
-                                "an earlier version; choose "
-                                "another name, or replace it with `shoal pack --overwrite`");
+                                " contains a packed set made from another source, with other "
+                                "options or by an earlier version, or an interrupted --overwrite; "
+                                "choose another name, or replace it with `shoal pack --overwrite`");
   }
   remove_parts(folder, [](const fs::path& name) { return name == kList; });
   if (!fs::is_empty(folder)) {
@@ -212,6 +212,11 @@ std::string ShardedDataset::name(int64_t sample) const {
 std::string ShardedDataset::key(int64_t sample) const {
   const Place at = place(sample);
   return at.pack.key(at.sample);
+}
+
+uint64_t ShardedDataset::stored_hash(int64_t sample) const {
+  const Place at = place(sample);
+  return at.pack.stored_hash(at.sample);
 }
 
 void ShardedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {

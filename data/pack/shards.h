@@ -25,6 +25,7 @@ class ShardList {
   // file that is not in the list but named like a packed file.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
+  bool whole() const { return whole_; }
   int64_t finished() const { return static_cast<int64_t>(next_.size()); }
   int64_t next_sample() const { return next_.empty() ? 0 : next_.back(); }
   std::string path_of(int64_t shard) const;
@@ -67,6 +68,7 @@ class ShardedDataset : public BasicDataset {
   void will_read(int64_t first, int64_t count) const override;
   bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override;
   bool keeps_indexes() const override { return true; }
+  uint64_t stored_hash(int64_t sample) const override;
 
  private:
   struct Place {

@@ -20,13 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns a hash of the listing and of the size and modification time of each file with images or
-// records, because a file can be replaced without changing the listing. Packed sets: only of the
-// listing.
+// Returns a hash of the listing and of the images: of their stored hashes or, without them, of the
+// size and modification time of each file with images or records, because a file can be replaced
+// without changing the listing.
 uint64_t source_hash(const Dataset& source) {
   uint64_t hash = listing_hash(source, "");
   std::set<uint32_t> containers;
   for (int64_t i = 0; i < source.size(); ++i) {
+    if (const uint64_t stored = source.stored_hash(i); stored != 0) {
+      hash = combine(hash, stored);
+      continue;
+    }
     const auto place = source.file_place(i);
     if (place ? !containers.insert(place->file).second : source.encoded_bytes(i) >= 0) continue;
     if (const auto stamp = file_stamp(place ? std::string(place->path) : source.name(i)))
@@ -67,8 +71,9 @@ PackSummary write_shards(const Dataset& source, const std::string& folder,
                          const PackWarning& warning) {
   const uint64_t hash = source_hash(source);
   ShardList list(folder, request_of(hash, options, 0), options.overwrite);
-  int64_t resumed = list.next_sample();
-  while (list.next_sample() < source.size()) {
+  int64_t resumed = 0;
+  for (int64_t i = 0; i < list.finished(); ++i) resumed += PackedDataset(list.path_of(i)).size();
+  while (!list.whole() && list.next_sample() < source.size()) {
     const int64_t first = list.next_sample();
     const PackedFile file =
         write_pack_file(source, request_of(hash, options, first), list.path_of(list.finished()),
@@ -94,14 +99,13 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
   if (fs::is_directory(path))
     throw std::invalid_argument(
         path + " is a folder; choose a file name, or write several files with --shard-size");
-  if (fs::exists(path) && options.overwrite && !is_packed_set(path))
+  if (fs::exists(path) && !is_packed_set(path))
     throw std::invalid_argument(path +
-                                " is not a packed set, and --overwrite replaces only packed sets; "
-                                "choose another name, or remove it");
+                                " exists and is not a packed set, so --overwrite would not replace "
+                                "it; choose another name, or remove it");
   const uint64_t request = request_of(source_hash(source), options, 0);
   if (fs::exists(path) && !options.overwrite) {
-    if (!is_packed_set(path) || PackedDataset(path).request() != hex(request))
-      refuse_existing(path);
+    if (PackedDataset(path).request() != hex(request)) refuse_existing(path);
     PackSummary sum;
     add(sum, PackedDataset(path));
     sum.resumed = sum.images;
@@ -148,8 +152,8 @@ void require_same_pack(const Dataset& source, const std::string& path, const Pac
                                 "arguments; remove it");
   throw std::invalid_argument(
       path +
-      " contains a packed set of another source, of other options or of an earlier version; choose "
-      "another name, or remove it");
+      " contains a packed set made from another source, with other options or by an earlier "
+      "version; choose another name, or remove it");
 }
 
 std::string pack_path(const std::string& name, const PackOptions& options) {

@@ -14,8 +14,8 @@ namespace shoal::data {
 struct PackSummary {
   // Number of packed images: in all, and of each kind (Packed).
   int64_t images = 0, original = 0, encoded = 0, pixels = 0;
-  int64_t damaged = 0;  // images left out
-  int64_t resumed = 0;  // images kept from an earlier run
+  int64_t damaged = 0;  // unreadable images, left out
+  int64_t resumed = 0;  // how many of `images` an earlier run had packed
   uint64_t file_bytes = 0, index_bytes = 0;
 
   int64_t& of(Packed kind) {

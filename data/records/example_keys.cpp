@@ -89,7 +89,7 @@ ExampleKeys parse_example_keys(const std::string& text) {
     begin = end + 1;
   }
   const bool raw = keys.raw != ExampleKeys::Raw::no, shaped = keys.height > 0;
-  if (raw != shaped) refuse_keys(text, "needs raw and shape together");
+  if (raw != shaped) refuse_keys(text, "must set both raw and shape");
   if (!raw && keys.scale != 1) refuse_keys(text, "has a scale without raw");
   return keys;
 }

@@ -87,7 +87,8 @@ class RecordScan {
     if (!read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
       reader_.refuse("cannot be read");
     const auto label = parse_wrapped_label(text);
-    if (!label || pairing_.label_waits()) reader_.refuse("is neither an image nor a label");
+    if (!label) reader_.refuse("is neither an image nor a label");
+    if (pairing_.label_waits()) reader_.refuse("is a second label for one image");
     if (pairing_.label(*label)) set_label(*label, scan_, scan_.entries.back());
   }
 
@@ -112,8 +113,12 @@ class RecordIoDataset : public ContainerDataset {
     if (p.behind == 0 || p.bytes > static_cast<uint64_t>(kMaxFileBytes))
       return ContainerDataset::read(sample, bytes);
     bytes.resize(p.bytes);
-    if (!read_payload(*open_file(p.file), p.offset, p.before, bytes.data(), p.bytes))
-      throw DamagedImage("its record has changed since it was listed");
+    try {
+      if (!read_payload(*open_file(p.file), p.offset, p.before, bytes.data(), p.bytes))
+        throw DamagedImage("its record has changed since it was listed");
+    } catch (const FileFailure& failure) {
+      throw_for_image(failure);
+    }
   }
 };
 

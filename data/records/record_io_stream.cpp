@@ -69,7 +69,8 @@ class RecordIoStream : public RecordStream {
   // label for the next image.
   bool wrapped_label(StreamImage& image) {
     const auto label = parse_wrapped_label({payload_.begin(), payload_.end()});
-    if (!label || pairing_.label_waits()) reader_.refuse("is neither an image nor a label");
+    if (!label) reader_.refuse("is neither an image nor a label");
+    if (pairing_.label_waits()) reader_.refuse("is a second label for one image");
     if (!pairing_.label(*label)) return false;
     give(image, image_, *label, 0, image_number_);
     return true;

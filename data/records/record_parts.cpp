@@ -32,9 +32,9 @@ bool RecordIoReader::next(RecordExtent& record, std::vector<uint8_t>* payload) {
     if (known == 0 && first) return false;
     number_ += first ? 1 : 0;
     if (known < sizeof head) refuse("is cut short");
-    if (head.magic != PartHead::kMagic) refuse("is damaged: no record begins where one must");
+    if (head.magic != PartHead::kMagic) refuse("is damaged: it has a wrong magic number");
     if (head.kind() > PartHead::last || first != head.begins())
-      refuse("is damaged: the parts of a record do not fit");
+      refuse("is damaged: its parts are out of order");
     record.bytes += head.bytes() + (first ? 0 : sizeof PartHead::kMagic);
     ++record.parts;
     if (payload == nullptr) {

@@ -17,7 +17,7 @@ std::vector<uint8_t> levels(std::span<const uint8_t> tensor, const ExampleKeys& 
   if (static_cast<int64_t>(tensor.size()) !=
       pixels * keys.channels * static_cast<int64_t>(sizeof(T)))
     throw DamagedImage("a tensor of " + std::to_string(tensor.size()) +
-                       " bytes does not have the shape that --tfrecord-keys states");
+                       " bytes does not match raw and shape in --tfrecord-keys");
   std::vector<uint8_t> out(static_cast<size_t>(3 * pixels));
   for (int64_t i = 0; i < 3 * pixels; ++i) {
     const int64_t pixel = i / 3, channel = keys.channels == 1 ? 0 : i % 3;

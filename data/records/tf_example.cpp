@@ -72,15 +72,15 @@ class ExampleReader {
   }
 
   Extent only_bytes(const std::string& key, uint64_t kind, Extent list) {
-    Extent only;
+    Extent only{list.begin, list.begin};
     int64_t count = 0;
     each_message(list, 1, [&](Extent value) {
       only = value;
       ++count;
     });
     if (kind != kBytesList || count > 1)
-      throw std::invalid_argument("does not have one text or one block of bytes under '" + key +
-                                  "'");
+      throw std::invalid_argument("needs exactly one byte string under '" + key +
+                                  "'; see --tfrecord-keys");
     return only;
   }
 

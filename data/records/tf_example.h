@@ -16,8 +16,8 @@ namespace shoal::data {
 struct ExampleKeys {
   std::string image = "image/encoded";            // bytes of a JPEG, PNG …, or of a tensor (raw)
   std::string label = "image/class/label";        // a number, or the class's name as bytes
-  std::string class_name = "image/class/synset";  // a bytes feature; an example may lack it
-  std::string name = "image/filename";            // a bytes feature; an example may lack it
+  std::string class_name = "image/class/synset";  // optional bytes feature
+  std::string name = "image/filename";            // optional bytes feature
   // Label of the first class. Unset: 1 if the key is image/class/label and no label is 0, else 0.
   std::optional<int64_t> label_offset;
   // Returns the label of the first class, assuming that no label is 0.

@@ -48,9 +48,8 @@ bool data_is_whole(const File& file, uint64_t data, uint64_t bytes) {
 
 class TfRecordScan {
  public:
-  TfRecordScan(const File& file, const ExampleKeys& keys,
-               const std::function<void(const std::string&)>& warning)
-      : file_(file), keys_(keys), warning_(warning), source_(file), reader_(source_) {}
+  TfRecordScan(const File& file, const ExampleKeys& keys)
+      : file_(file), keys_(keys), source_(file), reader_(source_) {}
 
   Scan run() {
     while (reader_.next()) {
@@ -70,16 +69,27 @@ class TfRecordScan {
       entry.bytes = example.image_bytes;
       entry.before = within(example.image - data);
       entry.behind = within(end - example.image - example.image_bytes);
-      if (!example.class_name.empty()) entry.text = scan_.place_of(example.class_name);
       if (example.number) entry.number = checked(*example.number);
+      // Without this check, one damaged label would add classes to the model.
+      if (adds_class(example) && !data_is_whole(file_, data, end - data)) {
+        scan_.left_out.add_damaged(reader_.name());
+        return;
+      }
+      largest_ = std::max(largest_, entry.number);
+      if (!example.class_name.empty()) entry.text = scan_.place_of(example.class_name);
       scan_.add(entry, reader_.name() + (example.name.empty() ? "" : " (" + example.name + ")"));
     } catch (const std::invalid_argument& error) {
       const std::string sentence = file_.path() + ":" + reader_.name() + " ";
       const bool too_large = end - data > static_cast<uint64_t>(kMaxFileBytes);
       if (too_large || data_is_whole(file_, data, end - data))
         throw std::invalid_argument(sentence + error.what());
-      if (warning_) warning_(sentence + "is left out: it is damaged (wrong checksum)");
+      scan_.left_out.add_damaged(reader_.name());
     }
+  }
+
+  bool adds_class(const Example& example) const {
+    return (example.number && *example.number > largest_) ||
+           (!example.class_name.empty() && !scan_.has_text(example.class_name));
   }
 
   static uint32_t within(uint64_t bytes) {
@@ -91,16 +101,16 @@ class TfRecordScan {
   static int64_t checked(int64_t label) {
     if (label < 0 || label > INT32_MAX)
       throw std::invalid_argument("has the label " + std::to_string(label) +
-                                  "; it must be a number, 0 or more");
+                                  "; it must be between 0 and 2147483647");
     return label;
   }
 
   const File& file_;
   const ExampleKeys& keys_;
-  const std::function<void(const std::string&)>& warning_;
   FileSource source_;
   TfRecordReader reader_;
   Scan scan_;
+  int64_t largest_ = kNoNumber;  // largest label so far
 };
 
 // Returns the label of the first class. Throws std::invalid_argument if it may be 0 or 1 and a
@@ -213,21 +223,16 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
     if (packed.back() && !options.in_order)
       throw std::invalid_argument(
           path +
-          " is compressed as a whole, so its images cannot be read in any order; unpack it "
+          " is compressed as a whole, so its images cannot be read in random order; unpack it "
           "(gunzip), or put it into a packed set with `shoal pack`");
   }
   std::mutex one_unpacked;  // each unpacked file may need 4 GiB of memory
-  std::mutex mutex;
-  const auto warning = [&](const std::string& sentence) {
-    const std::lock_guard lock(mutex);
-    if (options.warning) options.warning(sentence);
-  };
   const std::string kind = "tfrecord " + keys.image + " " + keys.label + " " + keys.class_name +
                            " " + keys.name + (keys.unlabeled ? " unlabelled" : "");
   std::vector<Scan> scans = scan_files(kind, files, options, [&](const File& file) {
-    if (packing_of(file) != Packing::whole_file) return TfRecordScan(file, keys, warning).run();
+    if (packing_of(file) != Packing::whole_file) return TfRecordScan(file, keys).run();
     const std::lock_guard lock(one_unpacked);
-    return TfRecordScan(*inflate_file(file), keys, warning).run();
+    return TfRecordScan(*inflate_file(file), keys).run();
   });
   shift_labels(files, first_label(keys, scans, options), scans);
   Catalogue catalogue = options.unlabeled ? catalogue_unlabeled(scans)

@@ -4,9 +4,10 @@
 // Images are read in place. Each read verifies the checksum of the record; if it is wrong, the
 // image counts as damaged. A file may be compressed as a whole by gzip or zlib. Then an image can
 // be reached only by decompressing everything before it. Therefore compressed files are opened only
-// for reading in order (OpenOptions::in_order), which decompresses each file once. An index of
-// points at which decompression can start does not help: a point needs 32 KiB of history, and
-// decompressing from it to an image would cost more than decoding the image.
+// for reading in order (OpenOptions::in_order). Each file is then decompressed once to list its
+// images, unless the list is cached, and once to read them. An index of points at which
+// decompression can start does not help: a point needs 32 KiB of history, and decompressing from it
+// to an image would cost more than decoding the image.
 //
 // Source: TensorFlow's guide "TFRecord and tf.train.Example".
 
@@ -26,10 +27,11 @@ namespace shoal::data {
 bool is_tf_record(const File& file);
 
 // Opens all images, in the order of files and records. Classes are the names under
-// `image/class/synset` (or the given key) if the records have them, else numbers. Skips records
-// that are too damaged to be parsed, and calls options.warning. Throws std::invalid_argument naming
-// file and record if a record has no image or no valid label, or if its head is damaged; and for
-// compressed files unless options.in_order is set.
+// `image/class/synset` (or the given key) if the records have them, else numbers. Does not verify
+// the checksums of records that can be parsed; skips the other damaged records and calls
+// options.warning, except if the listing is cached. Throws std::invalid_argument naming file and
+// record if a record has no image or no valid label, or if its head is damaged; and for compressed
+// files unless options.in_order is set.
 std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& paths,
                                                const OpenOptions& options);
 

@@ -67,8 +67,8 @@ class TfRecordStream : public RecordStream {
       if (*uses_names_) return labels_.label_of({kNoNumber, example.class_name});
       if (known || !example.number)
         throw std::invalid_argument("has the class '" + example.class_name +
-                                    "', but the class of the first image is unknown; name the "
-                                    "classes with --classes FILE");
+                                    "', but the class of the first image is unknown: names and "
+                                    "numbers are mixed; list all class names in --classes FILE");
     }
     const int64_t offset = keys_.first_label();
     if (*example.number < offset)

@@ -55,7 +55,8 @@ uint64_t WireReader::varint(Extent& rest) {
 
 std::string WireReader::text(Extent content) {
   if (content.bytes() > kMaxTextBytes)
-    throw std::invalid_argument("has a text of " + std::to_string(content.bytes()) + " bytes");
+    throw std::invalid_argument("has a text of " + std::to_string(content.bytes()) +
+                                " bytes, more than 4096");
   std::string text;
   while (content.begin < content.end) text += static_cast<char>(byte(content));
   return text;

@@ -20,6 +20,7 @@ class CachedDataset : public ForwardingDataset {
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
   void will_read(int64_t first, int64_t count) const override;
 
+  // Memory that the cached images use, in bytes.
   int64_t cached_bytes() const { return used_.load(std::memory_order_relaxed); }
 
  private:

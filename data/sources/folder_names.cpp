@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/format/counted.h"
 #include "data/container/scan_files.h"
 #include "data/labels/labels.h"
 
@@ -60,8 +61,9 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  // Whether the left-out files look like labels of WebDataset samples: .cls files, or at least as
-  // many .json and .txt files as images.
+  // Whether the left-out files look like labels of WebDataset samples: a .cls file is among the
+  // examples, or all examples are .json and .txt files and there are as many left-out files as
+  // images. LeftOut keeps at most three examples per tar.
   bool labels_beside() const {
     int64_t files = 0;
     bool cls = false, others = true;
@@ -79,7 +81,7 @@ class FolderCatalogue {
     if (flat_ == static_cast<int64_t>(total()))
       throw std::invalid_argument(
           files_[0].path +
-          " has images without classes; name a file with their classes with --val-labels FILE, or "
+          " has images without classes; give a file with their classes (--val-labels FILE), or "
           "put them into class folders" +
           (labels_beside() ? ". In WebDataset, an image and its label follow each other and have "
                              "the same name before the first dot; the image is a jpg, jpeg, png "
@@ -115,9 +117,9 @@ class FolderCatalogue {
     return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
   }
 
-  // Whether the class folders are deeper than top_: one folder contains all images inside top_,
-  // most of them in its subfolders. Sets next_ to its name. If this folder also contains images
-  // directly, it must not be one of options_.classes.
+  // Returns true if the only folder in top_ is not a class but contains the class folders: most or
+  // all of its images are in subfolders. If it also contains images directly, it must not have the
+  // name of one of options_.classes. Sets next_ to the folder's name.
   bool shares_top_folder() {
     next_.clear();
     int64_t loose = 0, deeper = 0;
@@ -190,6 +192,7 @@ class FolderCatalogue {
       return std::tie(a.class_name, a.folder, a.file_name) ==
              std::tie(b.class_name, b.folder, b.file_name);
     };
+    warn_of_equal_names(same);
     parts_.erase(parts_.begin(), std::unique(parts_.rbegin(), parts_.rend(), same).base());
     std::vector<std::string> names = classes();
     std::map<std::string_view, int32_t> labels;
@@ -205,6 +208,23 @@ class FolderCatalogue {
       placed.push_back(part.placed);
     }
     return make_catalogue(scans_, placed, std::move(names));
+  }
+
+  // Warns if images of different files have the same name. `same` compares two Parts; parts_ must be
+  // sorted.
+  template <class Same>
+  void warn_of_equal_names(const Same& same) const {
+    int64_t count = 0;
+    const Part* first = nullptr;
+    for (size_t i = 0; i + 1 < parts_.size(); ++i) {
+      const Part &a = parts_[i], &b = parts_[i + 1];
+      if (!same(a, b) || a.placed.file == b.placed.file) continue;
+      if (count++ == 0) first = &a;
+    }
+    if (count > 0 && options_.warning)
+      options_.warning(files_[first->placed.file].path + ": left out " + counted(count, "image") +
+                       " because a later tar has an image of the same name, such as " +
+                       std::string(first->class_name) + "/" + std::string(first->file_name));
   }
 
   const std::vector<SourceFile>& files_;

@@ -1,5 +1,6 @@
 #pragma once
-// Determines the classes of images in tars from folders in the tars or from the names of the tars.
+// Determines the classes of images in tars: from the folders in the tars, the names of the tars, or
+// a label file.
 
 #include <vector>
 

@@ -40,7 +40,7 @@ std::string format_names() {
 }
 
 void refuse_format(const std::string& name) {
-  throw std::invalid_argument(name + " has an unknown format; shoal reads " + format_names());
+  throw std::invalid_argument(name + " has an unknown format; expected one of: " + format_names());
 }
 
 }  // namespace shoal::data

@@ -145,11 +145,13 @@ class Opener {
   void open(const std::string& source, bool may_be_pattern = true) {
     const int64_t before = images_->size();
     if (source.size() >= PATH_MAX || source.find('\0') != std::string::npos)
-      throw std::invalid_argument("this is not a path: it is too long or contains a zero byte");
+      throw std::invalid_argument("an image's path is too long or contains a zero byte");
     std::error_code error;
     const Location location = resolve(source);
     if (location.is_pipe())
       throw std::invalid_argument(source + " is a pipe; name files or folders");
+    if (fs::is_other(source, error))
+      throw std::invalid_argument(source + " is a pipe or a device; name files or folders");
     if (location.kind != Location::Kind::path || is_set(source, /*named=*/true))
       images_->add(open_dataset(source, options_));
     else if (fs::is_directory(source, error))

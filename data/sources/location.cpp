@@ -37,7 +37,8 @@ std::string packed_set_in(const std::string& path) {
   std::string found;
   for (const auto& entry : entries_of(path)) {
     if (entry.path().filename().string().starts_with('.')) continue;
-    if (!found.empty() || !entry.is_regular_file()) return path;
+    std::error_code none;
+    if (!found.empty() || !entry.is_regular_file(none)) return path;
     found = entry.path().string();
   }
   return !found.empty() && is_packed_set(found) ? found : path;
@@ -160,8 +161,9 @@ bool holds_tf_records(const Location& location) {
   } else if (fs::is_regular_file(path)) {
     paths = {path};
   }
-  return std::any_of(paths.begin(), paths.end(),
-                     [](const std::string& file) { return is_tf_record(File(file)); });
+  return std::any_of(paths.begin(), paths.end(), [](const std::string& file) {
+    return fs::is_regular_file(file) && is_tf_record(File(file));  // opening a pipe would wait
+  });
 }
 
 }  // namespace shoal::data

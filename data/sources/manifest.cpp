@@ -187,7 +187,7 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   for (const std::string& path : paths) {
     const File file(path);
     if (file.stamp().bytes > kMaxManifest)
-      throw std::invalid_argument(path + " is too large for a manifest");
+      throw std::invalid_argument(path + " is larger than 1 GiB, the limit for a manifest");
     std::string text(static_cast<size_t>(file.stamp().bytes), '\0');
     text.resize(
         static_cast<size_t>(file.read_at(0, text.data(), static_cast<int64_t>(text.size()))));

@@ -45,6 +45,11 @@ bool file_is_image(const std::string& path) {
   return recognize(first_bytes(path)) != Format::unknown;
 }
 
+bool file_is_compressed(const std::string& path) {
+  const auto head = first_bytes(path);
+  return is_compressed(head) || !foreign_compression(head).empty();
+}
+
 // Throws std::invalid_argument if `path` is a named pipe: opening it would wait for a writer.
 void refuse_pipe_file(const std::string& path) {
   std::error_code error;  // ignored: opening the file reports it
@@ -59,7 +64,7 @@ void refuse_pipe_file(const std::string& path) {
     throw std::invalid_argument(path + " is compressed; unpack it (" + std::string(tool) + " -d)");
   if (is_compressed(head))
     throw std::invalid_argument(path +
-                                " is compressed, so its images cannot be read in any order; "
+                                " is compressed, so its images cannot be read in random order; "
                                 "unpack it (gunzip)");
   const bool image = recognize(head) != Format::unknown;
   throw std::invalid_argument(
@@ -77,7 +82,9 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
   for (const std::string& path : files_in(folder)) {
     const RecordFormat* const found = format_of(path);
     if (found == nullptr) {
-      strange.push_back(path);
+      const fs::path beside = fs::path(path).replace_extension(".rec");
+      const bool lists = path.ends_with(".lst") || path.ends_with(".idx");  // of a RecordIO file
+      if (!lists || !path_exists(beside)) strange.push_back(path);
       continue;
     }
     if (format != nullptr && format != found)
@@ -89,13 +96,14 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
   }
   if (format == nullptr) {
     if (!options.labels.empty()) return open_flat_folder(folder, options);
+    if (!strange.empty() && file_is_compressed(strange.front())) refuse_file(strange.front());
     throw std::invalid_argument(
         folder +
         (!strange.empty() && file_is_image(strange.front())
              ? " contains images without class folders; expected " + folder +
                    "/<class>/<images>, or --val-labels FILE for validation images"
              : " contains no class folders; expected " + folder +
-                   "/<class>/<images>, or files of a kind that can be read: " + format_names()));
+                   "/<class>/<images>, or files in one of these formats: " + format_names()));
   }
   if (!strange.empty() && options.warning)
     options.warning(joined(strange, ", ", 1) +
@@ -115,7 +123,8 @@ bool holds_only_files(const std::string& folder) {
   bool files = false;
   for (const auto& entry : entries_of(folder)) {
     if (entry.path().filename().string().starts_with('.')) continue;
-    if (entry.is_directory()) return false;
+    std::error_code none;  // a loop of links is no folder
+    if (entry.is_directory(none)) return false;
     files = true;
   }
   return files;

@@ -17,7 +17,7 @@ std::vector<std::string> united_classes(const std::vector<std::vector<std::strin
 // Returns `source` with labels that are indices into `classes`, which must include all classes of
 // `source`. If both lists consist of the numbers 0, 1, 2, …, labels keep their numbers. Throws
 // std::invalid_argument naming up to five missing classes and `whose`, the owner of `classes` (such
-// as "all hosts").
+// as "all hosts"). The message has no subject: the caller must put "classes of … are" before it.
 std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> source,
                                             std::vector<std::string> classes,
                                             const std::string& whose);

@@ -48,12 +48,15 @@ void remove_others(std::vector<TarMember>& members, LeftOut& left_out) {
 // Lists the members of `tars`, which are tars inside `file`. Uses several threads, because a single
 // large file would otherwise be listed by one thread.
 std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
-                                      int threads, LeftOut& left_out) {
+                                      int threads, bool unlabeled, LeftOut& left_out) {
   std::vector<std::vector<TarMember>> found(tars.size());
   std::vector<LeftOut> others(tars.size());
   for_each_index(tars.size(), threads, [&](size_t i) {
     found[i] = list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes, content_needed);
     remove_hidden(found[i], others[i]);
+    if (!unlabeled && is_webdataset(found[i]))
+      throw std::invalid_argument(file.path() + ":" + tars[i].name +
+                                  " is a WebDataset shard inside a tar; unpack " + file.path());
     for (TarMember& member : found[i]) member.name.insert(0, tars[i].name + "/");
     remove_others(found[i], others[i]);
   });
@@ -85,11 +88,11 @@ Scan scan_tar(const File& file, int threads, Reads reads, bool unlabeled) {
   const auto tars = std::count_if(members.begin(), members.end(),
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
-    throw std::invalid_argument(file.path() + " has both tars and other files; separate them");
+    throw std::invalid_argument(file.path() + " contains both tars and images; separate them");
   if (tars > 0 && reads == Reads::forward)  // opens the file again, to read from its start
-    members = members_inside(File(file.path(), reads), members, 1, scan.left_out);
+    members = members_inside(File(file.path(), reads), members, 1, unlabeled, scan.left_out);
   else if (tars > 0)
-    members = members_inside(file, members, threads, scan.left_out);
+    members = members_inside(file, members, threads, unlabeled, scan.left_out);
   for (const TarMember& member : members) {
     ScanEntry entry;
     entry.offset = member.offset;

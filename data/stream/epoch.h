@@ -38,10 +38,11 @@ struct StreamCounts {
   bool complete = false;  // the stream was read to its end
 };
 
+// All functions except end() are thread-safe.
 class StreamEpoch {
  public:
-  // Number of spare images that can replace a damaged one: the images after it in the stream's
-  // order; at the end of the stream, also those before it.
+  // Number of spares, images that can replace a damaged one: those after it in the stream's order.
+  // The last images of the stream also use those before them.
   static constexpr size_t kSpares = 4;
   static constexpr int64_t kReadAhead = 256;  // images; the usual value of `ready` below
   struct Drawn {

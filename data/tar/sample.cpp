@@ -87,9 +87,8 @@ void Sample::check_label_without_image() const {
 void Sample::check_left_out(std::string_view name) const {
   const size_t dot = name.rfind('.');
   if (dot == name.npos || !is_sample_extension(lower(std::string(name.substr(dot + 1))))) return;
-  refuse(name, "is not read as an image: in WebDataset, '" + key_ +
-                   "' is its key, the part of the name before the first dot, and '" +
-                   extension(name) +
+  refuse(name, "is not read as an image: WebDataset splits names at the first dot, so '" + key_ +
+                   "' is its key and '" + extension(name) +
                    "' its extension; rename it and its label so that each name has only one dot");
 }
 

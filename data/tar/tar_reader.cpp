@@ -15,7 +15,7 @@ constexpr uint64_t kMaxBehind = 64 * 1024;
 class TarLister {
  public:
   TarLister(const File& file, uint64_t begin, uint64_t end, const KeepContent& keep)
-      : source_(file, begin, end), walker_(source_), keep_(keep) {}
+      : file_(file), source_(file, begin, end), walker_(source_), keep_(keep) {}
 
   std::vector<TarMember> run() {
     for (TarEntry entry; walker_.next(entry);) {
@@ -25,7 +25,7 @@ class TarLister {
         add_file(entry);
     }
     // Without this check, another tar after the end mark would be ignored silently.
-    if (walker_.next_archive(kMaxBehind))
+    if (walker_.has_archive_within(kMaxBehind))
       refuse("has several tars one after the other; put them into separate files", walker_.place());
     return std::move(members_);
   }
@@ -51,10 +51,21 @@ class TarLister {
     if (found == by_name_.end())
       refuse("links " + entry.name + " to " + entry.link + ", which is not in the tar before it",
              entry.header_place);
-    const TarMember target = members_[found->second];
-    members_.push_back({entry.name, target.offset, target.bytes, target.content});
+    TarMember member = members_[found->second];
+    member.name = entry.name;
+    const uint64_t needed = keep_ ? keep_(member.name, member.bytes) : 0;
+    if (needed > member.content.size()) {  // more than for the target's name
+      const size_t have = member.content.size();
+      member.content.resize(needed);
+      auto* const to = reinterpret_cast<uint8_t*>(member.content.data());
+      const int64_t count =
+          file_.read_at(member.offset + have, to + have, static_cast<int64_t>(needed - have));
+      member.content.resize(have + static_cast<size_t>(count));
+    }
+    members_.push_back(std::move(member));
   }
 
+  const File& file_;
   FileSource source_;
   TarWalker walker_;
   const KeepContent& keep_;

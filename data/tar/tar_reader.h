@@ -13,13 +13,14 @@
 namespace shoal::data {
 
 struct TarMember {
-  std::string name;     // as stored, without a leading ./
+  std::string name;     // like TarEntry::name
   uint64_t offset = 0;  // offset of its content in the file
   uint64_t bytes = 0;   // size of its content
-  std::string content;  // its first bytes, as many as KeepContent returned
+  std::string content;  // its first bytes; see KeepContent
 };
 
-// Returns how many bytes of a member's content to keep, at most its size `bytes`.
+// Returns how many bytes of a member's content to keep, at most its size `bytes`. Not called for
+// hard links, which have the content of their target.
 using KeepContent = std::function<uint64_t(std::string_view name, uint64_t bytes)>;
 
 // Lists the regular files of the tar in [begin, end) of `file`, in order. A hard link is listed as

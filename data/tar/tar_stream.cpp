@@ -154,7 +154,7 @@ class TarStream : public RecordStream {
     if (released_)
       refuse(sample_.label_name(),
              "belongs to a sample with more than " + std::to_string(kMaxHeld) +
-                 " images before its label and image are complete; put these two first");
+                 " images before its label or main image; put these two first in the sample");
     StreamImage* main = nullptr;
     for (StreamImage& image : held_) {
       if (!is_image_name(image.name)) continue;

@@ -121,7 +121,21 @@ bool TarWalker::next_header() {
   return true;
 }
 
-bool TarWalker::next_archive(uint64_t most) {
+bool TarWalker::next_archive() {
+  for (;;) {
+    header_ = source_.position();
+    block_.fill('\0');
+    const size_t count = source_.read(block_.data(), kTarBlock);
+    held_ = count == kTarBlock && has_right_checksum(block_);
+    if (held_) return true;
+    if (!is_zero(block_))
+      refuse(
+          "is damaged, or not a tar: after the end of a tar, neither another tar nor zeros follow");
+    if (count < kTarBlock) return false;
+  }
+}
+
+bool TarWalker::has_archive_within(uint64_t most) {
   for (uint64_t looked = 0; looked < most; looked += kTarBlock) {
     header_ = source_.position();
     if (source_.read(block_.data(), kTarBlock) < kTarBlock) return false;
@@ -134,7 +148,7 @@ bool TarWalker::next_archive(uint64_t most) {
 
 // Reads the content of a header that contains data for the next header.
 std::string TarWalker::text_content(uint64_t bytes) {
-  if (bytes > kMaxText) refuse("is damaged: a name in this tar is too long");
+  if (bytes > kMaxText) refuse("has a name or extended header of more than 1 MiB");
   std::string text(bytes, '\0');
   if (source_.read(text.data(), bytes) < bytes)
     refuse("is cut short: a part of this tar is missing");
@@ -183,7 +197,7 @@ void TarWalker::pax_record(std::string_view key, std::string_view value) {
 // return.
 bool TarWalker::header(TarEntry& entry) {
   const auto stated = number(block_, 124, 12);
-  if (!stated) refuse("is damaged: a header of this tar has no size");
+  if (!stated) refuse("is damaged: a header of this tar has an invalid size");
   const char type = block_[156];
   switch (type) {
     case 'L':

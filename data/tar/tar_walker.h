@@ -48,9 +48,10 @@ class TarWalker {
   bool next(TarEntry& entry);
 
   // Call after the end mark. Skips zeros, and returns true if another tar follows; next() then
-  // returns its entries. Returns false if other data follows, at the end of the source, or after
-  // `most` bytes.
-  bool next_archive(uint64_t most = UINT64_MAX);
+  // returns its entries. Returns false at the end of the source. Throws if other data follows.
+  bool next_archive();
+  // The same, but returns false if other data follows, or after `most` bytes.
+  bool has_archive_within(uint64_t most);
 
   uint64_t place() const { return header_; }  // offset of the last header
 

@@ -9,7 +9,8 @@
 
 namespace shoal::data {
 
-// Whether any image has a label (.cls, .json, .txt) with the same key directly before or after it.
+// Whether any image has a label (.cls, .json, .txt) in its sample, that is, among the consecutive
+// members with the same key.
 bool is_webdataset(const std::vector<TarMember>& members);
 
 // Returns the samples of the shard `path` in order, each with the name of its image. `members` must

@@ -58,8 +58,8 @@ Env this_worker(const Variables& variables) {
   if (!hosts) return single_process();
   if (hosts->workers_per_host > 1)
     bad_variable("SM_NUM_GPUS asks for " + std::to_string(hosts->workers_per_host) +
-                 " processes on this host, but this process was started alone: start `shoal "
-                 "train`, which launches them");
+                 " processes on this host, but only this one was started: run `shoal`, not "
+                 "`shoal-worker`; it starts them");
   return for_worker(*hosts, 0);
 }
 

@@ -22,8 +22,8 @@ struct Interface {
 // the system call fails.
 std::vector<Interface> interfaces();
 
-// Returns `name` if an interface has this name, else the name of the first one that starts with it.
-// Empty if there is none, or if `name` is empty.
+// Returns `name` if an interface has exactly this name, else the first interface name that starts
+// with it. Empty if there is none, or if `name` is empty.
 std::string matching_interface(const std::string& name, const std::vector<Interface>& all);
 
 // Returns the first name in `list` that matches an interface of this host other than loopback.

@@ -63,7 +63,8 @@ class Reader {
   // MASTER_PORT if set, otherwise `port`. Returns whether `derived` is used. Calls bad_variable()
   // with `advice` if `derived` is needed but empty.
   bool master(Env& env, const std::string& derived, uint16_t port, const std::string& advice);
-  // Sets env.interface from GLOO_SOCKET_IFNAME, else from the first name in NCCL_SOCKET_IFNAME.
+  // Sets env.interface from GLOO_SOCKET_IFNAME, else from NCCL_SOCKET_IFNAME by nccl_interface()
+  // (network.h), which may find none.
   void interface(Env& env);
 
   const std::vector<std::string>& used() const { return used_; }

@@ -15,9 +15,9 @@
 // After finish(), every rank has the same gradients: the mean over ranks of the sum over
 // micro-batches.
 //
-// Each rank scales its own loss. If each rank's loss is the mean over equally many images, divided
-// by A, the result is the gradient of the mean over the global batch. Zero the gradients in place
-// before the next step; never replace them.
+// Each rank scales its own loss. If all ranks have the same number of images and each loss is their
+// mean divided by A, the result is the gradient of the mean over the global batch. Zero the
+// gradients in place before the next step; never replace them.
 //
 // All gradients are in one buffer, which is divided into ranges. The ranges are averaged in place,
 // always from the last parameter to the first. So every step sums in the same order, also in a

@@ -162,8 +162,8 @@ std::vector<HeartbeatState> Heartbeat::Shared::read_heartbeats(c10d::Store* stor
 }
 
 // Runs on rank 0. Calls notify() when a report is due, and lost() for a silent rank. Reads the
-// heartbeats only after rank 0 has made no progress for a while, so it misses the start of a
-// silence. It therefore reports a loss after half of `lost_after`, and lost() is called in time.
+// heartbeats only while rank 0 makes no progress, so it sees a silent rank late. It therefore
+// reports a loss after half of `lost_after`, so that lost() is called within `lost_after`.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
   const Progress::State own = progress->state();

@@ -45,12 +45,12 @@ Progress::State Progress::state() const {
 
 void Progress::enter(Phase phase, const std::string& operation) {
   std::unique_lock lock(mutex_);
-  const bool frozen = freezer_ != std::thread::id() && freezer_ != std::this_thread::get_id();
-  if (frozen && is_harmless(phase_)) changed_.wait(lock, [] { return false; });
+  const bool freezing = freezer_ != std::thread::id() && freezer_ != std::this_thread::get_id();
+  if (freezing && (frozen_ || is_harmless(phase_))) changed_.wait(lock, [] { return false; });
   phase_ = phase;
   operation_ = operation;
   since_ = now();
-  if (frozen) changed_.notify_all();
+  if (freezing) changed_.notify_all();
 }
 
 void Progress::name_reads(std::function<std::string()> name) {
@@ -61,7 +61,8 @@ void Progress::name_reads(std::function<std::string()> name) {
 bool Progress::freeze(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   freezer_ = std::this_thread::get_id();
-  return changed_.wait_for(lock, limit, [this] { return is_harmless(phase_); });
+  frozen_ = changed_.wait_for(lock, limit, [this] { return is_harmless(phase_); });
+  return frozen_;
 }
 
 PhaseScope::PhaseScope(Progress* progress, Phase phase, const std::string& operation)

@@ -52,6 +52,7 @@ class Progress {
   double since_ = now();
   std::function<std::string()> name_;
   std::thread::id freezer_;  // the thread that has called freeze()
+  bool frozen_ = false;      // freeze() has returned true; freezer_ may change phase_
 };
 
 // Enters a phase. The destructor restores the previous one. `progress` may be null.

@@ -63,7 +63,7 @@ std::string describe_stall(const std::vector<HeartbeatState>& heartbeats, const 
   if (own.phase == Phase::waiting) text += " in " + own.operation;
   if (!late.empty()) return text + ": " + joined(late, ", ", kNamedRanks);
   if (!stepping.empty() && stepping.size() < heartbeats.size())
-    return text + ": " + joined(stepping, ", ", kNamedRanks) + " is still computing a step";
+    return text + ": " + joined(stepping, ", ", kNamedRanks) + " still computing a step";
   return text + ": every rank responds and waits for the others; check the network between hosts";
 }
 

@@ -285,8 +285,8 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
         who + " waited " + seconds(waited) + " at " + where + " for " +
         (missing.empty() ? "the other ranks" : "rank " + missing) + " of " +
         std::to_string(env.world_size) + reason_of(error) +
-        "; check the output of those processes and that they use this address. If hosts start "
-        "later than that, raise --rendezvous-timeout SECONDS");
+        "; check the output of those processes and that they use this address. If their hosts "
+        "only start later, raise --rendezvous-timeout SECONDS");
   }
 }
 

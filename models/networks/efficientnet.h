@@ -2,7 +2,8 @@
 // EfficientNet B0 to B7 (Tan and Le, 2019, arXiv:1905.11946), identical to torchvision's, and
 // EfficientNet-Lite 0 to 4 (TensorFlow's TPU repository, 2020). The Lite models use ReLU6 and no
 // squeeze-excite, and scale neither the stem nor the head. They pad like TensorFlow, so weights
-// trained with it give the same logits. Their modules have the same names as those of B0 to B7.
+// trained in TensorFlow give the same logits. Their modules have the same names as those of B0 to
+// B7.
 
 #include <string>
 #include <vector>

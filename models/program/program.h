@@ -25,7 +25,7 @@ struct ProgramStatistics {
   bool fixed = false;
 };
 
-// What a step reads. Pointers must stay valid until backward is done.
+// Inputs of a step. Pointers must stay valid until backward is done (without backward: forward).
 struct ProgramInputs {
   const void* images = nullptr;               // N×H×W×C, in the type of StepShape::storage
   std::vector<const float*> weights;          // Network::parameters; 4-D ones are channels-last

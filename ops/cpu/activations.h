@@ -13,8 +13,8 @@ namespace shoal::ops::cpu_kernels {
 // the stack.
 constexpr int64_t kMaxChannels = 4096;
 
-// Consecutive rows of a batch norm: z = x * scale + shift [+ residual], y = activation(z), dz = dy
-// * activation'(z).
+// Consecutive rows of a batch norm: z = x * scale + shift [+ residual], y = activation(z) and
+// dz = dy * activation'(z).
 struct NormRows {
   Activation activation;
   int64_t rows, channels;

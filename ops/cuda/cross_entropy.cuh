@@ -1,5 +1,6 @@
 #pragma once
-// Softmax cross-entropy, in passes over scratch memory (RowSums, RowResult):
+// Softmax cross-entropy in four passes, which exchange intermediate results (RowSums, RowResult)
+// through scratch memory:
 //   1. kLanesPerRow threads per row, each for its share of the classes: largest logit, Σ class
 //      weight, Σ class weight * logit, number of classes ranked before the label.
 //   2. The same threads: Σ exp(logit - largest logit of the row).

@@ -1,6 +1,7 @@
 #pragma once
 // Runs the kernels of the fused CPU step on Workspace::threads() threads, or on fewer if OpenMP
-// provides fewer.
+// provides fewer. Functions without a Workspace use OpenMP's default number of threads, and their
+// results do not depend on it.
 //
 // Each thread computes consecutive work items and has its own sums, which are then added in thread
 // order. So results repeat bit for bit for a fixed number of threads. Another number of threads

@@ -70,7 +70,9 @@ struct Upstream {
 };
 
 // Where backward of an operation writes the gradient of its input. For a deferred input, it writes
-// u = gradient * activation'(z) and also computes the sums that the input's batch norm needs.
+// u = gradient * activation'(z) and also computes the sums that the input's batch norm needs. If
+// the input has a gate, `gradient` is that of the gated values: the convolution before multiplies u
+// by the gate (Upstream::gate).
 struct Downstream {
   void* u = nullptr;  // nullptr: not wanted
   bool add = false;   // adds to u instead of overwriting it; only if the input is not deferred
@@ -108,7 +110,8 @@ struct Pointwise {  // a 1×1 convolution with stride 1
   void* y = nullptr;           // forward
   Upstream dy;                 // backward
   Downstream dx;
-  // out > in. Scratch::d_weights is in×padded(out) if `wide`, otherwise out×padded(in).
+  // The caller sets it to out > in. Scratch::d_weights is in×padded(out) if `wide`,
+  // otherwise out×padded(in).
   bool wide = false;
 };
 // Returns the number of rows (pixels) in a group; tiles do not cross groups. With a squeeze-excite,
@@ -204,7 +207,7 @@ constexpr int64_t kWinogradSums = 256 * 256;  // sums of the weight gradient for
 // The first convolution. It reads the images, which need no gradient.
 struct Stem : Window {
   int64_t in, out;
-  const void* x = nullptr;  // images×height×width×in, not padded
+  const void* x = nullptr;  // images×height×width×in of the Storage type, not padded
   Packed weights;           // by pack; (kernel²·in)×out
   bool streams = false;
   void* y = nullptr;

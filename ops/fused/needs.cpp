@@ -13,10 +13,10 @@ constexpr int64_t kTileBytes = 200'000;
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
 constexpr int64_t kBandBytes = 250'000;
 constexpr int64_t kLargeGradient = 1'000'000;  // the weight gradient of a Pointwise
-// A work item of Dense with at most kItemPixels pixels may need kItemBytes instead of kBandBytes,
-// and may have several images.
+// A work item of Dense with at most kItemPixels pixels may take kItemBytes instead of kBandBytes,
+// and may contain several images.
 constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
-// The same with Winograd's algorithm, for at most kWinogradTiles tiles.
+// With Winograd's algorithm, a work item of at most kWinogradTiles tiles may take this many bytes.
 constexpr int64_t kWinogradBytes = 1'500'000;
 // Winograd's algorithm is used only for at least kWinogradChannels input and output channels, and
 // for at most kWinogradWeights pairs of them.

@@ -4,8 +4,8 @@
 // ops/cpu use ops/cpu/eight_floats.h.)
 //
 // Compiled once per instruction set, in a namespace of its own (SHOAL_LOOPS) and with internal
-// linkage, so the linker keeps the copies apart. Apart from intrinsics, do not include headers with
-// inline functions or templates here; base/processor.h explains why.
+// linkage, so the linker keeps the copies apart. Apart from intrinsics, do not use inline functions
+// or templates of other headers here; base/processor.h explains why.
 //
 // SHOAL_BF16: activations are bfloat16 in memory. SHOAL_DOT: operands of Pointwise and Dense matrix
 // products are bfloat16, too.
@@ -179,8 +179,8 @@ inline Vec reciprocal(Vec x) {
 #endif
 }
 
-// Returns 1 / (1 + exp(-z)) with a relative error of about 3 float epsilons; SHOAL_BF16: 2^-12. A
-// NaN stays a NaN.
+// Returns 1 / (1 + exp(-z)) with a relative error of at most 2^-17 for z > -83; SHOAL_BF16: 2^-12.
+// A NaN stays a NaN.
 inline Vec sigmoid(Vec z) {
   constexpr float kLimit = 120;  // exp2(t) stays finite
   const Vec t = limited(z * splat(-1.44269504f), kLimit);

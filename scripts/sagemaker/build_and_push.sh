@@ -2,8 +2,8 @@
 # Builds the container image, pushes it to ECR and prints its address, the value of launch.py's
 # setting `image`.
 #
-#   scripts/sagemaker/build_and_push.sh [--dry-run] [--repository NAME] [--tag TAG] [--region REGION]
-#                                       [--account ID] [-- ARGUMENTS OF docker build]
+#   scripts/sagemaker/build_and_push.sh [--dry-run] [--repository NAME] [--tag TAG]
+#       [--region REGION] [--account ID] [-- ARGUMENTS OF docker build]
 #
 #   --dry-run      print the commands for building and pushing without running them
 #   --repository   repository in ECR, created if it does not exist [default: shoal]

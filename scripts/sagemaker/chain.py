@@ -154,7 +154,7 @@ class Chain:
         if self.arguments.force or jobs.status_of(found) != "Completed":
             return None
         if changed:
-            say(task, f"{job} is complete, but its input {changed[0]} was another")
+            say(task, f"{job} is complete, but its input {changed[0]} has changed")
             return None
         anew = " (with --clean-state: from the beginning)" if task.kind == "Training" else ""
         say(task, f"{job} is complete; --force runs the task again{anew}")

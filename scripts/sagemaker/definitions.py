@@ -43,7 +43,7 @@ def metric_definitions(source):
     """Returns the definitions as [{"Name": ..., "Regex": ...}].
 
     `source`: path of a JSON file or of the program shoal, "none" for an empty list, or None to look
-    for shoal in build/release and on PATH. Empty if None finds no program.
+    for shoal in build/release and on PATH. In that case, the list is empty if there is none.
     """
     if source == "none":
         return []

@@ -38,7 +38,9 @@ def download_command(urls):
         if "://" not in url or not name:
             raise UserError(f"download: '{url}' is not the URL of a file")
         if names.count(name) > 1:
-            raise UserError(f"download: two files are named {name}; use another task for one")
+            raise UserError(
+                f"download: two files are named {name}; download one of them in another task"
+            )
     return ["sh", "-c", DOWNLOAD, "download"], [
         word for name, url in zip(names, urls) for word in (name, url)
     ]

@@ -46,8 +46,13 @@ class Row:
 
 
 TABLE = [
-    Row("project", "text", "first part of the names and S3 folders of the jobs of tasks"),
-    Row("name", "text", "prefix of the job's name; the time is appended [default: shoal]"),
+    Row("project", "text", "with tasks: first part of job names and of S3 folders"),
+    Row(
+        "name",
+        "text",
+        "prefix of the job's name; the time is appended "
+        "[default: shoal; processing jobs: shoal-pack, shoal-prepare or shoal-download]",
+    ),
     Row("job_name", "text", "full name of the job, instead of name"),
     Row("image", "text", "container image in ECR"),
     Row("role", "text", "IAM role of the job: its name, or arn:aws:iam::ACCOUNT:role/NAME"),
@@ -66,7 +71,11 @@ TABLE = [
     Row("max_wait", "seconds", "spot: time limit of waiting and running together", "train"),
     Row("keep_alive", "seconds", "warm pool: time that instances are kept after the job", "train"),
     Row("retries", "integer", "retries after a platform error, 1 to 30", "train"),
-    Row("output", "text", "S3 folder for results, which are stored in OUTPUT/JOB/output"),
+    Row(
+        "output",
+        "text",
+        "S3 folder for results; a training job stores them in OUTPUT/JOB/output",
+    ),
     Row("compress", "switch", "store model.tar.gz and output.tar.gz instead of folders", "train"),
     Row(
         "checkpoints",
@@ -149,7 +158,8 @@ TABLE = [
     Row(
         "pack_options",
         "list",
-        "options of `shoal pack`, also for prepare=packs; comma-separated",
+        "options of `shoal pack`, also for prepare=packs, comma-separated; with a = on the command "
+        "line: --pack-options=--max-side,500",
         "process",
     ),
 ]

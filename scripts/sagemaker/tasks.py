@@ -100,7 +100,7 @@ def check_uses(task, earlier):
         if not found:
             raise UserError(
                 f"{task.place}: {key} is '{source}'; it must be task:NAME/output, "
-                "task:NAME/model or task:NAME/state, and a folder in it"
+                "task:NAME/model or task:NAME/state, optionally followed by /FOLDER"
             )
         if found[1] not in earlier:
             raise UserError(f"{task.place}: {key}: {found[1]} is not an earlier task")

@@ -25,7 +25,7 @@ missing_packages() {
   required=() wanted=()
   for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
   for pair in "${comforts[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
-  if ! find_python >/dev/null; then # with `no`, only the tests of the scripts need it
+  if ! find_python >/dev/null; then # if optional, only the Python tests of the scripts use it
     if [ "$1" = yes ]; then required+=(python3-pip); else wanted+=(python3-pip); fi
   fi
   command -v dpkg-query >/dev/null || return 0
@@ -65,8 +65,8 @@ ensure_packages() {
     apt_install "${required[@]}" "${wanted[@]}"
   elif [ ${#required[@]} -gt 0 ]; then
     command -v apt-get >/dev/null ||
-      die 3 "missing packages: ${required[*]} (Debian names). Install them with this system's package manager, and the" \
-        "development files of ${libraries[*]} and libjpeg-turbo"
+      die 3 "missing packages: ${required[*]}. Install them with this system's package manager," \
+        "together with ${libraries[*]} and libjpeg-turbo's development files (Debian's names)"
     local all="${required[*]} ${wanted[*]}"
     die 3 "missing packages need an administrator to install them. Run this, then the same command again:
   sudo apt-get update && sudo apt-get install -y --no-install-recommends ${all% }"

@@ -107,7 +107,7 @@ class Progress:
 
 
 def receive(index, url, part, title):
-    """Downloads the rest of the file `part` in one attempt. OSError: the connection broke."""
+    """Downloads the rest of the file `part`. Raises OSError or network_errors() if that fails."""
     start = part.stat().st_size if part.exists() else 0
     with index.open(url, start) as response:
         if response.status_code == 416:  # the file is already complete

@@ -23,6 +23,9 @@ class Everything : public MemoryDataset {
   }
   bool keeps_indexes() const override { return true; }
   int64_t encoded_bytes(int64_t sample) const override { return 100 + sample; }
+  uint64_t stored_hash(int64_t sample) const override {
+    return 1000 + static_cast<uint64_t>(sample);
+  }
   std::optional<FilePlace> file_place(int64_t sample) const override {
     return FilePlace{static_cast<uint32_t>(sample), 7, "set.tar"};
   }
@@ -44,6 +47,7 @@ void check_forwards(const Dataset& dataset, const Everything& inner,
     CHECK(dataset.classes()[static_cast<size_t>(dataset.label(i))] ==
           inner.classes()[static_cast<size_t>(inner.label(sample))]);
     CHECK(dataset.encoded_bytes(i) == inner.encoded_bytes(sample));
+    CHECK(dataset.stored_hash(i) == inner.stored_hash(sample));
     REQUIRE(dataset.file_place(i));
     CHECK(dataset.file_place(i)->file == sample);
     CHECK((dataset.seek_index(i, index) && inner.seek_index(sample, other)));

@@ -131,7 +131,7 @@ TEST_CASE("ranks of a host that do not follow one another are refused on every r
   test::run_ranks(4, "alternating hosts", [](dist::Env env) {
     env.local_world_size = 2;
     env.local_rank = env.rank / 2;
-    REQUIRE_THROWS_WITH(dist::connect(env), Contains("rank 1 is number 0 of 2 on its host"));
+    REQUIRE_THROWS_WITH(dist::connect(env), Contains("rank 1 is local rank 0 of 2 on its host"));
   });
   test::run_ranks(3, "uneven hosts", [](dist::Env env) {
     env.local_world_size = env.rank < 2 ? 2 : 1;

@@ -105,7 +105,7 @@ TEST_CASE(
   CHECK_THAT(evaluated.err, Contains("'zebra'"));
 }
 
-TEST_CASE("eval refuses weights of another program for another number of classes") {
+TEST_CASE("--eval-only refuses weights of another program for another number of classes") {
   const Data data;
   const fs::path exported = data.root() / "exported";
   const auto run =

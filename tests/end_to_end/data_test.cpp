@@ -91,7 +91,7 @@ TEST_CASE("pack replaces a packed set only with --overwrite, and never another f
   CHECK(std::filesystem::file_size(other) == 6);
 }
 
-TEST_CASE("training from packed sets gives the metrics of training from their sources") {
+TEST_CASE("training from packed sets gives the same loss as training from their sources") {
   const PackedImages images;
   const auto losses = [&](const std::string& source, const std::string& name) {
     const std::filesystem::path output = images.directory.path() / name;

@@ -160,7 +160,7 @@ TEST_CASE("SIGUSR1 saves a checkpoint and the run continues") {
   }
 }
 
-TEST_CASE("a missing program ends with exit code 3") {
+TEST_CASE("a missing shoal-worker ends with exit code 3") {
   const Place place;
   const fs::path alone = place.root() / "shoal";
   fs::copy_file(test::shoal_program(), alone);

@@ -1,5 +1,5 @@
-// Tests runs that would wait for ever: for an image on hanging storage, or for a stopped or killed
-// process. Each run is stopped, saves within --stop-timeout, and is resumed.
+// Tests commands that would wait for ever: for an image on hanging storage, for a reader of their
+// output, or for a stopped or killed process. A stop signal must save the state and end them.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr int kLastStep = 18;       // 6 epochs of 3 steps
 constexpr double kEndSeconds = 60;  // limit of a run that is stopped; --stop-timeout is 4 s
 
-// `nproc` 0: variables of the environment say which process of the run this is.
+// `nproc` 0: environment variables give the rank and the world size.
 std::vector<std::string> command(const fs::path& root, const std::string& name, int nproc,
                                  bool resume = false, const std::string& epochs = "6") {
   // clang-format off

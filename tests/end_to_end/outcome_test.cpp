@@ -165,7 +165,7 @@ TEST_CASE("a run that fails leaves a summary with the reason") {
   CHECK_THAT(page, Contains("not finite") && Catch::EndsWith("</html>\n"));
 }
 
-TEST_CASE("the progress bar shows averages over all processes, as the log does", "[terminal]") {
+TEST_CASE("the progress bar shows the same averages as the log", "[terminal]") {
   const Run run;
   std::string command = "stty cols 220; exec '" + test::shoal_program() + "'";
   for (const auto& word : run.words({"--nproc", "2", "--print-freq", "1"}))

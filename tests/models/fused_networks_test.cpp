@@ -63,7 +63,7 @@ Network smooth(Network network) {
 
 }  // namespace
 
-TEST_CASE("the fused step takes convolutions over all channels of any size") {
+TEST_CASE("the fused step handles dense convolutions of any kernel size") {
   for (const Padding padding : {Padding::symmetric, Padding::same}) {
     for (const int64_t kernel : {1, 3, 5}) {
       check_equal(dense_network(padding, kernel), {.batch = 3, .size = 45});

@@ -54,13 +54,13 @@ TEST_CASE("the fused step computes what the reference does", "[slow]") {
   check_equal(named("efficientnet_lite0"), {.batch = 4, .size = 75});
 }
 
-TEST_CASE("the fused step takes one image, dropout and stochastic depth", "[slow]") {
+TEST_CASE("the fused step handles single images, dropout and stochastic depth", "[slow]") {
   check_equal(named("efficientnet_b0", 0.4), {.batch = 1, .size = 97});
   check_equal(named("efficientnet_b0", 0.4), {.batch = 6, .size = 50});
   check_equal(named("efficientnet_lite1", 0.4), {.batch = 3, .size = 72});
 }
 
-TEST_CASE("the fused step in bfloat16 is as exact as the reference in it", "[slow]") {
+TEST_CASE("in bfloat16, the fused step is about as exact as the reference", "[slow]") {
   check_bf16(named("efficientnet_b0"), {.batch = 8, .size = 64});
   check_bf16(named("efficientnet_b0", 0.2), {.batch = 6, .size = 75, .frozen_stages = 2});
   check_bf16(named("efficientnet_lite0"), {.batch = 4, .size = 97, .micro_batches = 2});
@@ -86,7 +86,7 @@ TEST_CASE("the fused evaluation computes what the reference does, for each image
   }
 }
 
-TEST_CASE("the fused step takes any number of channels") {
+TEST_CASE("the fused step handles any number of channels") {
   using shoal::ops::Activation;
   for (const Padding padding : {Padding::symmetric, Padding::same})
     for (const Activation activation :
@@ -136,7 +136,7 @@ TEST_CASE("the fused step repeats bit for bit", "[slow]") {
   at::set_num_threads(threads);
 }
 
-TEST_CASE("a network without fused kernels says which layer lacks one") {
+TEST_CASE("the first layer without a fused kernel is named") {
   NetworkBuilder b(3, 32, {1e-5, 0.1});
   b.begin_stage("all");
   int x = b.norm("norm", b.convolution("stem", kImages, {.out = 8}), shoal::ops::Activation::relu);

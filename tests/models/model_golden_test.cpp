@@ -1,4 +1,5 @@
-// Compares every network with torchvision's in float64 (tests/golden/scripts/make_models.py).
+// Compares every network in float64 with torchvision's, or EfficientNet-Lite's with those of
+// efficientnet_lite_pytorch (tests/golden/scripts/make_models.py).
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

@@ -45,8 +45,8 @@ std::string manifest_text(const std::vector<CheckpointEntry>& list);
 std::optional<CheckpointEntry> read_marker(const std::filesystem::path& path);
 
 // Returns the checkpoints of a directory, newest first; an empty list if the directory does not
-// exist. Ignores files with other names. Throws std::system_error if the directory or a marker
-// cannot be read.
+// exist. Includes markers whose .pt file is missing. Ignores files with other names. Throws
+// std::system_error if the directory or a marker cannot be read.
 std::vector<CheckpointEntry> list_checkpoints(const std::filesystem::path& directory);
 
 }  // namespace shoal::train

@@ -47,7 +47,11 @@ CheckpointStore::CheckpointStore(fs::path directory, int64_t keep, Examine exami
 }
 
 fs::path CheckpointStore::temporary_beside() const {
-  return directory_.parent_path() / ("." + directory_.filename().string() + "-tmp");
+  // All spellings of a folder must give the same lock.
+  std::error_code error;
+  fs::path folder = fs::weakly_canonical(fs::absolute(directory_, error), error);
+  if (error || !folder.has_filename()) folder = directory_;
+  return folder.parent_path() / ("." + folder.filename().string() + "-tmp");
 }
 
 void CheckpointStore::require_unlocked() const {

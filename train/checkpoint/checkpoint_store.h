@@ -93,7 +93,7 @@ class CheckpointStore {
   // missing: pruning must not count them among those to keep.
   std::vector<CheckpointEntry> entries() const;
   // Returns the names of all checkpoints without extension, newest first. Includes checkpoints
-  // whose marker is missing or damaged.
+  // whose marker is missing or damaged, and markers whose .pt file is missing.
   std::vector<std::string> names() const;
   std::optional<CheckpointEntry> best() const;  // highest accuracy; among equal ones the earliest
   std::filesystem::path path(const CheckpointEntry& entry) const;

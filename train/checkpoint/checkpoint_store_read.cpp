@@ -90,7 +90,7 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
       const auto* const system = dynamic_cast<const std::system_error*>(&error);
       if (system != nullptr && system->code() != std::errc::no_such_file_or_directory)
         throw std::runtime_error(std::string(error.what()) +
-                                 "; if this does not pass, move the file away to continue from the "
+                                 "; if the error persists, move the file away to continue from the "
                                  "previous checkpoint");
       warn(std::string(error.what()) + "; trying the previous one");
     }

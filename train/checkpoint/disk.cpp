@@ -39,7 +39,7 @@ void check_disk(const DiskNeed& need, const fs::path& directory,
         directory.c_str(), megabytes(need.free), megabytes(need.checkpoint)));
   warn(strf(
       "%s has %.1f MB free; the checkpoints of this run (--keep, the best and the one being "
-      "written) may need %.1f MB more, %.1f MB each: free some space or lower --keep",
+      "written) may need another %.1f MB (%.1f MB each): free some space or lower --keep",
       directory.c_str(), megabytes(need.free), megabytes(need.most), megabytes(need.checkpoint)));
 }
 

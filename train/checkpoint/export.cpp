@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, std::string>> onnx_metadata(const CheckpointD
   json.update(images_of(data));
   std::vector<std::pair<std::string, std::string>> texts;
   for (const auto& [key, value] : json.items())
-    texts.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    texts.emplace_back(key, value.is_string() ? value.get<std::string>() : json_text(value));
   return texts;
 }
 
@@ -102,7 +102,7 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
   write_whole(fs::path(folder) / kModelFile,
               [&](const ByteSink& sink) { write_model(data, sink); });
   write_whole(fs::path(folder) / kClassesFile, classes_json(data.classes) + "\n");
-  write_whole(fs::path(folder) / "settings.json", settings_of(data, which).dump(2) + "\n");
+  write_whole(fs::path(folder) / "settings.json", json_text(settings_of(data, which), 2) + "\n");
 }
 
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
@@ -118,8 +118,8 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const 
       // A resumed run may have saved its best checkpoint in another directory.
       if (position.best_top1.value_or(0) > best->top1.value_or(0))
         log::warning(
-            strf("the best evaluation of this run, Acc@1 %.3f, is not in %s; the best "
-                 "checkpoint there is exported",
+            strf("the best evaluation of this run, Acc@1 %.3f, has no checkpoint in %s; "
+                 "exporting the best checkpoint there",
                  *position.best_top1, store.directory().c_str()));
       exported.best = true;
       exported.step = best->step;

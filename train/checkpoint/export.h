@@ -25,7 +25,7 @@ namespace shoal::train {
 // contains it. Throws std::runtime_error with path and reason.
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which);
 
-// Exports the weights selected by --export to --export-dir and logs their accuracy. With "best",
+// Exports the weights that --export selects into --export-dir and logs their accuracy. With "best",
 // exports the checkpoint in `store` with the highest accuracy, and warns if the run had a better
 // evaluation. With "last", or if that checkpoint is missing or damaged, exports the state that
 // `last` returns, which must be the state at `position`. Throws std::runtime_error like

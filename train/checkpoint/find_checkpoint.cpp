@@ -104,6 +104,8 @@ Located look(const Job& job, const CheckpointStore& store) {
             in_directory + "checkpoint; choose another one or omit the path");
   } else if (fs::exists(path)) {
     found = {read_checked(path), path.string()};
+    if (found.bytes.empty())
+      throw UserError("--resume " + path.string() + " is empty; choose another checkpoint");
   } else if (path.filename() == "checkpoint.pth.tar") {
     if (from(store))
       log::warning("--resume " + path.string() + " does not exist; continuing from " + found.file +

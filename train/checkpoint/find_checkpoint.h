@@ -17,7 +17,8 @@ namespace shoal::train {
 // Returns the store of a run's checkpoints, which also accepts whole checkpoints without a marker.
 CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
 
-// Returns the checkpoints in `directory`, which is a checkpoint directory or a run's output folder.
+// Returns the store for reading the checkpoints in `directory`: a checkpoint directory or, if it
+// contains no checkpoints itself, a run's output folder.
 CheckpointStore store_in(const std::filesystem::path& directory);
 
 // What a run starts from: a checkpoint (`data`), other weights (`weights`), or random weights
@@ -36,8 +37,8 @@ struct Start {
 using LocalPath = std::function<std::string(const std::string& weights)>;
 
 // Finds what a run starts from. Rank 0 searches, reads the file and broadcasts its bytes, so other
-// hosts need no files. Throws std::runtime_error if checkpoints exist but all are damaged. Errors
-// are thrown on all ranks. Collective.
+// hosts need no files. Throws std::runtime_error if checkpoints exist but all are damaged, and
+// UserError if --eval-only finds no weights. Errors are thrown on all ranks. Collective.
 //
 //   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
 //                   logs that and starts fresh

@@ -49,8 +49,8 @@ const PickleValue* find_group(const PickleValue& root) {
   if (groups->items.size() != 1 || !group.find("nesterov") || !params ||
       number_in(group, "dampening").value_or(0) != 0)
     throw UserError(
-        "was made with another optimizer than SGD with one group of parameters and no dampening, "
-        "so --resume cannot continue it; start a new run from its weights with --weights");
+        "was not made with plain SGD (one parameter group, no dampening), so --resume cannot "
+        "continue it; start a new run from its weights with --weights");
   if (epoch->integer < 0 || epoch->integer > 1'000'000)
     throw std::runtime_error("its epoch is out of range");
   return &group;

@@ -194,8 +194,8 @@ void compare(const CheckpointData& data, const ResolvedJob& job,
              data.string("torch").c_str(),
              job.ranks_have_own_images()
                  ? "each rank reads its own images, so the run continues with different images"
-                 : "the same images follow in the same order, but results may differ in the last "
-                   "bits"));
+                 : "the same images follow in the same order, but results may differ: in the last "
+                   "bits or, with another number of processes, through batch norm"));
   }
 }
 

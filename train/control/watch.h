@@ -48,7 +48,7 @@ class LossWatch {
 
 struct SpeedEvent {
   const char* name;        // "slower" or "faster"
-  double seconds, median;  // median step time: the last 16 steps, the steps before them
+  double seconds, median;  // median step times: of the last 16 steps; of the steps before them
 };
 
 class SpeedWatch {

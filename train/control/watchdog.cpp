@@ -33,7 +33,8 @@ struct Watchdog::Shared {
   std::string loss;  // sentence that names a lost process; empty: none is lost
   enum class Stage { before, during, after } stage = Stage::before;  // of the Rescuable's lifetime
   Rescue rescue;
-  bool ended = false;  // end() was called
+  bool rescuing = false;  // `rescue` is being called
+  bool ended = false;     // end() was called
 
   bool wait_until(Clock::time_point time, bool for_loss);
   void run(const std::shared_ptr<Shared>& self);
@@ -86,6 +87,11 @@ void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {
   if (!options.progress->freeze(limit)) return;  // run() ends the process at the deadline
   const std::string activity = text_of(options.progress->state());
   // From here on, the main thread cannot change the state that is saved.
+  {
+    const std::lock_guard lock(mutex);
+    if (dismissed || ended) return;
+    rescuing = true;
+  }
   if (ending.cause == Ending::Cause::stopped)
     ending.text = std::string("stopped by ") + stop_name(ending.signal) + " while " + activity;
   try {
@@ -96,6 +102,8 @@ void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {
   }
   const std::lock_guard lock(mutex);
   end(ending);
+  rescuing = false;  // reached only if options.end_process() returns, as in tests
+  changed.notify_all();
 }
 
 void Watchdog::Shared::end_without_saving(Ending ending) {
@@ -148,7 +156,9 @@ Watchdog::Rescuable::Rescuable(Watchdog* watchdog, Rescue rescue) : watchdog_(wa
 
 Watchdog::Rescuable::~Rescuable() {
   if (!watchdog_) return;
-  const std::lock_guard lock(watchdog_->shared_->mutex);
+  std::unique_lock lock(watchdog_->shared_->mutex);
+  // An exception must not destroy what is being saved. The process ends after the rescue.
+  watchdog_->shared_->changed.wait(lock, [this] { return !watchdog_->shared_->rescuing; });
   watchdog_->shared_->rescue = {};
   watchdog_->shared_->stage = Shared::Stage::after;
 }

@@ -153,7 +153,7 @@ struct RunOptions {
   std::string checkpoint;                 // checkpoint file or run folder, for eval and predict
   data::Views views = data::Views::none;  // crops per image; eval and predict average their logits
   bool eval_only = false;
-  bool dry_run = false;             // makes one step on every rank and writes nothing
+  bool dry_run = false;             // runs one step on every rank and writes nothing
   int64_t print_freq = 10;          // steps (in evaluation: batches) between metric lines
   std::string log_level = "info";   // debug | info | warning | error
   std::string log_format = "text";  // text | dllogger: text and the lines of NVIDIA's DLLogger

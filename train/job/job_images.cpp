@@ -31,8 +31,8 @@ void check_images(const Job& job) {
   ordered("--crop-ratio", job.crop_ratio_min, job.crop_ratio_max);
   ordered("--random-erase-area", job.mix.erase_area_min, job.mix.erase_area_max);
   require(job.time_budget == 0 || (job.size_schedule == "none" && job.strength_schedule == "none"),
-          "--size-schedule and --strength-schedule follow the epochs, whose number --time-budget "
-          "does not fix; omit them, or give --epochs without --time-budget");
+          "--size-schedule and --strength-schedule follow the epochs, but with --time-budget the "
+          "number of epochs is unknown; omit them, or give --epochs without --time-budget");
   progression_of(job);
 }
 
@@ -93,7 +93,8 @@ data::EpochSchedule epoch_schedule_of(const Job& job, const std::string& option,
   double before = 0;
   for (const auto& [epoch, value, share] : schedule.points) {
     if (epoch < before) fail("in the order of the epochs");
-    if (value < low || value > high) fail("of values from " + number(low) + " to " + number(high));
+    if (value < low || value > high)
+      fail("a list of values from " + number(low) + " to " + number(high));
     before = epoch;
   }
   return schedule;

@@ -33,7 +33,8 @@ AppendedFile::AppendedFile(std::filesystem::path path, const std::string& conten
 AppendedFile::AppendedFile(std::filesystem::path path) : path_(std::move(path)) {}
 
 AppendedFile::~AppendedFile() {
-  if (!unwritten_.empty()) log::warning("cannot write " + path_.string() + ": its end is missing");
+  if (!unwritten_.empty())
+    log::warning(path_.string() + " is incomplete: its last lines could not be written");
   if (const int error = file_.close())
     log::warning("cannot close " + path_.string() + ": " + std::generic_category().message(error) +
                  "; its last lines may be missing");
@@ -81,14 +82,14 @@ void AppendedFile::append(std::string_view bytes) {
     } else {
       write_whole(path_, this->bytes());  // bytes() reads the removed file, which is still open
       file_ = open_to_append(path_);
-      log::warning(path_.string() + " was removed or replaced; it is written again");
+      log::warning(path_.string() + " was removed or replaced; wrote it again");
     }
     unwritten_.clear();
     failing_ = false;
   } catch (const std::system_error& error) {
     if (!failing_)
       log::warning(std::string(error.what()) +
-                   "; the run continues, and the rest follows when the file can be written");
+                   "; the run continues, and writes the missing lines when the file is writable");
     failing_ = true;
   }
 }

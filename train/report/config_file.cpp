@@ -14,8 +14,8 @@ class ConfigFile final : public ReportSink {
   explicit ConfigFile(const ResolvedJob& job)
       : job_(job), path_(std::filesystem::path(job.output) / kConfigFile) {}
 
-  // A resumed run that has nothing left to train keeps the existing file, which has the settings
-  // that the run was trained with. Other resumed runs replace it at their first step or evaluation.
+  // If a resumed run has nothing left to train, keeps the existing file, because the weights were
+  // trained with its settings. Other resumed runs replace it at their first step or evaluation.
   void start(const RunStart& report) override {
     if (job_.eval_only || job_.provenance.config.empty()) return;
     std::error_code none;

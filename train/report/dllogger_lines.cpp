@@ -1,5 +1,6 @@
-// The JSON lines of NVIDIA's DLLogger: "DLLL {…}", one object per line. `step` is "PARAMETER",
-// [epoch, step in the epoch] in training, [epoch] for an evaluation, and [] for the summary.
+// The JSON lines of NVIDIA's DLLogger: "DLLL {…}", one object per line. `step` is "PARAMETER" for
+// settings, [epoch, step in the epoch] in training, [epoch] for an evaluation, and [] for the
+// summary.
 
 #include <algorithm>
 #include <cmath>

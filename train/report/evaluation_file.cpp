@@ -47,7 +47,7 @@ class EvaluationFile final : public ReportSink {
   }
 
  private:
-  // Removes evaluation.json if it describes a step after `step`, where this run starts.
+  // Removes evaluation.json if it describes a step after `step`, the step at which this run starts.
   void remove_later(int64_t step) const {
     const std::filesystem::path path = std::filesystem::path(job_.output) / kEvaluationFile;
     const auto old = parse_json<nlohmann::json>(read_if_readable(path).value_or(""));
@@ -89,7 +89,8 @@ void write_evaluation(const std::string& folder, const EvaluationReport& report,
                              {"label", one.label},
                              {"predicted", one.predicted},
                              {"probability", one.probability},
-                             {"loss", one.loss}});
+                             {"loss", one.loss},
+                             {"thumbnail", one.thumbnail}});
   write_whole(std::filesystem::path(folder) / kEvaluationFile, json_text(json) + "\n");
 }
 

@@ -73,7 +73,7 @@ void set_aside(const std::filesystem::path& path) {
   for (int i = 2; std::filesystem::exists(aside, error); ++i)
     aside = named("superseded-" + std::to_string(i) + "-");
   move_into_place(path, aside);
-  log::warning(path.string() + " has rows of another run; renamed to " + aside.filename().string());
+  log::warning(path.string() + " belongs to another run; renamed to " + aside.filename().string());
 }
 
 // Returns the lines to keep, from the file itself or from a copy.
@@ -92,8 +92,8 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   if (other_run || count_lines(copy) > count_lines(kept)) kept = std::move(copy);
   if (count_lines(kept) < count)
     log::warning(strf(
-        "%s has only %lld of the %lld lines that the checkpoint counts; new lines "
-        "are added after them",
+        "%s has only %lld of the %lld lines that were written up to the checkpoint; "
+        "new lines are added after these",
         path.c_str(), static_cast<long long>(count_lines(kept)), static_cast<long long>(count)));
   return kept;
 }

@@ -20,7 +20,7 @@ namespace shoal::train {
 
 // Consecutive parameters with the same learning rate.
 struct RateGroup {
-  std::string name;  // the layer of the group's first parameter, such as "features.3"
+  std::string name;  // the layer of the group's first parameter, such as "layer1.0.conv1"
   double scale = 1;  // the group's learning rate / StepReport::lr
 };
 
@@ -63,7 +63,7 @@ struct StepReport {
 // Metrics of an evaluation batch, for printing.
 struct EvaluationProgress {
   int64_t epoch = 0, step = 0;              // as in EvaluationReport
-  int64_t batch = 0, batches = 0;           // batch: from 1
+  int64_t batch = 0, batches = 0;           // batch: from 1; batches: `batch` if unknown (streams)
   double seconds = 0, seconds_average = 0;  // this batch; mean of the batches so far
   Meter last, sum;                          // over all ranks: this batch, the evaluation so far
 };
@@ -73,6 +73,7 @@ struct WorstImage {
   std::string path;  // the image's path in its source, not escaped
   int32_t label = 0, predicted = 0;
   double probability = 0, loss = 0;  // probability: of the predicted class
+  std::string thumbnail = {};        // a small JPEG in base64; may be empty
 };
 
 struct EvaluationReport {

@@ -34,9 +34,9 @@ std::string classes_json(const std::vector<std::string>& classes);
 void write_evaluation(const std::string& folder, const EvaluationReport& report,
                       const std::vector<std::string>& classes);
 
-// Return metric lines without line breaks. The formats are that of PyTorch's imagenet example
-// ("Epoch: [0][ 10/500]\tTime …") and key=value ("train:loss=…;"). All numbers except the gradient
-// norm must be finite.
+// Return metric lines without line breaks, either in the format of PyTorch's imagenet example
+// ("Epoch: [0][ 10/500]\tTime …") or as key=value ("train:loss=…;"). All numbers except the
+// gradient norm must be finite.
 std::string imagenet_line(const StepReport& report);
 std::string key_value_line(const StepReport& report);
 std::string imagenet_test_line(const EvaluationProgress& report);

@@ -6,14 +6,14 @@
 namespace shoal::train {
 
 std::string top5_note(int64_t classes) {
-  return strf("with %s, fewer than 5, Acc@5 counts every image as right",
+  return strf("with only %s, Acc@5 counts every image as correct",
               counted(classes, "class").c_str());
 }
 
 std::string start_block(const ResolvedJob& job, const std::string& origin,
                         const std::string& kernels) {
   std::string text =
-      strf("%s, %lld parameters, %.2f G multiply-adds an image at %lld px",
+      strf("%s, %lld parameters, %.2f G multiply-adds per image at %lld px",
            job.model_info.name.c_str(), static_cast<long long>(job.model_info.parameters),
            job.model_info.multiply_adds / 1e9, static_cast<long long>(job.model_info.eval_size));
   if (job.frozen_stages > 0)
@@ -33,7 +33,7 @@ std::string start_block(const ResolvedJob& job, const std::string& origin,
                job.threads, counted(job.workers, "loader thread").c_str());
   text += "\nkernels  " + kernels;
   if (job.device == "cpu" && job.amp == Precision::bf16 && !processor().avx512_bf16)
-    text += "; this processor has no bfloat16 products: --amp bf16 saves memory, but little time";
+    text += "; this CPU has no bfloat16 multiplication: --amp bf16 saves memory, but little time";
   text +=
       strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
            static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),

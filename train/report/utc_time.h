@@ -6,7 +6,7 @@
 
 namespace shoal::train {
 
-// Returns the time in seconds since 1970.
+// Returns the current time in seconds since 1970 (UTC).
 double wall_time();
 
 // Returns the current time in UTC as ISO 8601: "2026-11-23T08:30:00.123Z".

@@ -96,22 +96,37 @@ std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResul
   return all;
 }
 
+// Returns a text for each of the images at `places`: text_of(position) on the rank that evaluated
+// it. Texts must not contain zero bytes. Collective.
+template <class TextOf>
+std::vector<std::string> gather_texts(const dist::Group& group,
+                                      const std::vector<ImageResult>& images,
+                                      const std::vector<size_t>& places, const TextOf& text_of) {
+  std::string mine;
+  for (const size_t i : places)
+    if (images[i].rank == group.rank()) mine += text_of(images[i].image) + '\0';
+  std::vector<std::vector<std::string>> texts;  // per rank, in the order of `places`
+  for (const std::string& text : dist::gather_text(group, mine)) texts.push_back(split(text, '\0'));
+  std::vector<size_t> used(texts.size());
+  std::vector<std::string> all;
+  for (const size_t i : places) {
+    const auto rank = static_cast<size_t>(images[i].rank);
+    all.push_back(texts[rank].at(used[rank]++));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageResult>& images,
                               const std::vector<size_t>& places, const data::Loader& loader) {
-  std::string mine;
-  for (const size_t i : places)
-    if (images[i].rank == group.rank()) mine += loader.image_name(images[i].image) + '\0';
-  std::vector<std::vector<std::string>> names;  // per rank, in the order of `places`
-  for (const std::string& text : dist::gather_text(group, mine)) names.push_back(split(text, '\0'));
-  std::vector<size_t> used(names.size());
+  const auto names =
+      gather_texts(group, images, places, [&](int64_t image) { return loader.image_name(image); });
   std::vector<WorstImage> worst;
-  for (const size_t i : places) {
-    const ImageResult& one = images[i];
-    const auto rank = static_cast<size_t>(one.rank);
-    worst.push_back({names[rank].at(used[rank]++), one.label, one.classes[0],
-                     static_cast<double>(one.probabilities[0]), static_cast<double>(one.loss)});
+  for (size_t i = 0; i < places.size(); ++i) {
+    const ImageResult& one = images[places[i]];
+    worst.push_back({names[i], one.label, one.classes[0], static_cast<double>(one.probabilities[0]),
+                     static_cast<double>(one.loss)});
   }
   return worst;
 }
@@ -168,9 +183,10 @@ BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data
 namespace {
 
 // Completes the report with sums, metrics and worst images over all ranks. `classes`: number of
-// outputs of the model, 0 on ranks without readable images. Collective.
+// outputs of the model, 0 on ranks without readable images. `pixels`: as EvaluationHooks::worst.
+// Collective.
 void summarize(EvaluationReport& report, int64_t classes, const data::Loader& loader,
-               dist::Group& group) {
+               dist::Group& group, const WorstPixels* pixels) {
   reduce(group, {&report.sum});
   check_images(report.sum);
   if (group.rank() == 0 && !std::isfinite(report.sum.loss))
@@ -178,8 +194,12 @@ void summarize(EvaluationReport& report, int64_t classes, const data::Loader& lo
   const auto outputs = dist::gather_number(group, classes);
   report.images = gather(group, report.images, loader.uneven());
   report.figures = classification_of(report.images, *std::ranges::max_element(outputs));
-  report.worst =
-      named(group, report.images, highest_losses(report.images, EvaluationReport::kWorst), loader);
+  const auto places = highest_losses(report.images, EvaluationReport::kWorst);
+  report.worst = named(group, report.images, places, loader);
+  if (!pixels) return;
+  const auto thumbnails = gather_texts(group, report.images, places,
+                                       [&](int64_t image) { return pixels->thumbnail(image); });
+  for (size_t i = 0; i < places.size(); ++i) report.worst[i].thumbnail = thumbnails[i];
 }
 
 }  // namespace
@@ -227,7 +247,7 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
     previous = time;
   }
   report.seconds = now() - start;
-  summarize(report, classes, loader, group);
+  summarize(report, classes, loader, group, hooks.worst);
   return report;
 }
 

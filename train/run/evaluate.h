@@ -50,7 +50,9 @@ struct EvaluationHooks {
   // collective calls.
   std::function<void(const BatchResult*)> batch = {};
   std::vector<int32_t> subset = {};  // as in evaluate_batch()
-  WorstPixels* worst = nullptr;      // stores the pixels of this rank's worst images; may be null
+  // Stores the pixels of this rank's worst images, and adds thumbnails to the report. Set it on
+  // every rank or on none.
+  WorstPixels* worst = nullptr;
 };
 
 // Evaluates the whole set. The report covers all ranks and is the same on each. The caller sets its

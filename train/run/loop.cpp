@@ -266,8 +266,8 @@ std::string Run::rescue(const Ending& ending) {
               static_cast<long long>(position_.step));
 }
 
-// Saves the state on rank 0 after an exception. Not collective, because other ranks may not have
-// failed.
+// Saves the state on rank 0 after an exception. Not collective, because the other ranks may still
+// be running.
 void Run::save_alone() noexcept {
   run_.communicator.main.enter(dist::Phase::updating);  // so that the watchdog does not save, too
   if (run_.leader()) checkpoints_.save_alone(history_before_evaluation_);

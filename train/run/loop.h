@@ -23,10 +23,10 @@ struct RunResult {
 };
 
 // Loads `start`, then trains or, with --eval-only, only evaluates. Every rank must call it, with
-// the same job and its own communicator. `train` is null with --eval-only. Rank 0 writes files and
-// metric lines. `describe` converts the exception that ends a run to the `reason` in summary.json.
-// Throws UserError for a run that cannot be continued, std::runtime_error for failures of data,
-// disk or network. `watchdog` may be null.
+// the same job and its own communicator. `train` and `val`: the images; `train` is null with
+// --eval-only. Rank 0 writes files and metric lines. `describe` converts the exception that ends a
+// run to the `reason` in summary.json. Throws UserError for a run that cannot be continued,
+// std::runtime_error for failures of data, disk or network. `watchdog` may be null.
 RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Source> train,
               std::shared_ptr<const data::Source> val, dist::Communicator& communicator,
               const std::function<std::string(const std::exception&)>& describe,

@@ -11,8 +11,8 @@
 namespace shoal::train {
 namespace {
 
-// Returns the latest steps that were not finite, `details` and advice. On rank 0, the advice also
-// names the newest checkpoint from before these steps, which pruning keeps.
+// Returns the end of a message: which steps were not finite, `details`, and advice. On rank 0, the
+// advice also names the newest checkpoint from before these steps, which pruning keeps.
 std::string steps_and_advice(const RunContext& run, const std::string& details = "") {
   const int64_t count = run.position.non_finite_in_a_row;
   std::string text = counted(count, "step") + (count > 1 ? " in a row" : "") + ", up to step " +
@@ -38,7 +38,7 @@ void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const Step
     return;
   }
   ++position.non_finite;
-  // The metric format fixes the key `updates`, which counts steps.
+  // `updates`, a key of the metric format, counts steps.
   run.reporter.event({"nonfinite", position.step, {{"updates", 1}}});
   ++position.non_finite_in_a_row;
   run.store.protect_before(position.trusted_before());
@@ -51,7 +51,7 @@ void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const Step
 void require_finite_end(const RunContext& run, const Meter& evaluation) {
   const bool sound = !evaluation.empty() && std::isfinite(evaluation.loss);
   if (run.position.non_finite_in_a_row == 0 || sound) return;
-  throw std::runtime_error("the run ends with a loss or gradient that was not finite in " +
+  throw std::runtime_error("the run reached its end, but its loss or gradient was not finite in " +
                            steps_and_advice(run));
 }
 

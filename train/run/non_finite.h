@@ -5,8 +5,9 @@
 
 namespace shoal::train {
 
-// Reports and counts a step that was not finite, and protects the checkpoints from before it. After
-// --non-finite-limit such steps in a row, saves and throws std::runtime_error. Collective.
+// If the step was not finite, reports and counts it, and keeps the newest earlier checkpoint from
+// being pruned. After --non-finite-limit such steps in a row, saves and throws std::runtime_error.
+// Call it after every step. Collective.
 void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const StepResult& step);
 
 // Throws if the run's last steps were not finite, unless a finite evaluation followed. A non-finite

@@ -16,8 +16,8 @@ class Pace {
     epoch_ = {};
     begin_interval();
   }
-  // Adds a step that took `seconds`, of which it waited `data_seconds` for images and
-  // `exchange_seconds` for averaged gradients.
+  // Adds a step. `seconds`: its duration; it includes `data_seconds` of waiting for images and
+  // `exchange_seconds` of waiting for averaged gradients.
   void add(double seconds, double data_seconds, double exchange_seconds = 0) {
     last_seconds_ = seconds;
     last_data_seconds_ = data_seconds;

@@ -25,7 +25,7 @@ void open_checkpoints(const ResolvedJob& job, const Start& start, const Position
   for (const std::string& name : store.names())
     if (std::find(start.seen.begin(), start.seen.end(), name) == start.seen.end())
       throw std::runtime_error("another run saved " + name + " in " + store.directory().string() +
-                               " while this one started; start it again with --resume");
+                               " while this run started; start this run again with --resume");
   if (!job.resume_path.empty()) store.protect(start.file);
   store.protect_before(position.trusted_before());
   store.set_aside_after(position.epoch, position.step, log::warning);
@@ -79,7 +79,7 @@ void RunCheckpoints::save_and_fail(const std::string& reason,
 void RunCheckpoints::require_saved() {
   ended_ = true;
   if (!failure_.empty())
-    throw std::runtime_error("the run ends with a state that could not be saved: " + failure_);
+    throw std::runtime_error("the final state of the run could not be saved: " + failure_);
 }
 
 void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {

@@ -45,8 +45,8 @@ struct RunContext {
   bool evaluation_due() const {
     return steps_over() || (job.eval_every > 0 && (position.epoch + 1) % job.eval_every == 0);
   }
-  // Whether --patience ends the run: that many evaluations in a row did not improve on the best
-  // one.
+  // Whether --patience N ends the run: none of the last N evaluations was better than the best one
+  // before them.
   bool patience_over() const {
     return job.patience > 0 && position.evaluations_since_best >= job.patience;
   }

@@ -20,7 +20,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   const int64_t epoch = std::max<int64_t>(0, run.position.epoch - (counted ? 1 : 0));
   WorstPixels worst(run.job.transform);
   EvaluationHooks hooks;
-  if (decides && !run.job.tensorboard.empty()) hooks.worst = &worst;
+  if (decides) hooks.worst = &worst;
   hooks.print_freq = run.job.print_freq;
   if (!ema) {
     hooks.progress = [&](EvaluationProgress progress) {
@@ -47,7 +47,8 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   report.ema = ema;
   report.best = decides && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);
-  if (hooks.worst && report.best) {  // only for the best evaluation, to keep the event file small
+  if (report.best &&
+      !run.job.tensorboard.empty()) {  // only for the best evaluation, to keep the event file small
     ImageGrid grid = worst.grid(run.communicator.main, report, run.classes);
     grid.tag = ema ? "valid_ema/worst" : "valid/worst";
     grid.step = report.step;

@@ -10,7 +10,9 @@
 #include <span>
 #include <utility>
 
+#include "base/net/base64.h"
 #include "base/text.h"
+#include "data/image/thumbnail.h"
 #include "train/report/tensorboard/histogram.h"
 
 namespace shoal::train {
@@ -25,7 +27,7 @@ uint8_t level(double value) {
 ImageGrid first_images(const at::Tensor& images, const Normalization& normalization,
                        const std::string& tag, int64_t step) {
   const at::NoGradGuard no_grad;
-  const int64_t count = std::min(images.size(0), int64_t{WorstPixels::kImages}),
+  const int64_t count = std::min(images.size(0), int64_t{WorstPixels::kGrid}),
                 channels = images.size(1);
   const at::Tensor host =
       images.narrow(0, 0, count).to(at::kCPU).to(at::kFloat).permute({0, 2, 3, 1}).contiguous();
@@ -57,7 +59,7 @@ void WorstPixels::add(const data::Batch& batch, const std::vector<ImageResult>& 
   all.insert(all.end(), results.begin(), results.end());
   results_.clear();
   std::vector<std::vector<uint8_t>> pixels;
-  for (const size_t place : highest_losses(all, kImages)) {
+  for (const size_t place : highest_losses(all, EvaluationReport::kWorst)) {
     results_.push_back(all[place]);
     if (place < before) {
       pixels.push_back(std::move(pixels_[place]));
@@ -70,9 +72,18 @@ void WorstPixels::add(const data::Batch& batch, const std::vector<ImageResult>& 
   pixels_ = std::move(pixels);
 }
 
+const std::vector<uint8_t>& WorstPixels::pixels_of(int64_t image) const {
+  const auto kept = std::ranges::find(results_, image, &ImageResult::image);
+  return pixels_.at(static_cast<size_t>(kept - results_.begin()));
+}
+
+std::string WorstPixels::thumbnail(int64_t image) const {
+  return base64(data::thumbnail(pixels_of(image).data(), {side_, side_}, channels_));
+}
+
 ImageGrid WorstPixels::grid(const dist::Group& group, const EvaluationReport& report,
                             const std::vector<std::string>& classes) const {
-  const std::vector<size_t> places = highest_losses(report.images, kImages);
+  const std::vector<size_t> places = highest_losses(report.images, kGrid);
   // Each rank copies the images that it evaluated and leaves the others zero, so the sum over all
   // ranks contains every image.
   const int64_t bytes = side_ * side_ * channels_;
@@ -81,9 +92,7 @@ ImageGrid WorstPixels::grid(const dist::Group& group, const EvaluationReport& re
   for (size_t i = 0; i < places.size(); ++i) {
     const ImageResult& one = report.images[places[i]];
     if (one.rank != group.rank()) continue;
-    const auto kept = std::ranges::find(results_, one.image, &ImageResult::image);
-    std::memcpy(values + static_cast<int64_t>(i) * bytes,
-                pixels_.at(static_cast<size_t>(kept - results_.begin())).data(),
+    std::memcpy(values + static_cast<int64_t>(i) * bytes, pixels_of(one.image).data(),
                 static_cast<size_t>(bytes));
   }
   group.all_reduce_sum(sum);

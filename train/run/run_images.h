@@ -23,23 +23,28 @@ ImageGrid first_images(const at::Tensor& images, const Normalization& normalizat
 // Keeps the pixels of the images with the highest losses during an evaluation.
 class WorstPixels {
  public:
-  static constexpr size_t kImages = 16;
+  static constexpr size_t kGrid = 16;  // number of images in a grid
 
   // `evaluation`: size and channels of the images.
   explicit WorstPixels(const data::TransformOptions& evaluation);
 
   // Copies the images of this rank's batch that are among the worst so far. `results`: one per row
-  // of the batch. Keeps at most kImages images.
+  // of the batch. Keeps at most EvaluationReport::kWorst images.
   void add(const data::Batch& batch, const std::vector<ImageResult>& results);
 
   // Returns the worst images of all ranks, highest loss first, with class names, loss and path as
   // captions. The pixels are the network's input (first view) before normalization. `report`: the
   // report of this evaluation. Every rank returns the same grid. Collective: one all-reduce of
-  // kImages images.
+  // kGrid images.
   ImageGrid grid(const dist::Group& group, const EvaluationReport& report,
                  const std::vector<std::string>& classes) const;
 
+  // Returns a small JPEG in base64 of one of the stored images. `image`: ImageResult::image.
+  std::string thumbnail(int64_t image) const;
+
  private:
+  const std::vector<uint8_t>& pixels_of(int64_t image) const;
+
   int64_t side_, channels_;
   std::vector<ImageResult> results_;          // highest loss first
   std::vector<std::vector<uint8_t>> pixels_;  // per image in results_: side×side×channels

@@ -11,7 +11,7 @@ RunReports::RunReports(const RunContext& run, Recovery& recovery)
 
 void RunReports::begin_epoch() {
   if (run_.leader() && !run_.job.progression.sizes.empty())
-    log::info(strf("epoch %lld: training images of %lld pixels",
+    log::info(strf("epoch %lld: training images are %lld pixels high and wide",
                    static_cast<long long>(run_.position.epoch),
                    static_cast<long long>(run_.job.progression.side(run_.position.epoch, 0))));
   pace_.begin_epoch();

@@ -15,9 +15,9 @@ class RunReports {
   RunReports(const RunContext& run, Recovery& recovery);
 
   void begin_epoch();
-  // Reports a step. Call it after Position::step was incremented. Reports progress for every step,
-  // and metrics every --print-freq steps and for the first and last step of an epoch. `seconds`:
-  // duration of the step.
+  // Reports a step. Call it after Position::step was incremented. Reports progress for every step.
+  // Reports metrics every --print-freq steps and for the first and last step of an epoch (if the
+  // epoch's length is unknown, not for its last step). `seconds`: duration of the step.
   void step(const StepResult& step, double seconds);
   // Logs why a resumed run has nothing left to train.
   void nothing_left() const;

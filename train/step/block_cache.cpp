@@ -1,8 +1,7 @@
-// Size classes are like floating-point numbers with three mantissa bits: multiples of 64 bytes up
-// to 1 KiB, then eight sizes per doubling. The header in front of a block stores the block's class,
-// so freeing needs no search. While the block is cached, the header links it into the free list of
-// its class. Free lists are last in, first out, because the block freed last is most likely in the
-// CPU caches.
+// Size classes are multiples of 64 bytes up to 1 KiB, then eight sizes per doubling, like numbers
+// with three mantissa bits. The header in front of a block stores the block's class, so freeing
+// needs no search. While the block is cached, the header links it into the free list of its class.
+// Free lists are last in, first out, because the block freed last is most likely in the CPU caches.
 #include "train/step/block_cache.h"
 
 #include <sys/mman.h>

@@ -19,7 +19,7 @@ struct Gpus {
   std::string name;  // card_name() of this rank's GPU
   std::string pci;   // DeviceInfo::pci of this rank's GPU
   const cuda::Plugin* plugin = nullptr;
-  std::string why_none;  // what is missing, if count is 0 and --device is not cpu
+  std::string why_none;  // why there is no GPU, if count is 0 and --device is not cpu
 };
 
 // Returns a name for the physical card of `gpu`, unique across all hosts. MIG instances of one card

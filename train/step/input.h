@@ -31,10 +31,10 @@ struct Input {
 // Returns the number of scratch bytes per row (data::Batch::room) that make_input() needs on a GPU.
 int64_t room_per_row();
 
-// Creates the input on `device`. `type`: element type of the images. With images_per_row = 2, rows
-// 0, 2, 4, … of the batch become the rows of the input, each mixed with the row after it. For a
-// GPU, overwrites the batch's room, which must have room_per_row() bytes per row; otherwise throws
-// std::logic_error. Do not reuse the batch before the event `batch_was_read`.
+// Creates the input on `device`. `type`: element type of the images. With images_per_row = 2
+// (--mixup-mode half), rows 0, 2, 4, … of the batch become the rows of the input, each mixed with
+// the row after it. For a GPU, overwrites the batch's room, which must have room_per_row() bytes
+// per row; otherwise throws std::logic_error. Do not reuse the batch before `batch_was_read`.
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t images_per_row = 1);
 

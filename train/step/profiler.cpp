@@ -66,8 +66,8 @@ void write_trace(const std::string& file, bool gpu, const std::function<void()>&
     disableProfiler();
     throw;
   }
-  // save() does not report errors. So it writes to a temporary file, and write_whole(), which
-  // reports them, copies this file.
+  // save() does not report errors. So let it write to a temporary file, and copy that file with
+  // write_whole(), which reports errors.
   const TemporaryFile saved;
   disableProfiler()->save(saved.path);
   const std::vector<char> text = read_whole_file(saved.path);

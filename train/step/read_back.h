@@ -9,8 +9,8 @@
 
 namespace shoal::train {
 
-// Returns host copies of small tensors, which must all be on the same device. Waits for the device
-// only once. On the CPU, returns the tensors themselves.
+// Returns host copies of small tensors, all on the same device. Waits for the device once. If they
+// are on the CPU, returns the tensors themselves.
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
 // Returns loss, top1, top5 and images (as in Meter) summed over a rank's micro-batches: a tensor of

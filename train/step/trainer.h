@@ -75,18 +75,19 @@ class Trainer {
   // 0-based. Collective.
   StepResult step(const BatchSource& batches, int64_t step, double lr, double strength = 1);
 
-  // The next step() calls this function with the network's input of its first micro-batch (N×C×H×W
-  // on the device) and its normalization.
+  // The next step() calls this function once, with the network's input for the first micro-batch
+  // (N×C×H×W on the device) and the normalization that was applied to it.
   using ShowImages = std::function<void(const at::Tensor& images, const Normalization&)>;
   void show_next_images(ShowImages show) { show_images_ = std::move(show); }
 
-  // Takes the batches of one step without training on them. Call it on every rank. In the result,
-  // sets only meter, data_seconds and loader_failure.
+  // Consumes the batches of one step without training on them. Call it on every rank. Sets only
+  // meter, data_seconds and loader_failure in the result.
   StepResult skip(const BatchSource& batches);
 
   // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.
   int64_t state_bytes() const;
-  // Adds to `data` contiguous CPU copies of all state that training changes.
+  // Adds contiguous CPU copies of weights, buffers, averages and optimizer state to `data`, and
+  // the optimizer's step counts. The caller adds the position (write_position()).
   void save(CheckpointData& data) const;
   // Restores the state that save() stored. Call it on every rank. Throws std::runtime_error or
   // UserError that names what is missing or has another shape. `weights_only`: loads no optimizer
@@ -114,8 +115,8 @@ class Trainer {
   void update(int64_t step, double lr, const std::vector<at::Tensor>& sums, int64_t images,
               StepResult& result);
   void load_first_steps(const CheckpointData& data);
-  // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm.
-  // Collective.
+  // Freezes the first `stages` stages and, with --freeze-bn, all batch norm layers. The others
+  // are trained. Collective.
   void freeze(int64_t stages);
 
   const ResolvedJob& job_;

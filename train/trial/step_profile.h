@@ -28,7 +28,7 @@ struct StepProfile {
   int64_t own_bytes = 0;        // memory of this process before the network is created
   int64_t peak_bytes = 0;       // peak memory of this process
   int64_t peak_gpu_bytes = 0;   // peak GPU memory; 0 without a GPU
-  int64_t page_faults = 0;      // of the measured steps
+  int64_t page_faults = 0;      // minor page faults (without I/O) during the measured steps
   bool stopped = false;  // StepProfileOptions::stopped returned true; other fields are incomplete
 };
 

@@ -50,7 +50,7 @@ Layers layers_of(const models::Network& network) {
   if (fit.needs_gray()) refuse_gray_weights();
   const auto known = model_like(file);
   std::string text = "these are not weights of --model " + model + ": ";
-  text += fit.complete() ? "it does not have " + first_of(fit.unused) + "."
+  text += fit.complete() ? "the model does not have " + first_of(fit.unused) + "."
                          : first_of(sentences(fit.misfits)) + " (of " +
                                std::to_string(fit.taken.size() + fit.misfits.size()) + " tensors).";
   if (known && known->name != model)
@@ -155,8 +155,8 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const std::string their_model = named == data.text.end() ? "" : named->second;
-  // timm's weights of EfficientNet-Lite are TensorFlow's (tf_efficientnet_lite0, …), except
-  // efficientnet_lite0. So only a name with efficientnet_lite but without tf_ means timm's own.
+  // timm's weights of EfficientNet-Lite are TensorFlow's (tf_efficientnet_lite0, …), except its own
+  // efficientnet_lite0. So any other name of the file, such as lite0.pth, means TensorFlow's.
   const bool lite = name.starts_with("efficientnet_lite") &&
                     their_model.find("efficientnet_lite0") == std::string::npos;
   const bool tensorflow = fit.family->rename && (lite || names_tensorflow(their_model));

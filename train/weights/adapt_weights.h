@@ -21,7 +21,9 @@ models::Network default_network(const std::string& name, int64_t classes = 1000,
 TensorShapes shapes_of(const models::Network& network);
 
 struct AdaptedWeights {
-  NamedTensors tensors;  // those that fit, by the model's names and in its order
+  // The tensors that fit, with the model's names and in its order. They keep the file's dtypes,
+  // except running variances that were changed, which are float64.
+  NamedTensors tensors;
   Fit fit;
   std::string note;                   // for the log: "in timm's names", and conversions
   std::vector<std::string> warnings;  // complete messages

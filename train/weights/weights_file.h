@@ -28,8 +28,8 @@ inline constexpr const char* kTheirModel = "their_model";
 // Whether a tensor of this name is a buffer (batch norm statistics), not a parameter.
 bool is_buffer(const std::string& name);
 
-// Whether the bytes start like a file of torch.save: a zip archive (any), or the format before
-// PyTorch 1.6.
+// Whether the bytes start like a file of torch.save: like any zip archive, or like the format that
+// PyTorch used before 1.6.
 bool is_torch_file(const std::vector<char>& bytes);
 
 // Whether the bytes start like a weights file: safetensors, or either format of torch.save.

@@ -111,7 +111,7 @@ Json json_of(const data::LoaderRate& rate) {
 }
 
 void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advice) {
-  log::line(strf("%8s %10s %8s %9s %7s %12s", "threads", "images/s", "of one", "MB/s", "cores",
+  log::line(strf("%8s %10s %8s %9s %7s %12s", "threads", "images/s", "speedup", "MB/s", "cores",
                  "first batch"));
   for (const data::LoaderRate& rate : rates) {
     const double gain = rate.images_per_second / rates.front().images_per_second;

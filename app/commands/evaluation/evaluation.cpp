@@ -41,7 +41,7 @@ void Evaluation::open(const Weights& weights) {
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);
   if (job.val_split == 0 && is_on_command_line(arguments_, "train"))
     throw UserError(
-        "--train has no effect in eval without --val-split; give the images with --val PATH");
+        "--train has no effect here without --val-split; give the images with --val PATH");
   const auto known = folder_names(arguments_, weights);
   datasets_ = open_datasets(job, places, /*with_train=*/false, known, communicator_);
   if (known.empty()) datasets_.val = with_labels_of(weights, datasets_.val);
@@ -87,8 +87,10 @@ train::EvaluationReport Evaluation::run(models::Classifier& model, const BatchDo
                        static_cast<long long>(loader_->batches_per_epoch())));
     return true;
   };
-  const auto report = train::evaluate(model, ops::Type::f32, *loader_, communicator_.main,
-                                      {.keep_going = show, .batch = done, .subset = subset_});
+  train::WorstPixels worst(job_.transform);
+  train::EvaluationHooks hooks{.keep_going = show, .batch = done, .subset = subset_};
+  if (!arguments_.eval.output.empty()) hooks.worst = &worst;
+  const auto report = train::evaluate(model, ops::Type::f32, *loader_, communicator_.main, hooks);
   log::status("");
   return report;
 }

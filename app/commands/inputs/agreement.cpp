@@ -40,7 +40,7 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
   }
   if (others.empty()) return;
   throw std::runtime_error(
-      option + " " + source + ": " + joined(others) + " found different images from rank " +
+      option + " " + source + ": " + joined(others) + " found different images than rank " +
       dist::rank_with_host(0, communicator.env) + " (" + std::to_string(sizes[0]) +
       " images): names, sizes, labels or classes differ; give every host the same images, or use "
       "--sharded if each host has its own images");

@@ -81,7 +81,7 @@ std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::D
   return {all, all + counts.size()};
 }
 
-// Returns the content of rank 0's file; empty if it does not exist. Collective.
+// Returns the content of the file on rank 0's host; empty if it does not exist. Collective.
 std::string read_on_leader(const std::string& path, const dist::Group& group) {
   std::string text;
   dist::on_rank_0(group, [&] {
@@ -101,7 +101,8 @@ std::string read_on_leader(const std::string& path, const dist::Group& group) {
 
 std::vector<double> parse_class_weights(const std::string& path, const std::string& text,
                                         const std::vector<std::string>& classes) {
-  if (text.empty()) refuse(path, "it is neither none, balanced, nor a file that can be read");
+  if (text.empty())
+    refuse(path, "it must be none, balanced, or a file that exists and is not empty");
   const nlohmann::json json = parse_json(text);
   const bool is_json = json.is_array() || json.is_object();
   const Given given = is_json ? from_json(path, json, classes) : from_lines(path, text);

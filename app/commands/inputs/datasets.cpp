@@ -127,7 +127,7 @@ void check_class_names(const data::Source& images, const train::Job& job, const 
   if (job.classes_file.empty() || images.classes() == names) return;
   throw UserError("--classes " + job.classes_file + " names " + counted(names.size(), "class") +
                   ", but the images have " + std::to_string(images.classes().size()) +
-                  ", which differ or have another order; only pipes need --classes FILE");
+                  " with other names or in another order; only pipes need --classes FILE");
 }
 
 // Opens both splits from the training images (--val-split). Collective.

@@ -35,8 +35,8 @@ std::string no_weights(const std::vector<std::string>& paths) {
   };
   const auto found = std::ranges::find_if(paths, is_weights);
   if (found != paths.end()) return "no weights given; did you mean --checkpoint " + *found + "?";
-  return "no weights given: add --checkpoint PATH (a run of shoal) or --weights WHAT (also other "
-         "programs' files and names; see `shoal weights`)";
+  return "no weights given: add --checkpoint PATH (a run of shoal) or --weights WEIGHTS (any file "
+         "of weights, or a name that `shoal weights` lists)";
 }
 
 train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& group) {

@@ -40,8 +40,8 @@ train::LocalPath weights_finder(const Arguments& arguments);
 // Throws UserError, or std::runtime_error if the file is damaged. Collective: rank 0 reads the
 // file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
-// Like open_weights(), but --ema selects the averaged weights and --no-ema the plain ones. Throws
-// UserError if --ema is given and there are no averaged weights.
+// Like open_weights(), but --no-ema selects the weights that are not averaged. Throws UserError if
+// --ema or --no-ema is given and the file does not contain those weights.
 Weights open_selected_weights(Arguments arguments);
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().

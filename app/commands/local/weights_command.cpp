@@ -85,7 +85,7 @@ void print_details(const Row& row, const std::string& cache) {
   log::line("license   " + weights.license);
   log::line("source    " + row.file.url);
   log::line("sha256    " +
-            (row.file.sha256.empty() ? "stated by the server" : "begins with " + row.file.sha256));
+            (row.file.sha256.empty() ? "sent by the server" : "begins with " + row.file.sha256));
   if (!row.path.empty())
     log::line(printable_row("cached    " + row.path));
   else

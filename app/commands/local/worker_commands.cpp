@@ -69,10 +69,6 @@ int start_ranks(const Call& call) {
   for (const std::string& note : plan.notes) log::warning(note);
   if (plan.workers.empty()) return kOk;
   check_host(plan, call);
-  // Removes the failure file of an earlier run, but not under a launcher such as mpirun: another
-  // rank of this run may already have written the file.
-  if (!dist::find_launcher(call.environment))
-    clear_failure_file(reporting(call.environment).failure_file);
   return start(plan, call);
 }
 

@@ -93,6 +93,12 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
     if (std::erase_if(ours, [&](const Setting& s) { return written_as(s, name); }) > 0)
       ineffective.push_back("--" + std::string(name) + " has no effect: " + why);
   };
+  const auto is_base = [](const Setting& s) { return written_as(s, "lr-base"); };
+  const auto is_lr = [&](const Setting& s) { return s.name == "lr" && !is_base(s); };
+  const auto base = std::find_if(ours.rbegin(), ours.rend(), is_base);
+  const auto lr = std::find_if(ours.rbegin(), ours.rend(), is_lr);
+  const bool overrides = base < lr && lr != ours.rend() && base->origin != lr->origin;
+  if (overrides) std::erase_if(ours, is_lr);
   if (is_given("lr", ours)) {
     drop("lr-base", "--lr is given");
     drop("lr-base-size", "--lr is given");
@@ -109,14 +115,13 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
   for (size_t i = 0; i < ours.size(); ++i)
     if (written_as(ours[i], "lr-base") && !is_given("lr-base-size", ours))
       ours.push_back({"scale-lr", "256", ours[i].origin, ""});
-  double lr = 0;
+  double peak = 0;
   for (const Setting& setting : ours)
-    if (setting.name == "lr" && !written_as(setting, "lr-base"))
-      lr = parse_number<double>(setting.value).value_or(0);
-  if (!(lr > 0)) drop("warmup-lr", "--lr is not given; use --warmup-start");
+    if (is_lr(setting)) peak = parse_number<double>(setting.value).value_or(0);
+  if (!(peak > 0)) drop("warmup-lr", "--lr is not given; use --warmup-start");
   for (Setting& setting : ours)
     if (written_as(setting, "warmup-lr"))
-      setting.value = number(parse_number<double>(setting.value).value_or(0) / lr);
+      setting.value = number(parse_number<double>(setting.value).value_or(0) / peak);
 }
 
 // If `option` itself is given, removes the values that another option sets for it. For example,
@@ -132,11 +137,27 @@ void resolve_included(const char* option, std::vector<Setting>& ours) {
 // Handles --optimizer of NVIDIA's TensorFlow program: `momentum` is SGD with momentum, and `sgd` is
 // SGD without momentum.
 void resolve_tensorflow_optimizer(std::vector<Setting>& ours) {
-  for (size_t i = 0; i < ours.size(); ++i) {
-    if (ours[i].name != "optimizer") continue;
-    if (ours[i].value == "sgd") ours.push_back({"momentum", "0", ours[i].origin, ""});
-    if (ours[i].value == "momentum") ours[i].value = "sgd";
-  }
+  const Setting* last = nullptr;
+  for (Setting& setting : ours)
+    if (setting.name == "optimizer") last = &setting;
+  if (!last) return;
+  const bool plain = last->value == "sgd";
+  const std::string origin = last->origin;
+  for (Setting& setting : ours)
+    if (setting.name == "optimizer" && setting.value == "momentum") setting.value = "sgd";
+  if (plain) ours.push_back({"momentum", "0", origin, ""});
+}
+
+// Removes the values that were set for an optimizer if a later setting chooses the optimizer.
+void drop_of_other_optimizers(std::vector<Setting>& ours) {
+  size_t last = ours.size();
+  while (last > 0 && ours[last - 1].name != "optimizer") --last;
+  size_t index = 0;
+  std::erase_if(ours, [&](const Setting& s) {
+    const bool of_optimizer =
+        s.name == "clip" || s.name == "eps" || s.name == "momentum" || s.name == "nesterov";
+    return ++index < last && of_optimizer && s.written.empty();
+  });
 }
 
 }  // namespace
@@ -147,6 +168,7 @@ void resolve_foreign(const std::string& defaults, const std::vector<std::string>
   resolve_pair("model-ema", "model-ema-decay", ours, ineffective);
   resolve_learning_rate(ours, ineffective);
   if (defaults == kSmddpRecipe) resolve_tensorflow_optimizer(ours);
+  drop_of_other_optimizers(ours);
   for (const char* option : {"clip", "eps", "momentum", "random-erase-mode", "scale-lr"})
     resolve_included(option, ours);
   if (defaults != kSmddpRecipe) return;

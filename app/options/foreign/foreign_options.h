@@ -58,11 +58,14 @@ std::string defaults_of(const ForeignOption& option);
 //
 //   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
 //                   of 3 that --ra-sampler sets
-//   --model-ema-decay   likewise with timm's --model-ema
+//   --model-ema-decay   has an effect only with timm's --model-ema, whose decay it replaces
 //   --lr-base, --lr-base-size   have an effect only without --lr. With adamw, adam and lamb,
 //                   --lr-base throws UserError and --lr-base-size has no effect: timm scales their
 //                   learning rate by the square root of the batch size, shoal linearly
-//   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given
+//   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given; the
+//                   same holds for the values that other options include, such as --eps
+//   --optimizer     if `defaults` is SMDDP's recipe: momentum means SGD, sgd means SGD without
+//                   momentum
 //   --warmup-lr     is divided by --lr, to give --warmup-start; has no effect without --lr
 //   warmup_epochs   has no effect if `defaults` is SMDDP's recipe: that program only leaves these
 //                   epochs out of its measurements; its name for the warm-up is lr_warmup_epochs

@@ -101,7 +101,7 @@ std::vector<ForeignOption> tensorflow_rows() {
        "train, train_and_eval: train; eval: --eval-only --resume; others are refused", mode},
       idle("interop-threads", kNvidiaTensorFlow, kTensorFlow),
       idle_flag("use-xla", kNvidiaTensorFlow, "kernels are compiled ahead of time"),
-      idle_flag("defer-img-mixing", kNvidiaTensorFlow, "mixing always happens per batch"),
+      idle_flag("defer-img-mixing", kNvidiaTensorFlow, "images are always mixed after batching"),
       idle_flag("disable-map-parallelization", kNvidiaTensorFlow, kLoader),
       idle_flag("use-dali", kNvidiaTensorFlow, kLoader),
       idle_flag("use-dali-eval", kNvidiaTensorFlow, kLoader),

@@ -34,9 +34,9 @@ std::vector<ConfigEntry> parse_entries(const std::string& path, const Files& fil
   const std::string suffix = lower(std::filesystem::path(path).extension().string());
   const bool yaml = suffix == ".yaml" || suffix == ".yml";
   if (!yaml && suffix != ".toml")
-    throw UserError("--config is '" + path + "'; it must be a file .toml, .yaml or .yml");
+    throw UserError("--config is '" + path + "'; it must be a .toml, .yaml or .yml file");
   const auto text = files.is_folder(path) ? std::nullopt : files.read(path);
-  if (!text) throw UserError("--config: cannot read " + path);
+  if (!text) throw UserError("--config: there is no file " + path);
   return yaml ? parse_yaml(path, *text, takes_mapping) : parse_toml(path, *text, takes_mapping);
 }
 

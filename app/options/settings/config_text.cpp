@@ -1,6 +1,7 @@
 #include "app/options/settings/config_text.h"
 
 #include "app/options/settings/config_file.h"
+#include "app/options/settings/settings.h"
 #include "base/json.h"
 #include "base/secrets.h"
 #include "base/text.h"
@@ -60,12 +61,12 @@ std::string option_line(const Option& option, const Arguments& arguments) {
 }  // namespace
 
 std::string config_text(const Arguments& arguments, const train::Provenance& provenance) {
-  const std::string command = command_name(arguments.command);
-  std::string text = "# Settings of `shoal " + command + "`, for `shoal " + command +
-                     " --config FILE`. Lines that begin with # are comments:\n"
-                     "# defaults, and values that the recipe sets.\n#\n# shoal " +
-                     provenance.version + " (" + provenance.commit +
-                     "): " + printable(provenance.command) + "\n#";
+  const std::string command = "shoal " + command_name(arguments.command);
+  std::string text =
+      "# Settings of `" + command + "`, for `" + printable(shell_text(command, arguments.paths)) +
+      " --config FILE`. Lines that begin with # are comments:\n"
+      "# defaults, and values that the recipe sets.\n#\n# shoal " +
+      provenance.version + " (" + provenance.commit + "): " + printable(provenance.command) + "\n#";
   for (const auto& [name, value] : provenance.host) text += " " + name + "=" + printable(value);
   std::string group;
   for (const Option& option : options()) {

@@ -18,8 +18,9 @@ constexpr const char* kCheckpointOrigin = "checkpoint";  // origin of the restor
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
 
 // Restores the settings of a checkpoint, `saved`, except options that are already set
-// (Arguments::origins) and options that a set option replaces (Saving::replaced_by). Overrides a
-// --forward-reads that SageMaker's configuration set. Replaces --batch-size auto with the saved
+// (Arguments::origins) and options that a set option replaces (Saving::replaced_by). Overrides the
+// values of a recipe that the user did not name (see kImagenetRecipe), and a --forward-reads that
+// SageMaker's configuration set. Replaces --batch-size auto with the saved
 // global batch size. Restores --classes only if it differs from `data_classes`, the number of class
 // names in the checkpoint. Does not restore --accumulate if both --batch-size and
 // --global-batch-size are set, because resolve() computes it. Removes --scale-lr if it restores

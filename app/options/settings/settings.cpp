@@ -173,11 +173,11 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
         std::min<size_t>(words.size(), parse_number<size_t>(count->second).value_or(words.size())));
   if (arguments.weights_cache.empty() && find_option(command, "weights-cache"))
     arguments.weights_cache = weights_cache_folder(environment);
-  imply_settings(arguments);
   const bool has_paths =
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && arguments.help.empty() && arguments.recipe != "list")
     PathFiller(arguments, environment, files).fill();
+  imply_settings(arguments);  // after fill(), which replaces `pretrained` by the name of weights
   if (const std::string base = dist::value_of(environment, "SAGEMAKER_BASE_DIR");
       has_paths && !base.empty() && !on_platform(environment, files))
     arguments.notes.push_back(
@@ -186,9 +186,9 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   return arguments;
 }
 
-std::string command_text(const Arguments& arguments) {
-  std::string text = "shoal";
-  for (const std::string& word : arguments.words) {
+std::string shell_text(const std::string& program, const std::vector<std::string>& words) {
+  std::string text = program;
+  for (const std::string& word : words) {
     const std::string shown = masked(word);
     const bool plain =
         !shown.empty() && shown.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == shown.npos;
@@ -197,6 +197,10 @@ std::string command_text(const Arguments& arguments) {
     text += plain ? " " + shown : " '" + quoted + "'";
   }
   return text;
+}
+
+std::string command_text(const Arguments& arguments) {
+  return shell_text("shoal", arguments.words);
 }
 
 namespace {

@@ -33,7 +33,9 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
 std::string requested_text(const Arguments& arguments);  // options that were set
 std::string default_text(const Arguments& arguments);    // options with their default value
 
-// Returns the command line, quoted for a shell, with secrets masked.
+// Returns a command line, quoted for a shell, with secrets masked.
+std::string shell_text(const std::string& program, const std::vector<std::string>& words);
+// Returns the command line of this process.
 std::string command_text(const Arguments& arguments);
 
 }  // namespace shoal::app

@@ -28,6 +28,27 @@ Option amp_row() {
   return option;
 }
 
+Option freeze_row() {
+  Option option =
+      row("freeze", kTrain, "N|STAGE",
+          "Layers to freeze: N (the first N stages), STAGE (all stages up to and "
+          "including it; `shoal models --layers NAME` lists them), all-but-head, or none",
+          JOB(freeze))
+          .off_is("none")
+          .of_training()
+          .changes_results();
+  option.set = [](Arguments& arguments, const std::string& text) {
+    int64_t count = 0;
+    try {
+      store(count, text);  // also accepts 3.0
+      arguments.job.freeze = text_of(count);
+    } catch (const std::invalid_argument&) {
+      store(arguments.job.freeze, text);
+    }
+  };
+  return option;
+}
+
 // Row of --ema. Without an average, the resolved value is "off" instead of "none", because existing
 // checkpoints contain "off".
 Option ema_row() {
@@ -140,13 +161,7 @@ void add_optimizer(std::vector<Option>& table) {
            .changes_results(),
        ema_row(),
        amp_row(),
-       row("freeze", kTrain, "N|STAGE",
-           "Layers to freeze: N (the first N stages), STAGE (all stages up to and including it; "
-           "`shoal models --layers NAME` lists them), all-but-head, or none",
-           JOB(freeze))
-           .off_is("none")
-           .of_training()
-           .changes_results(),
+       freeze_row(),
        row("unfreeze-epoch", kTrain, "N",
            "Epoch, counted from 0, from which the layers of --freeze are trained too; 0: never",
            JOB(unfreeze_epoch))

@@ -18,7 +18,7 @@ function mistakes(evaluation) {
 
 function pairTable(evaluation) {
   const names = evaluation.classes, pairs = mistakes(evaluation).slice(0, MOST_PAIRS);
-  if (!pairs.length) return el("p", { class: "note" }, "No image was confused.");
+  if (!pairs.length) return el("p", { class: "note" }, "No image was misclassified.");
   return table([
     { title: "Class", text: (pair) => names[pair.truth], class: "name" },
     { title: "Predicted", text: (pair) => names[pair.predicted], class: "name" },
@@ -76,11 +76,10 @@ function calibration(evaluation) {
 function worstImages(evaluation) {
   const names = evaluation.classes;
   return el("div", { class: "worst" }, evaluation.worst.map((image) => {
-    const title = image.path + (image.missing ? "\n" + image.missing : "");
     const thumbnail = image.image ? el("img", { src: image.image, alt: "" })
       : el("div", { class: "gone" }, image.path.split("/").pop());
     if (image.image) thumbnail.addEventListener("load", () => thumbnail.classList.toggle("small", thumbnail.naturalWidth < 64));
-    return el("figure", { title }, thumbnail, el("figcaption", {},
+    return el("figure", { title: image.path }, thumbnail, el("figcaption", {},
       el("b", {}, names[image.label]),
       el("span", {}, names[image.predicted] + " " + percent(100 * image.probability, 0)),
       el("small", {}, "loss " + fixed(image.loss, 2))));

@@ -1,4 +1,4 @@
-// The sections of the page without charts and classes: results, time, epochs, settings, events,
+// All sections of the page except charts and classes: results, time, epochs, settings, events,
 // hosts.
 
 const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];

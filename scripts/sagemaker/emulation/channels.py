@@ -73,7 +73,7 @@ def objects(s3, channel):
     missing = [path for _, path in found if isinstance(path, Path) and not path.exists()]
     if not found or missing:
         raise UserError(
-            f"{place}: {uri} stands for {(missing or [s3.path(uri)])[0]}, which is missing"
+            f"{place}: {uri} is emulated by {(missing or [s3.path(uri)])[0]}, which does not exist"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Starts one process per host of a job, if allowed in its own mount and network namespaces.
+"""Starts one process per host of a job, in its own mount and network namespaces if allowed.
 
 Without network namespaces, the hosts are addresses of the loopback interface.
 """

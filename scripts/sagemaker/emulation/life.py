@@ -217,7 +217,7 @@ class Life:
         return found
 
     def failure(self, failed, codes):
-        """Returns why the job failed: a failed host's first failure file, else an exit code."""
+        """Returns why the job failed: the first failure file found, else an exit code."""
         for container in failed:
             path = container.base / "output/failure"
             if path.exists():

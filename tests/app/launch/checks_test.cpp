@@ -106,7 +106,7 @@ TEST_CASE("the launcher check shows the rank and the launcher and variables that
   CHECK(torchrun.at(2).name == "rank 1");
   CHECK_THAT(torchrun.at(2).value, Contains("of 2, local rank 1 of 2") &&
                                        Contains("master h:1 (the launcher's store)") &&
-                                       Contains("interface by the route"));
+                                       Contains("interface chosen by the route"));
   const auto slurm = app::launcher_checks(plain, {{"SLURM_PROCID", "0"},
                                                   {"SLURM_STEP_ID", "0"},
                                                   {"SLURM_NTASKS", "1"},

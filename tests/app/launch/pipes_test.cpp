@@ -49,7 +49,8 @@ TEST_CASE("one pipe per process of a host, or per rank, is read by that process"
   CHECK(app::pipe_share(four, train, rank_of(3, 2, 2)) == PipeShare{kPath + "_3", 0, 1});
   CHECK(app::pipe_share(kPath + "_{4..5}", train, rank_of(0, 1, 2)) ==
         PipeShare{kPath + "_4", 0, 1});
-  CHECK_THROWS_WITH(app::pipe_share(four, train, rank_of(0, 2, 3)),
-                    Contains("4 pipes") && Contains("3 of 6 processes") && Contains("--nproc 4"));
+  CHECK_THROWS_WITH(
+      app::pipe_share(four, train, rank_of(0, 2, 3)),
+      Contains("4 pipes") && Contains("3 of the 6 processes") && Contains("--nproc 4"));
   CHECK_THROWS_AS(app::pipe_share(two, train, rank_of(0, 1, 1)), UserError);
 }

@@ -81,8 +81,8 @@ std::vector<IdleCase> idle_cases() {
        "--size has no effect: --size-schedule or --multi-scale sets the size of training images, "
        "and --val-size that of evaluation images"},
       {{"--channels", "1", "--grayscale", "0.5", "--color-jitter", "0.4", "--auto-augment", "v0"},
-       "--auto-augment has no effect in its operations on color: with --channels 1, images have "
-       "none\n--color-jitter has no effect on saturation and hue: with --channels 1, images have "
+       "--auto-augment has no effect on color: with --channels 1, images have no color\n"
+       "--color-jitter has no effect on saturation and hue: with --channels 1, images have "
        "no "
        "color\n--grayscale has no effect: with --channels 1, all images are grayscale"},
       {{"--channels", "1", "--color-jitter", "0.4,0.4,0"}, ""},

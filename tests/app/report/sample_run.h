@@ -11,6 +11,15 @@
 
 namespace shoal::test {
 
+// A JPEG in base64.
+constexpr const char* kThumbnail =
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDACgcHiMeGSgjISMtKygwPGRBPDc3PHtYXUlkkYCZlo+AjIqgtObDoKrarY"
+    "qMyP/L2u71////m8H////6/+b9//j/2wBDASstLTw1PHZBQXb4pYyl+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4"
+    "+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj/wAARCAAQABgDASIAAhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAAAgAD/8"
+    "QAHxAAAgIBBAMAAAAAAAAAAAAAAAECAxMEFCNBEiIx/8QAFQEBAQAAAAAAAAAAAAAAAAAAAAH/xAAcEQABAwUAAAAA"
+    "AAAAAAAAAAAAAQIhEUJRYYH/2gAMAwEAAhEDEQA/AFXbuuOQ3LZeq7MrYYF5wHQ1qFydCODY1SrllZBsslCWOHwhOC"
+    "0dap//2Q==";
+
 inline std::string train_row(int epoch, int step_in_epoch, int step, double loss,
                              const nlohmann::json& utilization = {}) {
   nlohmann::json row = {{"event", "train"},
@@ -73,7 +82,8 @@ inline nlohmann::json evaluation() {
          {"label", 1},
          {"predicted", 2},
          {"probability", 0.97},
-         {"loss", 5.5}},
+         {"loss", 5.5},
+         {"thumbnail", kThumbnail}},
         {{"path", "/nowhere/gone.jpg"},
          {"label", 0},
          {"predicted", 1},

@@ -126,7 +126,7 @@ TEST_CASE("without a network, the error says what to bring and where to put it")
   gone.reset();
   CHECK_THROWS_WITH(
       fetch_weights("torchvision:resnet18", cache.options),
-      Contains(url) && Contains("bring the file to " + place) && Contains("--weights FILE"));
+      Contains(url) && Contains("copy the file to " + place) && Contains("--weights FILE"));
   cache.options.cache.clear();
   CHECK_THROWS_WITH(fetch_weights("torchvision:resnet18", cache.options),
                     Contains("--weights-cache DIR"));

@@ -22,6 +22,7 @@ TEST_CASE("braces count and list, and malformed ones are reported") {
   CHECK(names("b-{008..010}") == Texts{"b-008", "b-009", "b-010"});
   CHECK(names("{b-00,a}{8,9}") == Texts{"b-008", "b-009", "a8", "a9"});
   CHECK(names("{b*,a?}") == Texts{"b-008", "b-009", "b-010", "a8", "a9"});
+  CHECK(names("{a1*,a*}") == Texts{"a10", "a8", "a9"});  // each file once
   CHECK_FALSE(is_pattern(t / "c[1]"));
   t.write("d [v2] {a,b}*/e1", "x");
   CHECK(names("d [v2] {a,b}*/e?") == Texts{"d [v2] {a,b}*/e1"});

@@ -69,6 +69,9 @@ TEST_CASE("the classes of flat images come from a list, Kaggle's table or the de
                  "ILSVRC2012_val_00000002,n01 1 2 3 4 \n") == expected);
   CHECK(v.opened("\xef\xbb\xbfimage,label\nILSVRC2012_val_00000003,n01\n"
                  "ILSVRC2012_val_00000001,n02\nILSVRC2012_val_00000002,n01\n") == expected);
+  CHECK(v.opened("img,category_id\nILSVRC2012_val_00000003.JPEG,n01\n"
+                 "ILSVRC2012_val_00000001.JPEG,n02\nILSVRC2012_val_00000002.JPEG,n01\n") ==
+        expected);
   CHECK(v.opened("7\n9\n9\n9\n", "n02 7 kit_fox\nn01 9 setter\nn00 8 none\n") == expected);
 }
 
@@ -128,8 +131,7 @@ TEST_CASE("incomplete labels are refused, and the error states what is missing")
   CHECK_THAT(v.refused("\n"), Contains("is empty"));
   CHECK_THAT(v.refused(base + "1 a\n", "n02 7\n"), Contains("--val-synsets cannot be used"));
   v.options.labels = v.folder / "gone";
-  CHECK_THAT(message_of(v.folder / "val.tar", v.options),
-             Contains("cannot read the file of labels"));
+  CHECK_THAT(message_of(v.folder / "val.tar", v.options), Contains("cannot read the label file"));
 }
 
 TEST_CASE("the devkit's numbers may come from a MATLAB file such as its meta.mat", "[slow]") {

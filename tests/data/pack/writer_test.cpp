@@ -200,6 +200,21 @@ TEST_CASE("a packed set does not contain the path of its source") {
         std::set<std::string>{"cat/4.jpg", "dog/5.jpg"});
 }
 
+TEST_CASE("a set of another set is packed again when the images of that set change") {
+  const TempFolder folder;
+  const auto before = noise_images(6);
+  auto after = noise_images(6);
+  std::swap(after->images[0], after->images[5]);
+  PackOptions options;
+  write_pack(*before, folder / "a.pack", options);
+  write_pack(PackedDataset(folder / "a.pack"), folder / "b.pack", options);
+  options.overwrite = true;
+  write_pack(*after, folder / "a.pack", options);
+  options.overwrite = false;
+  CHECK_THROWS_WITH(write_pack(PackedDataset(folder / "a.pack"), folder / "b.pack", options),
+                    Catch::Contains("--overwrite"));
+}
+
 TEST_CASE("only one process at a time writes a packed set, and no other files remain") {
   const TempFolder folder;
   const auto source = noise_images(10);

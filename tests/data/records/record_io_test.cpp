@@ -77,7 +77,7 @@ TEST_CASE("images wrapped by SageMaker get the label record before or after them
   t.write("c.rec", mxnet_record(jpeg_text(1)) + mxnet_record(jpeg_text(2)) + mxnet_record("1"));
   CHECK_THAT(message_of(t / "c.rec"), Contains("c.rec:record 0 has no label"));
   t.write("c.rec", mxnet_record("1") + mxnet_record("1"));
-  CHECK_THAT(message_of(t / "c.rec"), Contains("record 1 is neither an image nor a label"));
+  CHECK_THAT(message_of(t / "c.rec"), Contains("record 1 is a second label"));
   t.write("c.rec", mxnet_record(jpeg_text(1)) + mxnet_record("1") + mxnet_record("1"));
   CHECK_THAT(message_of(t / "c.rec"), Contains("is a label without an image"));
 }

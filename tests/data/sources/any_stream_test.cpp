@@ -129,6 +129,16 @@ TEST_CASE("a stream holds at most 16 images of a sample until its label and its 
                Contains("1.cls") && Contains("more than 16 images"));
 }
 
+TEST_CASE("other data between or after tars is an error, not the end of the stream") {
+  const std::string one = make_tar({{"cat/1.jpg", "one"}}), two = make_tar({{"dog/2.jpg", "two"}});
+  CHECK(streamed(one + std::string(8192, '\0') + two, kClasses).size() == 2);
+  std::string damaged = two;
+  damaged[20] ^= 1;
+  for (const std::string& other :
+       {damaged, std::string("\x1f\x8b compressed"), std::string(600, 'x')})
+    CHECK_THAT(error_of_stream(one + other, kClasses), Contains("after the end of a tar"));
+}
+
 TEST_CASE("tars may follow one another and be inside a tar") {
   const std::string cat = make_tar({{"1.jpg", "one"}}), dog = make_tar({{"1.jpg", "two"}});
   CHECK(streamed(make_tar({{"cat.tar", cat}, {"dog.tar", dog}}), kClasses) ==

@@ -84,6 +84,35 @@ TEST_CASE("the last of several members with the same name is used, as in unpacki
   CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1.jpg new", "1 dog 1.jpg dog"});
 }
 
+TEST_CASE("images of the same name in several tars are left out with a warning") {
+  TempFolder t;
+  t.write("1.tar", make_tar({{"cat/0.jpg", "a"}, {"cat/1.jpg", "b"}, {"dog/0.jpg", "c"}}));
+  t.write("2.tar", make_tar({{"cat/0.jpg", "d"}, {"dog/0.jpg", "e"}, {"dog/1.jpg", "f"}}));
+  std::string warnings;
+  OpenOptions options;
+  options.warning = [&](const std::string& text) { warnings += text; };
+  CHECK(described(*open_dataset(t / "{1,2}.tar", options)) ==
+        Texts{"0 cat 0.jpg d", "0 cat 1.jpg b", "1 dog 0.jpg e", "1 dog 1.jpg f"});
+  CHECK_THAT(warnings, Contains("left out 2 images") && Contains("cat/0.jpg"));
+}
+
+TEST_CASE("a hard link with another kind of name has the content of its target") {
+  TempFolder t;
+  const std::string image = text_of(made_jpeg(1));
+  const std::string end(1024, '\0'), tar = make_tar({{"dog/x.jpg", image}, {"cat/z.jpg", "z"}});
+  std::string link = tar_header("dog/y", "00000000000", '1');
+  link.replace(157, 9, "dog/x.jpg");
+  link.replace(148, 8, "        ");
+  unsigned sum = 0;
+  for (const char c : link) sum += static_cast<unsigned char>(c);
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "%06o", sum);
+  link.replace(148, 7, std::string(digits, 7));
+  t.write("a.tar", tar.substr(0, tar.size() - end.size()) + link + end);
+  CHECK(described(*open_dataset(t / "a.tar")) ==
+        Texts{"0 cat z.jpg z", "1 dog x.jpg " + image, "1 dog y " + image});
+}
+
 TEST_CASE("names in tars may contain empty, . and .. folders") {
   TempFolder t;
   t.write("a.tar",
@@ -131,7 +160,11 @@ TEST_CASE("unsupported tars are refused with advice") {
   t.write("mixed.tar", make_tar({{"cat/1.jpg", "x"}, {"2.jpg", "y"}}));
   CHECK_THAT(message_of(t / "mixed.tar"), Contains("2.jpg outside of any class folder"));
   t.write("both.tar", make_tar({{"cat.tar", make_tar({{"1.jpg", "x"}})}, {"2.jpg", "y"}}));
-  CHECK_THAT(message_of(t / "both.tar"), Contains("both tars and other files"));
+  CHECK_THAT(message_of(t / "both.tar"), Contains("both tars and images"));
+  const std::string shard = make_tar({{"0.jpg", "x"}, {"0.cls", "1"}});
+  t.write("shards.tar", make_tar({{"s0.tar", shard}, {"s1.tar", shard}}));
+  CHECK_THAT(message_of(t / "shards.tar"),
+             Contains("s0.tar is a WebDataset shard inside a tar") && Contains("unpack"));
   t.write("empty.tar", make_tar({}));
   CHECK_THAT(message_of(t / "nested/none"), Contains("does not exist"));
   t.write("no-image.tar", make_tar({{"cat.tar", make_tar({})}}));
@@ -144,7 +177,7 @@ TEST_CASE("unsupported tars are refused with advice") {
   t.write("images/1.jpg", made_jpeg(1));
   CHECK_THAT(message_of(t / "images"), Contains("<class>/<images>"));
   t.write("texts/1.txt", "nothing");
-  CHECK_THAT(message_of(t / "texts"), Contains("files of a kind that can be read: a tar"));
+  CHECK_THAT(message_of(t / "texts"), Contains("files in one of these formats: a tar"));
   CHECK_THAT(message_of(t / "texts/1.txt"),
              Contains("has an unknown format") && Contains("packed sets"));
   CHECK_THAT(message_of(t / "images/1.jpg"),

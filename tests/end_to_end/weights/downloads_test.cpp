@@ -159,7 +159,7 @@ TEST_CASE("downloads that fail end the command with one sentence that says what 
   CHECK_THAT(missing.err, Contains("404") && Contains(server.url("/net.pth")));
   const Outcome page = failed(server.url("/page"));
   CHECK(page.exit_code == 1);
-  CHECK_THAT(page.err, Contains("web page") && Contains("bring the file to " + published.cache));
+  CHECK_THAT(page.err, Contains("web page") && Contains("copy the file to " + published.cache));
   const Outcome model = failed("torchvision:resnet18", {"--model", "resnet34"});
   CHECK(model.exit_code == 2);
   CHECK_THAT(model.err, Contains("--model resnet34") && Contains("weights of resnet18"));

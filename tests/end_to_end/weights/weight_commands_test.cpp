@@ -154,7 +154,7 @@ TEST_CASE("inspect describes runs, checkpoints, exports and files of Python") {
   CHECK_THAT(older.err, Contains(fs::path(damaged).filename().string()));
 }
 
-TEST_CASE("average writes the mean, and with --data only what does not lower the accuracy") {
+TEST_CASE("average writes the mean, and with --data leaves out what would lower the accuracy") {
   const Trained trained("efficientnet_b0");
   const std::string first = trained.checkpoint(1), second = trained.checkpoint(2),
                     soup = trained.path("soup.safetensors");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes class_weights.txt beside this file: PyTorch's cross-entropy with class weights.
+"""Writes class_weights.txt in the folder above: PyTorch's cross-entropy with class weights.
 
 Needs torch (made with torch 2.11.0). Usage: python make_class_weights.py
 

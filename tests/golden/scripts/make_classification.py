@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes classification.txt beside this file: figures of scikit-learn and torchmetrics.
+"""Writes classification.txt in the folder above: figures of scikit-learn and torchmetrics.
 
 Needs scikit-learn, torch and torchmetrics (made with 1.9.1, 2.11.0 and 1.9.0).
 Usage: python make_classification.py [PREDICTIONS.jsonl]

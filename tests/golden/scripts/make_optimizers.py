@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes optimizers.txt and schedules.txt beside this file: results of PyTorch and timm.
+"""Writes optimizers.txt and schedules.txt in the folder above: results of PyTorch and timm.
 
 Needs torch and timm (made with torch 2.11.0, timm 1.0). Usage: python make_optimizers.py
 

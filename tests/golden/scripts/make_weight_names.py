@@ -6,8 +6,8 @@ programs' names.
     python3 tests/golden/scripts/make_weight_names.py
 
 The programs register the tensors of a network in the same order, so the n-th entries of two state
-dicts belong together. The script checks that with the logits of B0: it copies the weights
-in this order and compares with torchvision's logits, at a size (225) where all programs pad alike.
+dicts belong together. The script checks that for the networks in CHECKED: it copies the weights in
+this order and compares with torchvision's logits, at a size (225) where all programs pad alike.
 
 Lines of weight_names.txt:
     name FAMILY MODEL TORCHVISION'S-NAME NAME SHAPE    for efficientnet_b0

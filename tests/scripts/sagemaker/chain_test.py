@@ -121,7 +121,7 @@ class Chains(unittest.TestCase):
             self.assertRegex(err, "tasks: train: the input train of .*; add --clean-state")
         code, out, err = self.run_chain("--keep-state")
         self.assertEqual((code, len(self.names())), (0, 6), err)
-        self.assertRegex(out, "train: .* is complete, but its input train was another")
+        self.assertRegex(out, "train: .* is complete, but its input train has changed")
         self.assertEqual(out.count("starting"), 1)
         self.assertIn("Contents", s3.list_objects_v2(Bucket="bucket"))
         self.assertEqual(self.run_chain("--task", "prepare", "--force")[0], 0)

@@ -52,7 +52,7 @@ TEST_CASE("a whole checkpoint without a marker is found, and gets one from the n
   REQUIRE_THAT(test::read_text(folder / "manifest.json"), Catch::Contains(kFirst));
 }
 
-TEST_CASE("a checkpoint without a marker that is not whole is refused, then kept by another name") {
+TEST_CASE("a damaged checkpoint without a marker is refused, then kept under another name") {
   const test::TemporaryDirectory directory;
   const fs::path folder = directory.path() / "c";
   fs::create_directories(folder);
@@ -184,7 +184,7 @@ TEST_CASE("a damaged newer checkpoint is set aside, with a damaged marker too") 
           "two");
 }
 
-TEST_CASE("a folder inside that is no longer needed is removed, unless it holds other files") {
+TEST_CASE("a temporary folder that is no longer needed is removed, unless it has other files") {
   const test::TemporaryDirectory directory;
   const fs::path inside = directory.path() / "c" / ".tmp";
   fs::create_directories(inside);

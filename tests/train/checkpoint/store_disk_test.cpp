@@ -134,8 +134,7 @@ TEST_CASE("a full disk is tried again without the checkpoints that would be prun
   REQUIRE(in_folder(directory.path() / ".c-tmp") == Names{"lock"});
 }
 
-TEST_CASE(
-    "on a full disk, a checkpoint that lacks only its place in the manifest is not one too many") {
+TEST_CASE("a new checkpoint stays if a full disk prevents only the update of the manifest") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 2);
   store.open_for_writing();

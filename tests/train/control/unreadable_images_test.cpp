@@ -21,7 +21,7 @@ TEST_CASE("up to 1 % of the training images may be unreadable") {
   CHECK(unreadable.add(4, 1).empty());
 }
 
-TEST_CASE("a resumed epoch counts on, but an epoch whose images are repaired continues") {
+TEST_CASE("a resumed epoch continues its count; without new unreadable images, the run goes on") {
   ResolvedJob job;
   job.train_images = 400;
   job.global_batch_size = 8;

@@ -55,7 +55,7 @@ TEST_CASE("the reason is named if the leader cannot save") {
   REQUIRE_THAT(run.ending.get().text, Contains("not saved: the disk is full"));
 }
 
-TEST_CASE("another rank than the leader ends without saving") {
+TEST_CASE("a rank other than the leader ends without saving") {
   Watched run(60, /*leader=*/false);
   const Watchdog::Rescuable rescuable(&run.watchdog, saves("saved"));
   run.progress->enter(Phase::saving);
@@ -63,7 +63,7 @@ TEST_CASE("another rank than the leader ends without saving") {
   REQUIRE(run.ending.get().text == "rank 0 is lost");
 }
 
-TEST_CASE("a stop ends the process in time, also if the state cannot be saved") {
+TEST_CASE("a stop ends the process in time, even if the state cannot be saved") {
   // In a process of its own, because the stop signal stays set.
   test::run_ranks(1, "stop", [](const dist::Env&) {
     Watched waits(0.2), writes(0.2), early(0.2), other(0.2, /*leader=*/false);

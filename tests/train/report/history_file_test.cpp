@@ -48,7 +48,7 @@ TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
   CHECK(HistoryFile(job, 0).lines() == 3);
 }
 
-TEST_CASE("after a power loss the whole lines of the history count, and the copy is used") {
+TEST_CASE("after a power loss, a history with a damaged end is restored from its copy") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());
   const fs::path path = folder.path() / "run/history.jsonl";

@@ -233,7 +233,7 @@ TEST_CASE("evaluation.json describes the best evaluation of a run") {
   ImageResult image;
   image.label = 1, image.classes[0] = 0, image.probabilities[0] = 0.75F;
   report.figures = classification_of({image, image}, 2);
-  report.worst = {{"a/b.jpg", 1, 0, 0.75, std::numeric_limits<double>::quiet_NaN()}};
+  report.worst = {{"a/b.jpg", 1, 0, 0.75, std::numeric_limits<double>::quiet_NaN(), "QUJD"}};
   sink->evaluation(report);
   CHECK_FALSE(fs::exists(file));
   report.best = true;
@@ -263,7 +263,8 @@ TEST_CASE("evaluation.json describes the best evaluation of a run") {
                                        {"label", 1},
                                        {"predicted", 0},
                                        {"probability", 0.75},
-                                       {"loss", nullptr}});
+                                       {"loss", nullptr},
+                                       {"thumbnail", "QUJD"}});
   // A run that starts from an earlier step removes the file.
   RunStart resumed;
   resumed.step = 10;

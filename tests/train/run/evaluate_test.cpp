@@ -10,6 +10,8 @@
 #include <fstream>
 #include <limits>
 
+#include "base/net/base64.h"
+#include "data/image/thumbnail.h"
 #include "data/sources/synthetic.h"
 #include "dist/connect.h"
 #include "tests/support/program.h"
@@ -158,6 +160,9 @@ TEST_CASE("the pixels of the worst images are those of the loader, with any numb
     const ImageGrid grid = worst.grid(group, report, classes);
     REQUIRE(grid.width == 32);
     REQUIRE(grid.images == expected(channels));
+    for (size_t i = 0; i < grid.images.size(); ++i)
+      REQUIRE(report.worst[i].thumbnail ==
+              base64(data::thumbnail(grid.images[i].data(), {32, 32}, 3)));
     REQUIRE_THAT(grid.captions.at(1),
                  Contains("c9, predicted c0 63.2 %") && Contains(images()->name(19)));
   };

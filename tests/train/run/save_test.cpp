@@ -189,7 +189,7 @@ TEST_CASE("the history is copied once the checkpoint is saved if it cannot be co
           test::read_text(fs::path(job.output) / "history.jsonl"));
 }
 
-TEST_CASE("validation images that vanish end the run, saved, and --resume repeats the evaluation",
+TEST_CASE("validation images that vanish end the run after a save; --resume repeats the evaluation",
           "[slow]") {
   const test::TemporaryDirectory folder;
   const ResolvedJob whole = job_in(folder.path() / "whole");
@@ -228,7 +228,7 @@ TEST_CASE("images that vanish while they are skipped are reported, not thrown") 
   CHECK(trainer.skip([&] { return loader.next(); }).loader_failure);
 }
 
-TEST_CASE("training images that vanish for one rank end all ranks, saved", "[slow]") {
+TEST_CASE("training images that vanish for one rank end all ranks after a save", "[slow]") {
   test::run_ranks(2, "vanish", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     dist::Communicator communicator = dist::connect(env);

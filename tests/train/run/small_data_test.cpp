@@ -144,7 +144,7 @@ TEST_CASE("--patience ends a run that gets no better; --resume adds nothing unle
   CHECK(rows.back() == "early_stop 12");
 }
 
-TEST_CASE("If a time budget runs out during an evaluation, the run ends after it", "[slow]") {
+TEST_CASE("if a time budget runs out during an evaluation, the run ends after it", "[slow]") {
   struct Slow : data::ForwardingDataset {
     Slow() : ForwardingDataset(test::synthetic_images(5)) {}
     void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
@@ -164,7 +164,7 @@ TEST_CASE("If a time budget runs out during an evaluation, the run ends after it
             rows, [](const std::string& row) { return row.starts_with("valid"); }) == 1);
 }
 
-TEST_CASE("A time budget ends all ranks at the same step; a raised budget goes on", "[slow]") {
+TEST_CASE("a time budget ends all ranks at the same step; raising it continues the run", "[slow]") {
   test::run_ranks(2, "budget", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     dist::Communicator communicator = dist::connect(env);

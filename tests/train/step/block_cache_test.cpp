@@ -81,7 +81,7 @@ TEST_CASE("an impossible request throws and leaves the cache usable") {
   cache.free(nullptr);
 }
 
-TEST_CASE("threads may allocate, exchange and free blocks concurrently") {
+TEST_CASE("threads may allocate and free blocks concurrently, and free those of other threads") {
   BlockCache cache;
   std::vector<void*> handed_over(4 * 200);
   const auto work = [&](int thread) {

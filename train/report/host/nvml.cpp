@@ -1,4 +1,5 @@
-// Declares the functions and structs below as in NVML's documentation.
+// The functions and structs below are declared as in NVML's documentation, so that the build does
+// not need NVML's header.
 
 #include "train/report/host/nvml.h"
 

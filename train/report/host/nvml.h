@@ -10,8 +10,8 @@
 namespace shoal::train {
 
 struct GpuUse {
-  double percent = 0;         // time in which a kernel runs; mean over the GPUs
-  double memory_percent = 0;  // of the memory of all GPUs that is in use
+  double percent = 0;         // share of time in which a kernel runs; mean over the GPUs
+  double memory_percent = 0;  // share of all GPUs' memory that is in use
 };
 
 // Sums of readings, for computing their mean.

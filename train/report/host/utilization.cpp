@@ -36,7 +36,8 @@ void add_process(const fs::path& folder, HostCounters& to) {
 }
 
 // Returns the process IDs of the run on this host: this process and its siblings (other children of
-// its parent) that run the same program. `alone`: omits siblings, because they are of other runs.
+// its parent) that run the same program. `alone`: returns only this process, because siblings then
+// belong to other runs.
 std::vector<int> processes_of_run(const fs::path& proc, int self, bool alone) {
   if (alone) return {self};
   const auto folder = [&](int id) { return proc / std::to_string(id); };

@@ -24,15 +24,15 @@ namespace shoal::train {
 // not provide are absent.
 inline constexpr std::array kUtilizationNames = {
     "cpu_cores",           // cores that the processes of the run use
-    "cpu_percent",         // of the host's cores that is busy
+    "cpu_percent",         // share of the host's cores that is busy, with any program
     "memory_gb",           // resident memory of the processes of the run
-    "memory_percent",      // of the host's memory that is in use
+    "memory_percent",      // share of the host's memory that is in use, by any program
     "disk_read_mb_s",      // by the processes of the run, not from the page cache
     "disk_write_mb_s",     // by the processes of the run
     "network_in_mb_s",     // of the host, without loopback
     "network_out_mb_s",    // of the host, without loopback
     "gpu_percent",         // share of time a GPU computes; mean over the run's GPUs on the host
-    "gpu_memory_percent",  // of these GPUs' memory that is in use
+    "gpu_memory_percent",  // share of these GPUs' memory that is in use
 };
 
 using SteadyClock = std::chrono::steady_clock;

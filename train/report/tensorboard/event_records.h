@@ -12,9 +12,9 @@
 
 namespace shoal::train {
 
-// Each function below returns records. Their time is the current time or, for scalar_record(),
-// `time`. `time`: seconds since 1970.
-//
+// Each function below returns records. The time of a record is the current time; scalar_record()
+// uses `time`. `time`: seconds since 1970.
+
 // Returns the first records of every file. They make a reader drop the points that it read from
 // earlier files of the run.
 std::string first_records();

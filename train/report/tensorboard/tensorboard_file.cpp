@@ -30,8 +30,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPrefix = "events.out.tfevents.", kSuffix = ".shoal";
 
-// Returns the number in the name of one of shoal's event files; 0 for other files. It is the time
-// of creation in seconds since 1970, or larger if an earlier file already has that number.
+// Returns the number in the name of one of shoal's event files; 0 for other files. The number is
+// the time of creation in seconds since 1970, or larger if an earlier file already has that number.
 // TensorBoard reads files in the order of their names.
 int64_t number_of(const fs::path& path) {
   const std::string name = path.filename().string();

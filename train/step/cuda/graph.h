@@ -1,5 +1,6 @@
 #pragma once
-// CUDA graphs of the plug-in. plugin.h describes these functions.
+// CUDA graphs of the plug-in. Plugin in plugin.h documents these functions. Training does not use
+// them; bench/gpu does.
 
 namespace shoal::cuda {
 

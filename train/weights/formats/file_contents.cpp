@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "train/weights/formats/parse_file.h"
@@ -59,15 +60,20 @@ class TorchReader {
     for_each_item(root, [&](const std::string& key, const PickleValue& value) {
       if (!contents_.is_ours || !read_own(key, value)) read_entry(key, value);
     });
-    if (contents_.entries.empty()) {
+    const bool has_entries = !contents_.entries.empty();
+    if (!has_entries) {
       contents_.entries.push_back(single_);
     } else {
       for (const auto& [name, tensor] : single_.tensors) add(contents_.values, name, shown(tensor));
     }
     const char* const own = root.find("ema") ? "ema" : "model";
-    StoredStateDict used = find_state_dict(file_, contents_.is_ours ? own : "");
-    contents_.used = used.entry;
-    contents_.weights = std::move(used.tensors);
+    try {
+      StoredStateDict used = find_state_dict(file_, contents_.is_ours ? own : "");
+      contents_.used = used.entry;
+      contents_.weights = std::move(used.tensors);
+    } catch (const UserError&) {  // no state dict, or several: the entries still describe the file
+      if (!has_entries) throw;
+    }
   }
 
  private:

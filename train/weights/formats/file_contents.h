@@ -19,13 +19,16 @@ struct FileContents {
     std::string name;  // empty: the file is a single state dict
     StoredTensors tensors;
   };
-  std::string format;  // "checkpoint of shoal", "torch.save, zip", …
+  std::string format;  // "checkpoint of shoal, zip of torch.save", "safetensors", …
   bool is_ours = false;
   std::vector<Entry> entries;
   std::string used;       // name of the entry that --weights uses, a path of keys: "ema.module"
   StoredTensors weights;  // tensors of that entry, without prefixes of wrappers
-  Texts values;           // entries that are a number or a text
-  Texts settings;         // the run's settings, in files of shoal
+  // Both are empty if the file has entries, but no state dict or several.
+  // Other top-level values, at most 1000: numbers, texts, class names of objects, and tensors that
+  // are in no entry (a number if they have one element, otherwise shape and dtype).
+  Texts values;
+  Texts settings;  // the run's settings, in files of shoal
   std::vector<std::string> classes;
 
   std::string value(const std::string& name) const;  // of `values`; empty: none

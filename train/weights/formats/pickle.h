@@ -34,7 +34,8 @@ struct PickleValue {
   const PickleValue* find(const std::string& key) const;
 };
 
-// Memory limit for a pickle's values in bytes. Checkpoints and weights need less than 1 MB.
+// Memory limit for a pickle's values in bytes. A tensor needs about 2 kB, so checkpoints of the
+// largest networks need about 10 MB.
 constexpr size_t kPickleMemory = size_t{256} << 20;
 
 // Supports dicts, lists, tensors and plain objects in pickle protocols 2 to 5. Attributes of

@@ -27,8 +27,8 @@ void write_safetensors(const Safetensors& content,
                        const std::function<void(const void*, size_t)>& sink);
 
 // Parses a safetensors file. `where` appears in messages. Tensors are contiguous CPU copies with
-// the file's dtypes (F64, F32, F16, BF16, I64, I32, I16, I8, U8). Throws std::runtime_error if the
-// bytes are malformed or end early.
+// the file's dtypes (F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL). Throws std::runtime_error
+// if the bytes are malformed, end early, or contain another dtype.
 Safetensors read_safetensors(const std::vector<char>& bytes, const std::string& where);
 
 }  // namespace shoal::train

@@ -12,7 +12,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr uint64_t kMaxHeader = uint64_t{100} << 20;  // bytes; the format's limit
+constexpr uint64_t kMaxHeader = uint64_t{100} << 20;  // bytes; the format allows 100 MB
 constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // bytes; 100,000 tensors need 10 MB
 
 Element element_of(const std::string& name) {
@@ -59,11 +59,11 @@ Placed placed(const std::string& name, const nlohmann::json& entry, std::span<co
   const std::vector<int64_t> offsets = whole_numbers(entry.at("data_offsets"));
   const size_t width = bytes_of(one.tensor.element);
   const uint64_t count = count_elements(one.tensor.sizes, data.size() / width);
-  if (offsets.size() != 2) throw std::runtime_error("a tensor has no place in the file");
+  if (offsets.size() != 2) throw std::runtime_error("a tensor's data_offsets are not two numbers");
   one.begin = static_cast<uint64_t>(offsets[0]);
   one.end = static_cast<uint64_t>(offsets[1]);
   if (one.begin > one.end || one.end > data.size() || one.end - one.begin != count * width)
-    throw std::runtime_error("a tensor lies outside the file");
+    throw std::runtime_error("a tensor's data_offsets do not fit its shape or the file");
   one.tensor.first = data.data() + one.begin;
   return one;
 }

@@ -17,7 +17,7 @@ constexpr size_t kTensorMemory = 512;  // bytes per tensor in addition to its el
 constexpr size_t kSpare = size_t{64} << 20;
 
 [[noreturn]] void refuse(const std::string& name) {
-  throw std::runtime_error(name.substr(0, kMaxKey) + " does not fit its storage");
+  throw std::runtime_error(name.substr(0, kMaxKey) + ": its storage is missing or too short");
 }
 
 Element storage_element(const std::string& name) {
@@ -29,7 +29,8 @@ Element storage_element(const std::string& name) {
       {"torch ByteStorage", Element::u8},    {"torch BoolStorage", Element::boolean}};
   const auto found = types.find(name);
   if (found == types.end())
-    throw std::runtime_error("it contains tensors of " + name.substr(0, kMaxKey));
+    throw std::runtime_error("it contains tensors of the unsupported type " +
+                             name.substr(0, kMaxKey));
   return found->second;
 }
 

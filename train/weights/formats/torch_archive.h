@@ -29,8 +29,9 @@ class TorchArchive {
 
   const PickleValue& root() const { return object_->root(); }
 
-  // Returns the tensor that `call`, a result of tensor_call(), creates. Throws std::runtime_error
-  // if the tensor extends beyond its storage; the message contains `name`.
+  // Returns the tensor that `call`, a result of tensor_call(), creates. It points into `bytes`.
+  // Throws std::runtime_error if its dtype is not supported, or if its storage is missing or too
+  // short.
   StoredTensor tensor(const PickleValue& call, const std::string& name);
 
   // Call it before copying something out of the pickle. All tensors and texts of an archive share a

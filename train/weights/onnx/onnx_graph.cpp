@@ -10,8 +10,9 @@
 namespace shoal::train {
 namespace {
 
-// The opset of exported files: the first one with an antialiased Resize. onnx.proto may be older
-// than this opset, because it describes only the file format, not the operators.
+// The opset of exported files: the first one with an antialiased Resize. The installed onnx.proto
+// may be older than this opset. That does not matter: it describes only the file format, not the
+// operators.
 constexpr int64_t kOperators = 18;
 
 static_assert(static_cast<int>(OnnxType::f32) == onnx::TensorProto::FLOAT);

@@ -105,7 +105,7 @@ TEST_CASE("errors of a settings file name file, line and name, and what to do") 
                     error("/run.yaml:2:") && error("lr-decay-epochs") && error("UTF-8"));
   CHECK_THROWS_WITH(with_file("run.json", "{}"), error(".toml, .yaml or .yml"));
   CHECK_THROWS_WITH(app::gather({"train", "--config", "/gone.toml"}, {}, test::fake({}, {})),
-                    error("--config: cannot read /gone.toml"));
+                    error("--config: there is no file /gone.toml"));
   CHECK(with_toml("").notes.empty());
   CHECK(with_file("run.yaml", "# nothing\n").notes.empty());
 }

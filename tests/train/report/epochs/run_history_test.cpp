@@ -60,7 +60,7 @@ TEST_CASE("an epoch's speed is that of all its steps, not of the last row") {
   CHECK(*speed.images_per_second() == Approx(11 / (10 / 20.0 + 1 / 10.0)));
 }
 
-TEST_CASE("the table of epochs marks the best one, also if it is not among the last ones") {
+TEST_CASE("the table of epochs marks the best one, even if it is not among the last ones") {
   std::string text;
   for (int epoch = 0; epoch < 6; ++epoch) text += rows_of(epoch, epoch == 1 ? 77 : 50, false);
   const auto epochs = read_history(text).epochs;
