@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains one network with PyTorch, for bench/accuracy.
 
-Prints a line of JSON with the top-1 accuracy after each epoch. Uses the recipe that
-bench/accuracy sets for `shoal train`: crops of random area and aspect ratio (bicubic), horizontal
-flips, a cosine schedule updated every step, label smoothing, and no weight decay on biases and
-batch norm. Images are decoded once and kept in memory.
+Prints a line of JSON: the top-1 accuracy after each epoch, the training time in seconds, and the
+versions of torchvision and torch. Uses the recipe that bench/accuracy sets for `shoal train`: crops
+of random area and aspect ratio (bicubic), horizontal flips, a cosine schedule updated every step,
+label smoothing, and no weight decay on biases and batch norm. Images are decoded once and kept in
+memory.
 """
 
 import argparse
@@ -124,4 +125,6 @@ for epoch in range(options.epochs):
         optimizer.step()
         step += 1
     accuracies.append(top1())
-print(json.dumps({"top1": accuracies, "seconds": time.monotonic() - start}))
+print(json.dumps({"top1": accuracies, "seconds": time.monotonic() - start,
+                  "version": f"torchvision {torchvision.__version__}",
+                  "torch": torch.__version__}))

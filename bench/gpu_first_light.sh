@@ -22,8 +22,8 @@
 #          table     prints all results in OUT as Markdown
 #   OUT    folder for PART.json (loaders: own_loader.json, loaders.json) and for the trace of checks
 #
-# Exit status: 0; 1 a check, a training run or a measurement of shoal failed; 2 usage. Failed
-# measurements of other programs are only noted in PART.json.
+# Exit status: 0; 1 a check, a training run or a measurement failed, or the time was too short for all
+# checks; 2 usage. PART.json contains the reasons of failed measurements.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 limit=540 # seconds per part
@@ -52,7 +52,10 @@ pack() {
   cp "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so} "$1"
   strip "$1"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so}
   libraries_of "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker} | xargs -r cp -L -t "$1"
-  if [ $# -gt 1 ]; then cp "$2" "$1/images.tar"; fi
+  if [ $# -gt 1 ]; then
+    rm -rf "$1/images"
+    cp "$2" "$1/images.tar"
+  fi
   du -sh "$1"
 }
 
@@ -131,12 +134,18 @@ case $part in
   loaders)
     images=$from/images
     [ -d "$images" ] || [ -e "$from/images.tar" ] || fail "$from/images.tar does not exist; name a TAR when packing"
-    [ -d "$images" ] || { mkdir "$images" && tar xf "$from/images.tar" -C "$images"; }
+    if [ ! -d "$images" ]; then
+      rm -rf "$images.new"
+      mkdir "$images.new"
+      tar xf "$from/images.tar" -C "$images.new"
+      mv "$images.new" "$images"
+    fi
     use_libraries "$from"
     status=0
     $python "$top/bench/gpu/native.py" loader "$from/loader_bench" --images "$images" \
       --json "$out/own_loader.json" --deadline $((limit / 2)) "$@" || status=1
-    $python "$top/bench/gpu/loaders.py" "$images" --json "$out/loaders.json" --deadline $((limit - SECONDS)) "$@"
+    $python "$top/bench/gpu/loaders.py" "$images" --json "$out/loaders.json" --deadline $((limit - SECONDS)) "$@" ||
+      status=1
     exit $status
     ;;
   table)

@@ -16,12 +16,14 @@
 //   loader_bench list DIR THREADS [CACHE]            lists a folder; with a cache folder, twice
 //
 // Prints one JSON object; `list` prints one per listing, and `boxes` prints lines of numbers.
+// Exit status: 0; 1 failure; 2 usage.
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -189,9 +191,7 @@ void list(const std::string& path, int threads, const char* cache) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const auto argument = [&](int i) { return i < argc ? argv[i] : ""; };
   const std::string mode = argument(1);
   const auto given = [&](const char* word) {
@@ -219,4 +219,15 @@ int main(int argc, char** argv) {
     return 2;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "loader_bench: %s\n", error.what());
+    return 1;
+  }
 }

@@ -10,7 +10,7 @@ Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic B
   dali            DALI's CPU operators: image_slice, antialiased resize, normalization
 
 BOXES: a file with the output of `loader_bench boxes`, the crop box of each image in each pass.
-Needs numpy and torch. Exit status 3 if the peer's own packages are not installed.
+Exit status 3 if a package that the peer needs is not installed; all need numpy and torch.
 """
 
 import json
@@ -18,14 +18,24 @@ import random
 import sys
 import time
 
-import numpy
-import torch
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+peer, folder, passes, filter_name = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+
+
+def end_without(error):
+    print(f"loader_peer.py: {peer} is not installed: {error}", file=sys.stderr)
+    sys.exit(3)
+
+
+try:
+    import numpy
+    import torch
+except ImportError as error:
+    end_without(error)
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
 random.seed(0)
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-peer, folder, passes, filter_name = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 boxes = iter(numpy.loadtxt(sys.argv[5], dtype=int).tolist())  # left, top, width, height
 policy = sys.argv[6] if len(sys.argv) > 6 else None
 
@@ -137,8 +147,7 @@ try:
     count, take = {"torchvision": torchvision, "torchvision_v2": torchvision_v2, "timm": timm,
                    "opencv": opencv, "dali": dali}[peer]()
 except ImportError as error:
-    print(f"loader_peer.py: {peer} is not installed: {error}", file=sys.stderr)
-    sys.exit(3)
+    end_without(error)
 for i in range(count):  # warms the page cache
     take(i)
 begin, busy = time.perf_counter(), time.process_time()

@@ -14,7 +14,7 @@ Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
 
 A warm-up pass comes first. first_batch_seconds: time to its first batch, without imports.
 There is no pause between passes, so no loader has to refill its queues at the end of an epoch.
-Needs psutil and torch. Exit status 3 if the peer's own packages are not installed.
+Exit status 3 if a package that the peer needs is not installed; all need psutil and torch.
 """
 
 import importlib
@@ -22,18 +22,15 @@ import json
 import sys
 import time
 
-import psutil  # noqa: F401; for processor_seconds(); imported before the clock starts
-import torch
-
 from pytorch_loader import processor_seconds, pytorch_batches
 
 BATCH = 128
-MODULES = {  # imported before the clock starts
+COMMON = ["torch", "psutil"]  # psutil: for processor_seconds()
+MODULES = {
     "dataloader": ["torch.utils.data", "torchvision.transforms", "torchvision.datasets"],
     "dali": ["nvidia.dali", "torchvision.datasets"],
     "ffcv": ["numpy", "ffcv.fields.rgb_image", "ffcv.loader", "ffcv.reader", "ffcv.transforms"],
 }
-torch.set_num_threads(1)
 peer, source = sys.argv[1:3]
 
 
@@ -104,8 +101,9 @@ try:
             sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
         sys.exit()
     passes, workers = int(sys.argv[3]), int(sys.argv[4])
-    for module in MODULES[peer]:
-        importlib.import_module(module)
+    for module in COMMON + MODULES[peer]:
+        importlib.import_module(module)  # before the clock starts
+    importlib.import_module("torch").set_num_threads(1)
     begin = time.perf_counter()
     batches, count = {"dataloader": dataloader, "dali": dali, "ffcv": ffcv}[peer](passes + 1,
                                                                                   workers)

@@ -1,23 +1,23 @@
 # Decides whether to build the CUDA plug-in (SHOAL_CUDA=AUTO|ON|OFF). If so, creates the target
 # lt::cuda.
 #
-# Stops if CUDA's major version or nccl.h differs from LibTorch's: the plug-in would load and then
+# CUDA's major version and nccl.h must be LibTorch's. Otherwise the plug-in would load and then
 # corrupt memory (ProcessGroupNCCL::Options contains an ncclConfig_t by value).
 
 set(SHOAL_NCCL_REQUIRED 2.28.9) # the NCCL of torch 2.11
 set(SHOAL_HAVE_CUDA OFF)
 
-# Finds nvcc: the user's choice (CMAKE_CUDA_COMPILER, CUDACXX or CUDA_HOME), then PATH, then
-# /usr/local/cuda, then the nvidia pip wheels installed beside torch.
+# Finds nvcc: the user's choice (CMAKE_CUDA_COMPILER or CUDACXX), then the nvidia pip wheels beside
+# torch, which scripts/build fetches if no other nvcc suits (has_nvcc in scripts/setup/libtorch.sh),
+# then CUDA_HOME, PATH and /usr/local/cuda.
 function(shoal_find_nvcc result)
   if(CMAKE_CUDA_COMPILER)
     set(nvcc ${CMAKE_CUDA_COMPILER})
   elseif(DEFINED ENV{CUDACXX})
     set(nvcc $ENV{CUDACXX})
   else()
-    find_program(SHOAL_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin
-                 PATHS /usr/local/cuda/bin ${SHOAL_TORCH_ROOT}/../nvidia/cu13/bin)
-    set(nvcc ${SHOAL_NVCC})
+    find_program(nvcc nvcc HINTS ${SHOAL_TORCH_ROOT}/../nvidia/cu13/bin $ENV{CUDA_HOME}/bin
+                 PATHS /usr/local/cuda/bin NO_CACHE)
   endif()
   set(${result} ${nvcc} PARENT_SCOPE)
 endfunction()
@@ -50,14 +50,16 @@ function(shoal_find_nccl toolkit folder version)
   endforeach()
 endfunction()
 
-# Handles a missing dependency: stops if SHOAL_CUDA=ON, otherwise builds without the plug-in.
-macro(shoal_no_cuda reason)
+# Handles a dependency that is missing or does not suit: stops if SHOAL_CUDA=ON, otherwise builds
+# without the plug-in.
+macro(shoal_no_cuda reason remedy)
   if(SHOAL_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "SHOAL_CUDA=ON, but ${reason}: run scripts/build --cuda, which installs what is missing")
+    message(FATAL_ERROR "SHOAL_CUDA=ON, but ${reason}: ${remedy}")
   endif()
   set(SHOAL_CUDA_SUMMARY "off (${reason})")
 endmacro()
 
+set(setup "run scripts/build --cuda, which installs what is missing")
 shoal_find_nvcc(nvcc)
 shoal_torch_cuda_major(torch_cuda)
 if(SHOAL_CUDA STREQUAL "OFF")
@@ -65,25 +67,24 @@ if(SHOAL_CUDA STREQUAL "OFF")
 elseif(SHOAL_SANITIZE AND NOT SHOAL_CUDA STREQUAL "ON")
   set(SHOAL_CUDA_SUMMARY "off (sanitizers)")
 elseif(NOT nvcc)
-  shoal_no_cuda("nvcc is not found")
+  shoal_no_cuda("nvcc is not found" "${setup}")
 elseif(torch_cuda STREQUAL "")
-  shoal_no_cuda("the torch in ${SHOAL_TORCH_ROOT} has no CUDA")
+  shoal_no_cuda("the torch in ${SHOAL_TORCH_ROOT} has no CUDA" "${setup}")
 else()
   execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE nvcc_says ERROR_QUIET)
   string(REGEX REPLACE ".*release ([0-9]+\\.[0-9]+).*" "\\1" nvcc_version "${nvcc_says}")
   string(REGEX REPLACE "\\..*" "" nvcc_major "${nvcc_version}")
-  if(NOT nvcc_major STREQUAL torch_cuda)
-    message(FATAL_ERROR "found CUDA ${nvcc_version} (${nvcc}), but the torch in ${SHOAL_TORCH_ROOT} is built with CUDA "
-                        "${torch_cuda}: name an nvcc of CUDA ${torch_cuda} with CUDACXX, or set SHOAL_CUDA=OFF")
-  endif()
   get_filename_component(toolkit ${nvcc} REALPATH)
   get_filename_component(toolkit ${toolkit}/../../include ABSOLUTE)
   shoal_find_nccl(${toolkit} nccl_folder nccl_version)
-  if(NOT nccl_folder)
-    shoal_no_cuda("nccl.h is not found")
+  if(NOT nvcc_major STREQUAL torch_cuda)
+    shoal_no_cuda("${nvcc} is of CUDA ${nvcc_version}, but torch needs CUDA ${torch_cuda}"
+                  "name another nvcc with CUDACXX")
+  elseif(NOT nccl_folder)
+    shoal_no_cuda("nccl.h is not found" "${setup}")
   elseif(NOT nccl_version STREQUAL SHOAL_NCCL_REQUIRED)
-    message(FATAL_ERROR "found NCCL ${nccl_version} in ${nccl_folder}, but torch ${SHOAL_TORCH_VERSION} needs the "
-                        "nccl.h of NCCL ${SHOAL_NCCL_REQUIRED}: name its folder with NCCL_INCLUDE_DIR, or set SHOAL_CUDA=OFF")
+    shoal_no_cuda("${nccl_folder} has NCCL ${nccl_version}, but torch needs ${SHOAL_NCCL_REQUIRED}"
+                  "name the folder of another nccl.h with NCCL_INCLUDE_DIR")
   else()
     set(SHOAL_HAVE_CUDA ON)
     set(SHOAL_CUDA_SUMMARY "on (CUDA ${nvcc_version}, NCCL ${nccl_version})")

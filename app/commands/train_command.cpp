@@ -26,6 +26,7 @@
 #include "dist/gather.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
+#include "train/report/sinks.h"
 #include "train/run/loop.h"
 #include "train/trial/dry_run.h"
 #include "train/weights/model_file.h"
@@ -132,7 +133,8 @@ void fit_batch(Arguments& arguments, const data::Source& train,
   if (train::is_sharded(job, "train"))  // each host uses as many images as the smallest share
     images = count_shares(train, communicator).smallest * (env.world_size / env.local_world_size);
   const int64_t sharing = job.batch_per_host ? env.local_world_size : 1;
-  const int64_t parts = env.world_size * job.accumulate, each = *job.batch_size / sharing;
+  const int64_t parts = env.world_size * job.accumulate * job.mix.images_per_row();
+  const int64_t each = *job.batch_size / sharing;
   int64_t fitting = images / parts;
   if (fitting >= each || fitting == 0) return;
   if (fitting > 1) fitting -= fitting % 2;  // mixup needs pairs of images
@@ -250,7 +252,8 @@ int train_with_report(const train::ResolvedJob& job, train::Start start, const D
     if (reports && started) write_run_report(job.output);
     throw;
   }
-  if (reports) write_run_report(job.output);
+  const std::filesystem::path summary = std::filesystem::path(job.output) / train::kSummaryFile;
+  if (reports && (!job.eval_only || path_exists(summary))) write_run_report(job.output);
   return signal;
 }
 

@@ -20,7 +20,10 @@ PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::
   }
   const int64_t first = std::stoll(found[1]), count = std::stoll(found[2]) - first + 1;
   const auto named = [&](int64_t number) {
-    return found.prefix().str() + std::to_string(first + number) + found.suffix().str();
+    std::string digits = std::to_string(first + number);
+    const auto width = static_cast<size_t>(found[1].length());  // keeps leading zeros
+    if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
+    return found.prefix().str() + digits + found.suffix().str();
   };
   if (count == env.local_world_size)
     return {named(env.local_rank), turns.index, turns.count, false};

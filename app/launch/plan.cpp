@@ -33,8 +33,8 @@ int requested_workers(const Arguments& arguments, const std::string& text, const
   return *count;
 }
 
-// Returns OMP_NUM_THREADS if the user set it, else 0. Ignores torchrun's value of 1 for several
-// workers, which would leave processors idle.
+}  // namespace
+
 int threads_from_environment(const Variables& environment, int local_world_size) {
   const std::string* text = find(environment, "OMP_NUM_THREADS");
   if (!text) return 0;
@@ -43,8 +43,13 @@ int threads_from_environment(const Variables& environment, int local_world_size)
                   count);  // "4,2" means 4 at the outer level
   const bool torchruns_own =
       count == 1 && local_world_size > 1 && find(environment, "TORCHELASTIC_RUN_ID");
+  if (count > kMaxThreads)
+    throw UserError("OMP_NUM_THREADS is " + *text + "; it must be at most " +
+                    std::to_string(kMaxThreads) + ", or use --threads N");
   return torchruns_own ? 0 : std::max(count, 0);
 }
+
+namespace {
 
 Variables with(Variables environment, const Variables& more) {
   for (const auto& [name, value] : more) environment[name] = value;
@@ -134,9 +139,10 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
 // MASTER_ADDR that the user gave may belong to a gateway.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
-  if (!launched.derived_master || env.rank != 0 || facts.may_be_this_host(env.master_addr)) return;
+  if (launched.master_variable.empty() || env.rank != 0 || facts.may_be_this_host(env.master_addr))
+    return;
   throw UserError("rank 0 is not on " + env.master_addr + ", the master address derived from " +
-                  launched.variables.back() +
+                  launched.master_variable +
                   "; set MASTER_ADDR to rank 0's host for all processes (mpirun -x "
                   "MASTER_ADDR=HOST)");
 }
@@ -271,18 +277,21 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
   if (const auto launched = dist::find_launcher(environment)) {
     plan_launched(plan, *launched, requested, arguments, environment, facts);
     on_this_host = launched->env.local_world_size;
+    if (launched->env.rank == 0 && !arguments.instance_group.empty())
+      plan.notes.push_back("--instance-group " + arguments.instance_group +
+                           " has no effect: " + launched->launcher + " has chosen the hosts");
     if (launched->env.rank == 0)
       note_unused_nodes(plan, arguments.nodes.count, launched->launcher,
                         launched->env.world_size / launched->env.local_world_size);
   } else if (const auto hosts = dist::from_sagemaker(environment)) {
     plan_sagemaker(plan, *hosts, requested, arguments, environment, facts);
+  } else if (!arguments.instance_group.empty()) {
+    throw UserError(
+        "--instance-group is " + arguments.instance_group +
+        ", but this is not a SageMaker job: SM_HOSTS and resourceconfig.json are both missing");
   } else if (arguments.nodes.count > 1) {
     plan_nodes(plan, local_workers(arguments, requested, facts), arguments.nodes, environment);
   } else {
-    if (!arguments.instance_group.empty())
-      throw UserError(
-          "--instance-group is " + arguments.instance_group +
-          ", but this is not a SageMaker job: SM_HOSTS and resourceconfig.json are both missing");
     plan_local(plan, local_workers(arguments, requested, facts), environment, facts);
   }
   on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});

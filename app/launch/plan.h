@@ -64,6 +64,10 @@ int requested_processes(const Arguments& arguments, const HostFacts& facts);
 Plan plan_workers(const Arguments& arguments, const dist::Variables& environment,
                   const HostFacts& facts);
 
+// Returns OMP_NUM_THREADS if the user set it, else 0. Ignores torchrun's value of 1 for several
+// workers, which would leave processors idle. Throws UserError if it exceeds kMaxThreads.
+int threads_from_environment(const dist::Variables& environment, int local_world_size);
+
 // Adds variables that libraries read while they are loaded; they must be set before a worker
 // starts. Always sets OMP_NUM_THREADS to `threads`. Keeps the user's value of the others: OpenMP's
 // spinning, NCCL's error handling, cuBLAS's workspace, Gloo's log level.

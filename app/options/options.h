@@ -77,6 +77,8 @@ struct ReportOptions {
 // Output format of `prepare`: one folder per class, one tar per class, or packed files.
 enum class PrepareAs { folders, tars, packs };
 
+constexpr int kMaxThreads = 1024;  // of --threads and --workers
+
 // All settings of a command.
 struct Arguments {
   Command command = Command::train;

@@ -11,6 +11,7 @@
 #include "app/report/report.h"
 #include "app/version.h"
 #include "base/error.h"
+#include "base/file/file_lock.h"
 #include "base/file/whole_file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -37,7 +38,8 @@ bool may_replace(const fs::path& file) {
 
 // Returns the JSON object in a file. If the file does not exist or contains something else, appends
 // a note and returns an empty object.
-Json read_object(const fs::path& file, const char* missing, std::vector<std::string>& notes) {
+Json read_object(const fs::path& file, const std::string& missing,
+                 std::vector<std::string>& notes) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) {
     notes.push_back(missing);
@@ -80,9 +82,11 @@ Json run_data(const std::string& run, const std::string& name) {
   if (!fs::is_directory(folder)) throw UserError("'" + run + "' is not a folder of a run");
   std::vector<std::string> notes;
   Json history = read_history(folder, notes);
-  Json summary =
-      read_object(folder / train::kSummaryFile,
-                  "there is no summary.json: the run is still going, or it was killed", notes);
+  const bool running = is_locked(folder / ".lock");  // held while the run trains
+  Json summary = read_object(folder / train::kSummaryFile,
+                             std::string("there is no summary.json: the run ") +
+                                 (running ? "is still going" : "was killed, or has not trained"),
+                             notes);
   const std::string ended = text_in(summary, "ended");
   if (!ended.empty() && text_in(history, "trained") > ended) {
     notes.push_back("summary.json was written by an earlier start of this run and is ignored");
@@ -94,8 +98,12 @@ Json run_data(const std::string& run, const std::string& name) {
   if (!version.empty() && version != kVersion)
     notes.push_back("the run was made by shoal " + version + ", this report by " + kVersion);
   Json evaluation = read_evaluation(folder, notes);
+  const std::string outcome = text_in(summary, "outcome");
   return {{"name", name},
           {"path", run},
+          {"state", !outcome.empty() ? outcome
+                    : running        ? "running"
+                                     : "unfinished"},
           {"summary", std::move(summary)},
           {"settings", std::move(settings)},
           {"history", std::move(history)},

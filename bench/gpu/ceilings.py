@@ -21,9 +21,12 @@ Names of convolutions continue with BLOCK/IN-OUT/KERNEL/STRIDE/PIXELS/TYPE/PASS.
 the network's blocks with this shape. bound_us: lower bound of the time, the larger of bytes / copy
 rate and operations / matrix product rate, with the rates measured in this run or read from FILE.
 of_bound: bound_us / us.
+
+Exit status 1 if a measurement failed.
 """
 
 import math
+import sys
 import time
 
 import torch
@@ -238,6 +241,7 @@ class Ceilings:
         yield from network("pointwise", pointwise, "fp16", self.pointwise)
 
     def run(self):
+        """Measures everything. Returns whether a measurement failed."""
         for name, work in self.cases():
             if not self.results.wanted(name):
                 continue
@@ -253,7 +257,7 @@ class Ceilings:
                               "seconds": round(time.perf_counter() - begin, 1)})
             if self.device == "cuda":
                 torch.cuda.empty_cache()
-        self.results.end()
+        return self.results.end()
 
 
 parser = common.parser(__doc__)
@@ -264,4 +268,4 @@ if options.dry:
     options.batch, options.size = 2, 64
 torch.manual_seed(0)
 torch.backends.cudnn.benchmark = True
-Ceilings(options).run()
+sys.exit(Ceilings(options).run())

@@ -124,6 +124,10 @@ def cells(row):
             for key, value in row.items() if not re.search("_(least|most)$", key)}
 
 
+def failed(row):
+    return "error" in row or row.get("ok") is False
+
+
 class Results:
     """The results of one program. `shown`: the keys to print on the terminal."""
 
@@ -140,7 +144,7 @@ class Results:
     def wanted(self, name):
         return re.search(self.options.only, name) and not any(
             row["name"] == name and
-            not (self.options.retry and ("error" in row or row.get("ok") is False))
+            not (self.options.retry and failed(row))
             for row in self.rows)
 
     def seconds_left(self):
@@ -163,8 +167,10 @@ class Results:
               *([row["error"].splitlines()[0]] if "error" in row else []), sep="  ", flush=True)
 
     def end(self):
+        """Prints how many measurements were skipped. Returns whether a measurement failed."""
         if self.left_out:
             print(f"{self.left_out} skipped because of --deadline")
+        return any(map(failed, self.rows))
 
 
 def run_child(name, seconds):
@@ -193,7 +199,8 @@ def run_child(name, seconds):
 
 
 def each_in_a_child(title, names, measure, expected, options, shown):
-    """Runs measure(name) for each name in a fresh process, until the deadline.
+    """Runs measure(name) for each name in a fresh process, until the deadline. Returns whether one
+    failed.
 
     expected(name, rows) estimates the seconds for this name from the rows so far.
     """
@@ -203,7 +210,7 @@ def each_in_a_child(title, names, measure, expected, options, shown):
         except Exception as error:
             row = {"error": described(error)}
         print(json.dumps(row))
-        return
+        return False
     results = Results(title, options, shown)
     for name in filter(results.wanted, names):
         left = results.seconds_left()
@@ -217,4 +224,4 @@ def each_in_a_child(title, names, measure, expected, options, shown):
             continue
         row = row or {"error": f"not finished after {options.timeout:g} s"}
         results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
-    results.end()
+    return results.end()

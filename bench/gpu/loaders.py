@@ -16,6 +16,8 @@ Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] 
 The number after a name: worker processes, or reading threads. Files are in the page cache.
 processor_us: CPU time per image in microseconds, workers included. left_out: images that nvJPEG
 cannot decode.
+
+Exit status 1 if a measurement failed.
 """
 
 import itertools
@@ -139,5 +141,6 @@ parser.add_argument("folder", metavar="DIR")
 parser.add_argument("--workers", default="16,8,4,2,1")
 options = parser.parse_args()
 options.batch, options.seconds = (4, 0.2) if options.dry else (128, 2)
-common.each_in_a_child(TITLE, names(options), lambda name: measure(name, options), lambda *_: 40,
-                       options, ("images_per_second", "processor_us", "left_out", "seconds"))
+sys.exit(common.each_in_a_child(
+    TITLE, names(options), lambda name: measure(name, options), lambda *_: 40, options,
+    ("images_per_second", "processor_us", "left_out", "seconds")))

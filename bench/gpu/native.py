@@ -4,14 +4,15 @@
 
   checks    all checks of gpu_first_light (bench/gpu/first_light.cpp)
   step      `shoal bench step`, with the shapes that rivals.py measures; PROGRAM is shoal
-  loader    loader_bench over --images DIR, with 1 to 16 threads
+  loader    loader_bench over --images DIR, with each number of threads in --workers 16,8,4,2,1
 
-Exit status 1 if a check or a measurement failed.
+Exit status 1 if a check or a measurement failed, or a check was skipped.
 """
 
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -25,7 +26,6 @@ CHECKS = ["plugin", "operations", "step resnet18", "step efficientnet_b0", "nccl
           "graph efficientnet_b0 bf16", "trace TRACE", "shared"]
 ON_CPU = re.compile("operations|step|shared")
 MODELS = [("efficientnet_b0", 224), ("resnet50", 224), ("efficientnet_b4", 380)]
-THREADS = (16, 8, 4, 2, 1)
 LIKELY_SECONDS = 15
 
 
@@ -114,6 +114,8 @@ class Child:
             row |= {"ok": False, "error": "did not finish in time: " + last_lines}
         elif self.process.returncode != 0:
             row |= {"ok": False, "error": f"status {self.process.returncode}: {last_lines}"}
+        elif "ok" not in row:
+            row |= {"ok": False, "error": "printed no result: " + last_lines}
         return row
 
 
@@ -139,8 +141,10 @@ def answer_of(program, name, words, options):
         if any(states) or None not in states:
             break
         time.sleep(0.02)
-    children.sort(key=lambda child: not child.process.poll())  # failed processes first
-    return [child.end() for child in children][0]
+    # End processes that failed by themselves first: the others may run only because of them.
+    children.sort(key=lambda child: not child.process.poll())
+    rows = [child.end() for child in children]
+    return next((row for row in rows if not row.get("ok")), rows[0])
 
 
 def main():
@@ -148,7 +152,12 @@ def main():
     parser.add_argument("part", choices=("checks", "step", "loader"))
     parser.add_argument("program")
     parser.add_argument("--images", metavar="DIR")
+    parser.add_argument("--workers", default="16,8,4,2,1", help="for loader: numbers of threads")
     options = parser.parse_args()
+    if not shutil.which(options.program):
+        parser.error(f"{options.program} is not a program")
+    if options.part == "loader" and not options.images:
+        parser.error("loader needs --images DIR")
     measure = answer
     if options.part == "checks":
         title, names = "Checks of LibTorch and of our operations", CHECKS
@@ -156,7 +165,7 @@ def main():
             names = [name for name in names if ON_CPU.match(name)]
     elif options.part == "loader":
         title = "shoal's loader: batches of 128 crops of 224 pixels"
-        names, measure = [f"loader {n}" for n in THREADS], loader_rates
+        names, measure = [f"loader {n}" for n in options.workers.split(",")], loader_rates
     else:
         title, names = "shoal's training step (shoal bench step)", steps(options.dry)
         measure = step_rates
@@ -171,8 +180,9 @@ def main():
         begin = time.perf_counter()
         row = measure(options.program, name, options)
         results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
-    results.end()
-    sys.exit(not all(row.get("ok") for row in results.rows))
+    failed = results.end()
+    sys.exit(failed or options.part == "checks" and results.left_out > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,10 +14,13 @@ torch.compile.
   images_per_second   median, minimum and maximum of five groups of steps, in GPU time
   allocated_mb        peak memory of the timed steps; reserved_mb: peak of the whole process
   graph_skips         number of parts that mode reduce-overhead could not record as CUDA graphs
+
+Exit status 1 if a measurement failed.
 """
 
 import math
 import os
+import sys
 import tempfile
 import time
 
@@ -138,6 +141,7 @@ parser.add_argument("--cache", metavar="DIR", help="cache of compiled code; with
 options = parser.parse_args()
 with tempfile.TemporaryDirectory() as fresh:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = options.cache or fresh
-    common.each_in_a_child(TITLE, names(options.dry), lambda name: measure(name, options), expected,
-                           options,
-                           ("images_per_second", "first_step_seconds", "reserved_mb", "seconds"))
+    failed = common.each_in_a_child(
+        TITLE, names(options.dry), lambda name: measure(name, options), expected, options,
+        ("images_per_second", "first_step_seconds", "reserved_mb", "seconds"))
+sys.exit(failed)

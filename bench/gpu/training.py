@@ -114,8 +114,8 @@ def main():
             except Exception as error:
                 row = {"ok": False, "error": common.described(error)}
             results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
-    results.end()
-    sys.exit(results.left_out > 0 or not all(row.get("ok") for row in results.rows))
+    failed = results.end()
+    sys.exit(failed or results.left_out > 0)
 
 
 main()

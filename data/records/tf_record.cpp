@@ -87,9 +87,13 @@ class TfRecordScan {
     }
   }
 
+  // Whether the example adds a class, or has another kind of label than the examples before it.
   bool adds_class(const Example& example) const {
-    return (example.number && *example.number > largest_) ||
-           (!example.class_name.empty() && !scan_.has_text(example.class_name));
+    const bool named = !example.class_name.empty(), numbered = example.number.has_value();
+    return (named && !scan_.has_text(example.class_name)) ||
+           (numbered && *example.number > largest_) ||
+           (scan_.size() > 0 && (named != (scan_.entries.back().text >= 0) ||
+                                 numbered != (scan_.entries.back().number != kNoNumber)));
   }
 
   static uint32_t within(uint64_t bytes) {

@@ -12,11 +12,12 @@ Launched read_horovod(const Variables& variables) {
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
   // Horovod's driver uses the rendezvous port itself. shoal derives another port from that number,
   // which differs between jobs.
-  found.derived_master =
-      reader.master(found.env, value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),
+  if (reader.master(found.env, value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),
                     port_from(value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT")),
-                    "set it to the host of rank 0, the first of horovodrun's list");
-  if (found.derived_master) reader.find("HOROVOD_GLOO_RENDEZVOUS_ADDR");
+                    "set it to the host of rank 0, the first of horovodrun's list")) {
+    found.master_variable = "HOROVOD_GLOO_RENDEZVOUS_ADDR";
+    reader.find(found.master_variable);
+  }
   reader.interface(found.env);
   if (found.env.interface.empty())
     if (const std::string* interface = reader.find("HOROVOD_GLOO_IFACE"))

@@ -35,9 +35,11 @@ Launched read_open_mpi(const Variables& variables) {
   const std::string* job = find(variables, "PMIX_NAMESPACE");
   const bool sagemaker = find(variables, "SM_HOSTS") != nullptr;
   const uint16_t port = sagemaker || !job ? kDefaultPort : port_from(*job);
-  found.derived_master = reader.master(found.env, uri ? address_of_mpirun(*uri) : "", port,
-                                       "name the host of rank 0: mpirun -x MASTER_ADDR=HOST …");
-  if (found.derived_master) reader.find("OMPI_MCA_orte_hnp_uri");
+  if (reader.master(found.env, uri ? address_of_mpirun(*uri) : "", port,
+                    "name the host of rank 0: mpirun -x MASTER_ADDR=HOST …")) {
+    found.master_variable = "OMPI_MCA_orte_hnp_uri";
+    reader.find(found.master_variable);
+  }
   reader.interface(found.env);
   found.variables = reader.used();
   return found;

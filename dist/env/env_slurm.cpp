@@ -106,17 +106,17 @@ Launched read_slurm(const Variables& variables) {
   Reader::check_ranks({"SLURM_PROCID", world.c_str(), "SLURM_LOCALID", counts.c_str()}, env);
 
   std::vector<std::string> hosts;
+  std::string list;
   if (env.local_world_size < env.world_size) {
-    const std::string list =
-        reader.one_of({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+    list = reader.one_of({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
     hosts = expand_hosts(list, reader.required(list));
     // With one task per host, tasks are in host order whatever srun's --distribution is.
     if (static_cast<int>(hosts.size()) == env.world_size) env.hosts = hosts;
   }
   const uint16_t port =
       port_from(value_of(variables, "SLURM_JOB_ID") + "." + value_of(variables, "SLURM_STEP_ID"));
-  found.derived_master =
-      reader.master(env, hosts.empty() ? "" : hosts.front(), port, "set it to the host of rank 0");
+  if (reader.master(env, hosts.empty() ? "" : hosts.front(), port, "set it to the host of rank 0"))
+    found.master_variable = list;
   reader.interface(env);
   found.variables = reader.used();
   return found;

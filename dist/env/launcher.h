@@ -41,8 +41,9 @@ struct Launched {
   // If the launcher started one process per host: number of workers that shoal starts per host if
   // --nproc is not given. A number, "auto" (one per GPU), or empty (one).
   std::string workers;
-  // True if master_addr was derived from other variables, so rank 0 may run on another host.
-  bool derived_master = false;
+  // The variable from which master_addr was derived, so rank 0 may run on another host; empty if
+  // master_addr was given or is loopback.
+  std::string master_variable;
 };
 
 // Returns nullopt if no launcher's variables are set. Throws std::invalid_argument naming the

@@ -62,9 +62,8 @@ std::string matching_interface(const std::string& name, const std::vector<Interf
                        : exact;
 }
 
-std::string nccl_interface(const std::string& list) {
+std::string nccl_interface(const std::string& list, std::vector<Interface> all) {
   if (list.starts_with('^')) return "";
-  std::vector<Interface> all = interfaces();
   std::erase_if(all, [](const Interface& one) { return one.loopback; });
   const bool exact = list.starts_with('=');
   for (const std::string& name : split(list.substr(exact ? 1 : 0), ',')) {

@@ -26,11 +26,10 @@ std::vector<Interface> interfaces();
 // with it. Empty if there is none, or if `name` is empty.
 std::string matching_interface(const std::string& name, const std::vector<Interface>& all);
 
-// Returns the first name in `list` that matches an interface of this host other than loopback.
-// `list`: a value of NCCL_SOCKET_IFNAME, that is, prefixes of names separated by commas; after "=",
-// exact names. Empty if none matches, or if the value excludes interfaces ("^"). Throws what
-// interfaces() throws.
-std::string nccl_interface(const std::string& list);
+// Returns the first name in `list` that matches an interface in `all` other than loopback. `list`:
+// a value of NCCL_SOCKET_IFNAME, that is, prefixes of names separated by commas; after "=", exact
+// names. Empty if none matches, or if the value excludes interfaces ("^").
+std::string nccl_interface(const std::string& list, std::vector<Interface> all = interfaces());
 
 bool interface_exists(const std::string& name);
 

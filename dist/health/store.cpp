@@ -203,17 +203,29 @@ std::string missing_ranks(c10d::Store& store, const Env& env) {
   return joined(missing, ", ", kNamedRanks);
 }
 
-// Throws std::invalid_argument if a rank has joined with another world size. Rank 0 checks all
-// ranks; the others check only rank 0.
+constexpr const char* kOtherSize = "other_size";  // key: a rank with another world size than rank 0
+
+std::string size_of(int rank, const std::string& world_size) {
+  return "rank " + std::to_string(rank) + " was started with WORLD_SIZE " + world_size;
+}
+
+// Throws std::invalid_argument if a rank has joined with another world size. Rank 0 checks the
+// ranks below its own world size, and whether any rank has reported another size; the others check
+// only rank 0.
 void check_world_sizes(c10d::Store& store, const Env& env) {
   const std::string own = std::to_string(env.world_size);
+  const auto refuse = [&](const std::string& other) {
+    throw std::invalid_argument(other + ", this rank with " + own +
+                                " (hosts with different numbers of GPUs need --nproc)");
+  };
   for (int rank = 0; rank < (env.rank == 0 ? env.world_size : 1); ++rank) {
     if (!store.check({key_of(rank)})) continue;
-    if (const std::string other = store.get_to_str(key_of(rank)); other != own)
-      throw std::invalid_argument("rank " + std::to_string(rank) + " was started with WORLD_SIZE " +
-                                  other + ", this rank with " + own +
-                                  " (hosts with different numbers of GPUs need --nproc)");
+    const std::string other = store.get_to_str(key_of(rank));
+    if (other == own) continue;
+    if (env.rank != 0) store.set(kOtherSize, size_of(env.rank, own));
+    refuse(size_of(rank, other));
   }
+  if (env.rank == 0 && store.check({kOtherSize})) refuse(store.get_to_str(kOtherSize));
 }
 
 // Returns when all keys exist. Throws the store's error if the connection fails or keys are missing

@@ -89,11 +89,13 @@ def ensure_bucket(s3, bucket):
         s3.head_bucket(Bucket=bucket)
         return
     except ClientError as error:
-        if code_of(error) not in ("404", "NoSuchBucket"):
+        if code_of(error) in ("301", "403"):
             raise UserError(
-                f"output: the bucket {bucket} exists, but you have no access to it "
+                f"--create: the bucket {bucket} exists, but you have no access to it "
                 f"({code_of(error)}); choose another name"
             ) from None
+        if code_of(error) not in ("404", "NoSuchBucket"):
+            raise
     region = s3.meta.region_name
     place = {} if region == "us-east-1" else {"LocationConstraint": region}
     s3.create_bucket(Bucket=bucket, **({"CreateBucketConfiguration": place} if place else {}))

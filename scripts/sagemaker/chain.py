@@ -72,13 +72,9 @@ class Chain:
     def sagemaker(self, task):
         return aws.client("sagemaker", task.settings.get("region"))
 
-    def state(self, task):
-        """Returns the S3 folder of a training task's checkpoints."""
-        return task.settings.get("checkpoints", f"{task.folder}/state").rstrip("/")
-
     def has_state(self, task):
         s3 = aws.client("s3", task.settings.get("region"))
-        return bool(listing(s3, *split_uri(self.state(task) + "/")))
+        return bool(listing(s3, *split_uri(task.state + "/")))
 
     def address(self, task, key, source):
         """Returns the S3 address of a source such as task:prepare/output/train."""
@@ -87,7 +83,7 @@ class Chain:
         name, what, part = SOURCE.fullmatch(source).groups()
         used = self.tasks[name]
         if what == "state":
-            return self.state(used) + (part or "/")
+            return used.state + (part or "/")
         if name not in self.found:
             found = newest_job(self.sagemaker(used), used)
             if not found or jobs.status_of(found) != "Completed":
@@ -107,7 +103,7 @@ class Chain:
         if task.kind == "Processing":
             settings["output"] = f"{task.folder}/{job}/output"
         else:
-            settings.setdefault("checkpoints", self.state(task))
+            settings.setdefault("checkpoints", task.state)
         if "channels" in settings:
             settings["channels"] = {
                 name: channel
@@ -149,7 +145,7 @@ class Chain:
             raise UserError(
                 f"{task.place}: the input {changed[0]} of {job} was {was.get(changed[0])}, now it "
                 f"is {now.get(changed[0])}; add --clean-state to delete the checkpoints of that "
-                f"job in {self.state(task)}, or --keep-state to continue from them"
+                f"job in {task.state}, or --keep-state to continue from them"
             )
         if self.arguments.force or jobs.status_of(found) != "Completed":
             return None

@@ -27,7 +27,7 @@ import search  # noqa: E402
 import submission  # noqa: E402
 from chain import Chain  # noqa: E402
 from errors import UserError  # noqa: E402
-from options import COMMANDS, parser_of  # noqa: E402
+from options import COMMANDS, joined, parser_of  # noqa: E402
 from settings import merge, read_file, rows  # noqa: E402
 from tasks import read_chain  # noqa: E402
 from upload import download  # noqa: E402
@@ -42,7 +42,7 @@ def given_options(arguments, job):
 def add_previous(settings, job):
     """--after JOB: adds JOB's model as channel pretrained, unless a channel already uses JOB."""
     channels = settings.setdefault("channels", {})
-    if not any(channel["source"].startswith(f"job:{job}/") for channel in channels.values()):
+    if not any(c["source"].partition("/")[0] == f"job:{job}" for c in channels.values()):
         if "pretrained" in channels:
             raise UserError(
                 "--after: the channel pretrained exists already. To use the model of "
@@ -160,7 +160,8 @@ def main(words, program="launch.py"):
         return 0
     name = program.removesuffix(".py")  # for messages
     command = words[0] if words[0] in COMMANDS else "train"
-    arguments = parser_of(command, program).parse_args(words[1:] if command == words[0] else words)
+    words = words[1:] if command == words[0] else words
+    arguments = parser_of(command, program).parse_args(joined(words))
     try:
         return globals()[f"run_{command}"](arguments)
     except UserError as error:

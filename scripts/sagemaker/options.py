@@ -4,7 +4,20 @@ import argparse
 
 from settings import rows
 
+# Options whose values can begin with '-', which argparse takes for the next option.
+DASHED = ("--arguments", "--entrypoint", "--pack-options")
 COMMANDS = ("train", "process", "wait", "logs", "metrics", "stop", "download", "search")
+
+
+def joined(words):
+    """Returns the words with OPTION=VALUE in place of the options in DASHED and their values."""
+    found = []
+    for word in words:
+        if found and found[-1] in DASHED:
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
 
 
 def add_settings(parser, job):

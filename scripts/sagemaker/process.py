@@ -24,12 +24,21 @@ from upload import split_uri
 SOURCE = "/opt/ml/processing/input/images"
 RESULT = "/opt/ml/processing/output"
 FORMS = ("folders", "tars", "packs")
-# Downloads files. The arguments are pairs of a file name and a URL. Prints only the names, because
-# a URL may contain a signature.
+# Downloads files. The arguments are, for each file, its name, its URL, and the rest of a long URL
+# in parts that begin with a slash, which is removed. Prints only the names, because a URL may
+# contain a signature.
 DOWNLOAD = (
-    f'cd "{RESULT}" && while [ $# -gt 0 ]; do echo "downloading $1" && '
-    'curl -fsSL --retry 5 --retry-all-errors -o "$1" "$2" || exit 1; shift 2; done && ls -l'
+    f'cd "{RESULT}" && while [ $# -gt 0 ]; do n=$1 u=$2; shift 2; '
+    'while [ "$1" != "${1#/}" ]; do u=$u${1#/}; shift; done; echo "downloading $n" && '
+    'curl -fsSL --retry 5 --retry-all-errors -o "$n" "$u" || exit 1; done && ls -l'
 )
+MOST = 256  # characters of an argument
+
+
+def parts(url):
+    """Returns the URL as arguments of DOWNLOAD."""
+    rest = range(MOST, len(url), MOST - 1)
+    return [url[:MOST], *("/" + url[start : start + MOST - 1] for start in rest)]
 
 
 def download_command(urls):
@@ -42,7 +51,7 @@ def download_command(urls):
                 f"download: two files are named {name}; download one of them in another task"
             )
     return ["sh", "-c", DOWNLOAD, "download"], [
-        word for name, url in zip(names, urls) for word in (name, url)
+        word for name, url in zip(names, urls) for word in (name, *parts(url))
     ]
 
 

@@ -102,7 +102,12 @@ TABLE = [
         "train",
         "channel",
     ),
-    Row("upload", "text", "S3 folder to which local sources are uploaded [default: OUTPUT/upload]"),
+    Row(
+        "upload",
+        "text",
+        "S3 folder to which local folders are uploaded [default: OUTPUT/upload; a processing job "
+        "needs one outside output]",
+    ),
     Row("upload_hidden", "switch", "also upload files and folders whose names begin with a dot"),
     Row(
         "hyperparameters",
@@ -158,8 +163,7 @@ TABLE = [
     Row(
         "pack_options",
         "list",
-        "options of `shoal pack`, also for prepare=packs, comma-separated; with a = on the command "
-        "line: --pack-options=--max-side,500",
+        "options of `shoal pack`, also for prepare=packs, comma-separated: --max-side,500",
         "process",
     ),
 ]

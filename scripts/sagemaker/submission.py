@@ -43,6 +43,13 @@ def replace_local_folders(settings):
         given = {"source": {"source": settings["source"]}}
         planned, resolved = plan_uploads(given, *where, setting="source")
         settings["source"] = resolved["source"]["source"]
+        # The results are stored directly in output, so images there would be mistaken for results.
+        for _, address in planned:
+            if address.startswith(settings["output"].rstrip("/") + "/"):
+                raise UserError(
+                    f"source would be uploaded to {address}, which is in output; set upload to an "
+                    "S3 folder outside output"
+                )
         return planned
     planned, resolved = plan_uploads(settings.get("channels", {}), *where)
     if resolved:

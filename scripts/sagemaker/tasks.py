@@ -23,6 +23,11 @@ class Task:
         return f"{self.settings['output'].rstrip('/')}/{self.settings['project']}/{self.name}"
 
     @property
+    def state(self):
+        """S3 folder of a training task's checkpoints."""
+        return self.settings.get("checkpoints", f"{self.folder}/state").rstrip("/")
+
+    @property
     def prefix(self):
         return f"{self.settings['project']}-{self.name}-"
 
@@ -67,8 +72,12 @@ def read_chain(path, found, options):
     for key in shared:
         if key not in known:
             raise UserError(f"{path}: {key} is not a setting")
-        if key in DERIVED - {"project", "region"}:
+    for key in sorted(DERIVED - {"project", "region"}):
+        if key in shared:
             raise UserError(f"{path}: {key} has no effect with tasks; remove it")
+        if key in options:
+            option = key.replace("_", "-")
+            raise UserError(f"--{option} has no effect with tasks; remove it")
     chain = [read_task(path, str(name), own, shared, options) for name, own in tasks.items()]
     for index, task in enumerate(chain):
         for key in ("project", "output"):
@@ -80,7 +89,18 @@ def read_chain(path, found, options):
                 "digits and single '-'"
             )
         check_uses(task, {earlier.name: earlier for earlier in chain[:index]})
+        check_state(task, chain[:index])
     return chain
+
+
+def check_state(task, earlier):
+    """Raises UserError if the task would continue from the checkpoints of an earlier task."""
+    for other in earlier:
+        if task.kind == other.kind == "Training" and task.state == other.state:
+            raise UserError(
+                f"{task.place}: its checkpoints are in {task.state}, like those of the task "
+                f"{other.name}; remove checkpoints, or set another folder for each task"
+            )
 
 
 def sources(task):

@@ -13,6 +13,8 @@ from botocore.exceptions import ClientError
 from errors import UserError
 
 DIGEST = "sha256"  # key of the S3 metadata that contains a file's digest
+# Archives of a job with `compress`, and the folders that a job without it has instead.
+ARCHIVES = {"model.tar.gz": "model", "output.tar.gz": "data"}
 
 
 def split_uri(uri):
@@ -140,12 +142,12 @@ def plan_uploads(channels, upload, output, setting=None):
     return planned, resolved
 
 
-def unpack(archive):
-    """Unpacks an archive into its folder and deletes it.
+def unpack(archive, folder):
+    """Unpacks an archive into a folder and deletes it. Returns the number of files.
 
     Raises UserError if it contains a link, a special file or a path outside that folder.
     """
-    root = archive.parent.resolve()
+    root, files = folder.resolve(), 0
     with tarfile.open(archive) as tar:
         for member in tar:
             target = (root / member.name).resolve()
@@ -155,24 +157,30 @@ def unpack(archive):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with tar.extractfile(member) as source, open(target, "wb") as file:
                     shutil.copyfileobj(source, file)
+                files += 1
     archive.unlink()
+    return files
 
 
 def download(s3, uri, folder):
-    """Downloads an S3 folder or a .tar.gz; unpacks job results. Returns the number of objects."""
+    """Downloads an S3 folder or a .tar.gz; unpacks job results. Returns the number of files."""
     bucket, key = split_uri(uri)
     is_object = key.endswith(".tar.gz")
-    base = key.rpartition("/")[0] + "/" if is_object else key.rstrip("/") + "/"
+    folder_key = (key.rpartition("/")[0] if is_object else key).rstrip("/")
+    base = folder_key and folder_key + "/"  # empty for a whole bucket
     found = [name for name in listing(s3, bucket, key if is_object else base) if name[-1] != "/"]
     if not found:
         raise UserError(f"{uri} contains no objects")
-    root = Path(folder).resolve()
+    root, files = Path(folder).resolve(), 0
     for name in found:
         path = (root / name.removeprefix(base)).resolve()
         if not path.is_relative_to(root):
             raise UserError(f"s3://{bucket}/{name} would be written outside {folder}")
         path.parent.mkdir(parents=True, exist_ok=True)
         s3.download_file(bucket, name, str(path))
-        if path.name in ("model.tar.gz", "output.tar.gz"):
-            unpack(path)
-    return len(found)
+        if path.name in ARCHIVES:
+            target = path.parent if is_object else path.parent / ARCHIVES[path.name]
+            files += unpack(path, target)
+        else:
+            files += 1
+    return files

@@ -1,5 +1,7 @@
 # Sourced by the scripts: sets `top` to the repository's folder, and defines functions for messages.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# A relative TORCH_ROOT refers to the caller's folder, which the scripts leave.
+[ -z "${TORCH_ROOT-}" ] || TORCH_ROOT=$(realpath -ms "$TORCH_ROOT")
 
 say() { printf '== %s\n' "$*"; }
 

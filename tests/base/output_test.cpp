@@ -1,7 +1,9 @@
 #include "base/output.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +11,8 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <string>
+
+#include "base/now.h"
 
 using namespace shoal;
 
@@ -23,11 +27,16 @@ TEST_CASE("output waits for a slow reader, but not for long after limit_output_w
     if (write_output(STDOUT_FILENO, text.data(), text.size()) != 0) ::_exit(1);  // all is read
     ::signal(SIGALRM, [](int) { limit_output_waits(); });
     ::alarm(1);
+    const double start = now();
     write_output(STDOUT_FILENO, text.data(), text.size());  // nobody reads
+    if (now() - start > 20) ::_exit(2);                     // expected: about 2 s
     ::_exit(write_output(STDOUT_FILENO, text.data(), text.size()));
   }
   ::close(ends[1]);
-  ::usleep(300'000);
+  // Reads only when the pipe is full, so that the child must wait. poll() reports the child's end.
+  pollfd reader{ends[0], 0, 0};
+  for (int held = 0; held < ::fcntl(ends[0], F_GETPIPE_SZ) && ::poll(&reader, 1, 1) == 0;)
+    REQUIRE(::ioctl(ends[0], FIONREAD, &held) == 0);
   std::string read;
   char block[4096];
   while (read.size() < text.size()) {

@@ -16,6 +16,7 @@ TEST_CASE("secrets are masked, and the text around them is kept") {
       {"https://" + token + "@host/x", "https://***@host/x"},
       {"https://b.s3.amazonaws.com/k?X-Amz-Signature=abc", "https://b.s3.amazonaws.com/k?***"},
       {"'https://h/k?a=b&c=d' failed", "'https://h/k?***' failed"},
+      {"https://h/k?a=b,c&sig=d: not found", "https://h/k?***: not found"},
       {"key AKIAABCDEFGHIJKLMNOP.", "key ***"},
       {"(ASIAABCDEFGHIJKLMNOP)", "(***)"},
       {"hf_" + token, "***"},
@@ -44,8 +45,11 @@ TEST_CASE("values of secret environment variables are masked wherever they appea
   shoal::hide_secrets({{"AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCY"},
                        {"MY_PASSWORD", "long enough"},
                        {"DB_TOKEN", "short"},
+                       {"A_TOKEN", "beginning"},
+                       {"B_TOKEN", "beginning and more"},
                        {"HOME", "/home/somebody"}});
   CHECK(masked("x wJalrXUtnFEMI/K7MDENG/bPxRfiCY y long enough") == "x *** y ***");
+  CHECK(masked("beginning, beginning and more") == "***, ***");
   CHECK(masked("short /home/somebody") == "short /home/somebody");
 }
 

@@ -10,10 +10,12 @@ using namespace shoal::data;
 
 namespace {
 
-// Overrides every function of BasicDataset with results that depend on the sample.
+// Overrides functions of BasicDataset, mostly with results that depend on the sample.
 class Everything : public MemoryDataset {
  public:
-  Everything() : MemoryDataset(std::vector<Bytes>(40, Bytes(3)), 2) {}
+  Everything() : MemoryDataset(std::vector<Bytes>(40, Bytes(3)), 2) {
+    for (size_t i = 0; i < images.size(); ++i) images[i][0] = static_cast<uint8_t>(i);
+  }
   void will_read(int64_t first, int64_t count) const override {
     for (int64_t i = first; i < first + count; ++i) announced.push_back(i);
   }
@@ -40,10 +42,10 @@ void check_forwards(const Dataset& dataset, const Everything& inner,
                     const std::vector<int64_t>& expected) {
   REQUIRE(dataset.size() == static_cast<int64_t>(expected.size()));
   jpeg::SeekIndex index, other;
-  Bytes bytes;
   for (int64_t i = 0; i < dataset.size(); ++i) {
     const int64_t sample = expected[static_cast<size_t>(i)];
     CHECK(dataset.name(i) == inner.name(sample));
+    CHECK(dataset.key(i) == inner.key(sample));
     CHECK(dataset.classes()[static_cast<size_t>(dataset.label(i))] ==
           inner.classes()[static_cast<size_t>(inner.label(sample))]);
     CHECK(dataset.encoded_bytes(i) == inner.encoded_bytes(sample));
@@ -57,6 +59,11 @@ void check_forwards(const Dataset& dataset, const Everything& inner,
   inner.announced.clear();
   dataset.will_read(1, 3);
   CHECK(inner.announced == std::vector<int64_t>(expected.begin() + 1, expected.begin() + 4));
+  Bytes bytes;
+  for (int64_t i = 0; i < dataset.size(); ++i) {  // only now: a cache announces no image twice
+    dataset.read(i, bytes);
+    CHECK(bytes == inner.images[static_cast<size_t>(expected[static_cast<size_t>(i)])]);
+  }
   const int before = inner.started_over;
   dataset.start_over();
   CHECK(inner.started_over == before + 1);

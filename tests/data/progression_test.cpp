@@ -59,7 +59,7 @@ TEST_CASE("a schedule is linear between its points, and jumps if two points have
   CHECK(parse_epoch_schedule("3:1").at(0) == 1);
 }
 
-TEST_CASE("malformed courses are refused") {
+TEST_CASE("malformed schedules are refused") {
   for (const char* text : {"", "3", "3:", ":3", "3:1,", ",3:1", "3:1;4:2", "a:1", "3:b", "-1:2",
                            "1:-2", "3%%:1", "1:nan", "inf:1", "3:1 "}) {
     INFO(text);

@@ -1,4 +1,5 @@
-// Tests on which addresses a run listens, and that connections of other programs do not disturb it.
+// Checks on which addresses a run listens, and that connections of other programs do not disturb
+// it.
 #include <ATen/ops/full.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -84,8 +85,8 @@ TEST_CASE("processes on one host listen on loopback only") {
     const auto found = listeners();
     REQUIRE(found.size() >= (env.rank == 0 ? 2u : 1u));  // Gloo's and, on rank 0, the store's
     for (const Listener& one : found) {
-      CHECK_FALSE(one.v6);
-      CHECK(one.address == htonl(INADDR_LOOPBACK));
+      REQUIRE_FALSE(one.v6);
+      REQUIRE(one.address == htonl(INADDR_LOOPBACK));
     }
     world.control.barrier("seen");
     world.shutdown();

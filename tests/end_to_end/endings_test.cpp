@@ -130,8 +130,8 @@ TEST_CASE("a stop signal that arrives several times at once, as from `timeout`, 
   const auto run =
       test::run_shoal(place.words({"--accumulate", "40", "--nproc", "2"}), {}, [&](pid_t pid) {
         if (sent || !place.has_made_a_step()) return false;
-        const pid_t workers[] = {test::worker_of(pid, 0), test::worker_of(pid, 1)};
-        for (const pid_t process : {pid, workers[0], workers[1]}) ::kill(process, SIGTERM);
+        for (const int rank : {0, 1}) CHECK(test::signal_worker(pid, rank, SIGTERM));
+        ::kill(pid, SIGTERM);
         ::usleep(20'000);
         sent = ::kill(pid, SIGTERM) == 0;
         return false;

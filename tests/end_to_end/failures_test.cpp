@@ -249,8 +249,7 @@ TEST_CASE("a rank that hangs is named, and the run ends with the name of the wai
                       {}, [&](pid_t shoal) {
                         if (stopped || test::read_text(root / "run" / "history.jsonl").empty())
                           return false;
-                        const pid_t hanging = test::worker_of(shoal, 1);
-                        stopped = hanging > 0 && ::kill(hanging, SIGSTOP) == 0;
+                        stopped = test::signal_worker(shoal, 1, SIGSTOP);
                         return false;
                       });
   INFO(outcome.err);

@@ -76,6 +76,7 @@ void require_exact_resume(const fs::path& root, int nproc) {
   const auto resumed = test::run_shoal(command(root, "run", nproc, /*resume=*/true));
   INFO(resumed.err);
   REQUIRE(resumed.exit_code == 0);
+  CHECK_THAT(resumed.err, !Contains("fresh start"));
   REQUIRE(last_checkpoint(root / "run").step == kLastStep);
   REQUIRE(last_checkpoint(root / "run").checksum == last_checkpoint(root / "whole").checksum);
 }
@@ -154,6 +155,7 @@ TEST_CASE("SIGTERM saves and ends a run whose output nobody reads") {
       {"P=" + pipe.string()}, watch, kEndSeconds);
   INFO(redirections << " " << nproc << "\n" << stopped.err);
   CHECK(sent);
+  CHECK_FALSE(stopped.killed);
   // If nobody reads stderr either, the run blocks before its first step. After SIGTERM, it ends
   // with 1 if it does not make that step within --stop-timeout.
   if (!trains) {
@@ -191,7 +193,7 @@ TEST_CASE("if another process is killed, rank 0 saves the state") {
   const fs::path root = with_images(directory);
   HangingImage image(root / "data" / "train");
   const auto failed = run_with_hanging_image(
-      root, 2, image, [](pid_t shoal) { ::kill(test::worker_of(shoal, 1), SIGKILL); });
+      root, 2, image, [](pid_t shoal) { CHECK(test::signal_worker(shoal, 1, SIGKILL)); });
   INFO(failed.err);
   REQUIRE(failed.exit_code == 128 + SIGKILL);
   REQUIRE_THAT(failed.err, Contains("rank 1 on"));
@@ -213,6 +215,8 @@ TEST_CASE("SIGTERM before training is not a failure, even if rank 0 waits for a 
   INFO(stopped.err);
   CHECK(sent);
   REQUIRE(stopped.exit_code == 143);
+  CHECK_FALSE(stopped.killed);
+  CHECK_THAT(stopped.err, Contains("stopped before training began"));
   CHECK_THAT(stopped.err, !Contains("failed") && !Contains("shoal: error"));
 }
 
@@ -223,7 +227,7 @@ TEST_CASE("SIGTERM also stops a process that SIGSTOP has stopped") {
   const auto words = command(root, "run", 2, /*resume=*/false, "1000");
   const auto watch = [&](pid_t shoal) {
     if (sent || !has_trained(root)) return false;
-    sent = ::kill(test::worker_of(shoal, 1), SIGSTOP) == 0 && ::kill(shoal, SIGTERM) == 0;
+    sent = test::signal_worker(shoal, 1, SIGSTOP) && ::kill(shoal, SIGTERM) == 0;
     return false;
   };
   const auto stopped = test::run_shoal(words, {}, watch, kEndSeconds);

@@ -237,6 +237,7 @@ TEST_CASE("no row of predict or inspect is taken for a metric line because of a 
   std::vector<std::regex> metrics;
   for (const Json& metric : Json::parse(test::run_shoal({"metrics", "--definitions"}).out))
     metrics.emplace_back(metric["Regex"].get<std::string>());
+  REQUIRE_FALSE(metrics.empty());
   const auto check = [&](Words words, const std::string& ending) {
     // In the folder, so that rows begin with the names alone.
     words.insert(words.begin(), {"-c", "cd \"$0\" && exec \"$@\"", folder, test::shoal_program()});

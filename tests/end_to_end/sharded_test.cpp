@@ -16,7 +16,8 @@ using Words = std::vector<std::string>;
 namespace {
 
 // Runs two processes as two hosts, each with its own images.
-std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more, int port) {
+std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more) {
+  const std::string port = "MASTER_PORT=" + test::free_port();
   std::vector<test::Invocation> hosts;
   for (const char* rank : {"0", "1"}) {
     const fs::path host = folder / (std::string("host") + rank);
@@ -39,10 +40,9 @@ std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more, 
                    "--workers",
                    "1"};
     words.insert(words.end(), more.begin(), more.end());
-    hosts.push_back(
-        {words,
-         {std::string("RANK=") + rank, "LOCAL_RANK=0", "WORLD_SIZE=2", "LOCAL_WORLD_SIZE=1",
-          "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(port)}});
+    hosts.push_back({words,
+                     {std::string("RANK=") + rank, "LOCAL_RANK=0", "WORLD_SIZE=2",
+                      "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=127.0.0.1", port}});
   }
   return test::run_together(hosts);
 }
@@ -64,7 +64,7 @@ TEST_CASE("hosts with different images agree on classes and steps") {
     fs::remove_all(first_class(root / "host0" / half, false));
     fs::remove_all(first_class(root / "host1" / half, true));
   }
-  const auto runs = two_hosts(root, {"--sharded", "both", "--batch-size", "4"}, 29617);
+  const auto runs = two_hosts(root, {"--sharded", "both", "--batch-size", "4"});
   INFO(runs[0].err << runs[1].err);
   REQUIRE((runs[0].exit_code == 0 && runs[1].exit_code == 0));
   CHECK(nlohmann::json::parse(test::read_text(root / "run/classes.json")).size() == 3);
@@ -80,7 +80,7 @@ TEST_CASE("hosts with different images lower the batch size of a recipe to the s
   const fs::path root = directory.path();
   test::make_images(root / "host0", 12, 6, 2, 40);
   test::make_images(root / "host1", 20, 6, 2, 40);
-  const auto runs = two_hosts(root, {"--sharded", "both", "--recipe", "imagenet_example"}, 29619);
+  const auto runs = two_hosts(root, {"--sharded", "both", "--recipe", "imagenet_example"});
   INFO(runs[0].err << runs[1].err);
   REQUIRE((runs[0].exit_code == 0 && runs[1].exit_code == 0));
   CHECK_THAT(runs[0].err, Contains("lowered the batch size") && Contains("to 12"));
@@ -91,7 +91,7 @@ TEST_CASE("without --sharded, hosts with different images are named before the f
   test::TemporaryDirectory directory;
   test::make_images(directory.path() / "host0", 18, 6, 3, 40);
   test::make_images(directory.path() / "host1", 15, 6, 3, 40);
-  const auto runs = two_hosts(directory.path(), {}, 29618);
+  const auto runs = two_hosts(directory.path(), {});
   CHECK((runs[0].exit_code == 1 && runs[1].exit_code == 1));
   CHECK_THAT(runs[0].err, Contains("host0/train") && Contains("rank 1") && Contains("15 images") &&
                               Contains("--sharded"));

@@ -46,6 +46,8 @@ TEST_CASE("a stop while a pipe is stalled saves a checkpoint and ends at once") 
       streams.train({"--train-samples", "40", "--shuffle-buffer", "0"}, stop_after_first);
   INFO(run.err);
   CHECK(run.exit_code == 0);  // as SageMaker expects
+  // The watchdog, which saves after --stop-timeout, did not end the run.
+  CHECK_THAT(run.err, !Contains("stopped by SIGTERM while"));
   CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 1);
 }
 
@@ -90,6 +92,8 @@ TEST_CASE("a stop while an evaluation's pipe is stalled saves a checkpoint and e
   INFO(run.err);
   CHECK(asked);
   CHECK(run.exit_code == 0);
+  // The watchdog, which saves after --stop-timeout, did not end the run.
+  CHECK_THAT(run.err, !Contains("stopped by SIGTERM while"));
   CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 2);
 }
 

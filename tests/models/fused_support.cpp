@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <numeric>
 
 #include "models/catalogue.h"
@@ -105,11 +106,12 @@ Difference difference(const Result& got, const Result& want) {
     REQUIRE(got.gradients[i].sizes() == want.gradients[i].sizes());
     const double apart_by = apart(got.gradients[i], want.gradients[i], 1e-3 * largest);
     if (!(apart_by <= d.gradients)) d.worst = got.names[i];
-    d.gradients = std::max(d.gradients, apart_by);
-    if (apart_by != apart_by) d.gradients = 1e9;
+    d.gradients = std::isnan(apart_by) ? INFINITY : std::max(d.gradients, apart_by);
   }
-  for (size_t i = 0; i < want.pending.size(); ++i)
-    d.pending = std::max(d.pending, apart(got.pending[i], want.pending[i], 1e-3));
+  for (size_t i = 0; i < want.pending.size(); ++i) {
+    const double apart_by = apart(got.pending[i], want.pending[i], 1e-3);
+    d.pending = std::isnan(apart_by) ? INFINITY : std::max(d.pending, apart_by);
+  }
   return d;
 }
 

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from moto.server import ThreadedMotoServer
 PROGRAM = os.environ["SHOAL_PROGRAM"]
 IMAGES = Path(__file__).resolve().parents[1] / "golden/images"
 GRACE_SECONDS = 120  # from SIGTERM to SIGKILL
+LIMIT_SECONDS = 240  # for all containers, so that ctest does not end this test before
 CHECKPOINT = re.compile(r"epoch-\d+-step-(\d+)\.(pt|json)")
 REWRITTEN = ("manifest.json", "history.jsonl")
 ALLOWED = re.compile(
@@ -158,7 +160,8 @@ class Container:
         """Returns the entries of the history without times."""
         lines = (self.base / "output/data/history.jsonl").read_text().splitlines()
         entries = [json.loads(line) for line in lines]
-        return [{key: entry[key] for key in entry if key not in ("timing", "time")} for entry in entries]
+        left_out = ("timing", "time")
+        return [{key: entry[key] for key in entry if key not in left_out} for entry in entries]
 
     def last_checkpoint(self):
         return max((path for path in self.checkpoints.glob("*.pt")), key=lambda p: step_of(p.name))
@@ -187,7 +190,24 @@ class CheckpointSync(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.timers = []
+        self.end = time.monotonic() + LIMIT_SECONDS
         self.base = Path(folder.name) / "ml"  # every container uses this folder, like /opt/ml
+
+    def start(self, container):
+        """Starts a container, and kills its processes after the test if they still run."""
+        process = container.start()
+
+        def end():
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+
+        self.addCleanup(end)
+        return process
+
+    def stderr_of(self, process):
+        """Waits for the end of the container. Returns what it has written to stderr."""
+        return process.communicate(timeout=self.end - time.monotonic())[1]
 
     def keys(self):
         return {
@@ -202,13 +222,14 @@ class CheckpointSync(unittest.TestCase):
         container = Container(self.base)
         for name in self.keys():
             self.s3.download_file("state", name, str(container.checkpoints / name))
-        process = container.start()
+        process = self.start(container)
         watch = Watch(container.checkpoints, step, lambda: act(process))
         mirror = Mirror(self.s3, "state", container.checkpoints)
         threads = [Repeat(watch.once), Repeat(mirror.once)]
         for thread in threads:
+            self.addCleanup(thread.over.set)
             thread.start()
-        _, err = process.communicate()
+        err = self.stderr_of(process)
         for timer in self.timers:
             timer.cancel()
         for thread in threads:
@@ -225,8 +246,8 @@ class CheckpointSync(unittest.TestCase):
 
     def test_a_run_that_was_stopped_killed_and_moved_gives_bit_identical_results(self):
         whole = Container(self.base)
-        process = whole.start()
-        _, err = process.communicate()
+        process = self.start(whole)
+        err = self.stderr_of(process)
         self.assertEqual(process.returncode, 0, err)
         model, checkpoint = whole.model(), whole.last_checkpoint().read_bytes()
         history = whole.history()
@@ -237,6 +258,7 @@ class CheckpointSync(unittest.TestCase):
             os.kill(process.pid, signal.SIGTERM)
             kill = threading.Timer(GRACE_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
             self.timers.append(kill)
+            self.addCleanup(kill.cancel)
             kill.start()
 
         container, code, err = self.run_mirrored(10, stop)

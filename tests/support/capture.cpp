@@ -1,22 +1,42 @@
 #include "tests/support/capture.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 
 #include "base/now.h"
 
 namespace shoal::test {
 
+namespace {
+
+// Kills the children of this process. It adopts theirs, so this ends all descendants.
+void kill_descendants() {
+  const std::string self = std::to_string(::getpid());
+  for (;;) {
+    std::ifstream children("/proc/" + self + "/task/" + self + "/children");
+    pid_t child = 0;
+    if (!(children >> child)) return;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+}
+
+}  // namespace
+
 Captured capture(const std::function<int()>& function,
                  const std::function<void(pid_t)>& meanwhile) {
   int out[2], err[2];
   REQUIRE(::pipe(out) == 0);
   REQUIRE(::pipe(err) == 0);
+  REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   const double start = now();
   // Otherwise the child would also write the output buffered so far.
   std::cout.flush();
@@ -27,12 +47,13 @@ Captured capture(const std::function<int()>& function,
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
     for (int file : {out[0], out[1], err[0], err[1]}) ::close(file);
-    int code = 99;
+    int code = 97;
     try {
       code = function();
     } catch (const std::exception& error) {
       const std::string text = std::string("exception: ") + error.what();
       if (::write(STDERR_FILENO, text.data(), text.size()) < 0) code = 98;
+    } catch (...) {  // a failed REQUIRE; if it left capture(), Catch2 would run other tests here
     }
     ::_exit(code);
   }
@@ -45,6 +66,9 @@ Captured capture(const std::function<int()>& function,
   while (files[0].fd >= 0 || files[1].fd >= 0) {
     if (now() - start > 30) {
       ::kill(pid, SIGKILL);
+      kill_descendants();
+      for (const pollfd& file : files)
+        if (file.fd >= 0) ::close(file.fd);
       FAIL("still running after 30 s; stdout: " << result.out << "; stderr: " << result.err);
     }
     ::poll(files, 2, 100);

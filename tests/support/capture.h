@@ -18,10 +18,12 @@ struct Captured {
   double seconds = 0;
 };
 
-// Runs `function` in a child process, which exits with the returned value. `meanwhile`, if given,
-// is called in this process with the child's process id after the child's first line on stdout.
-// Waits until no process, including grandchildren, has the child's stdout or stderr open. Fails the
-// test after 30 s.
+// Runs `function` in a child process, which exits with the returned value, or with 97 if `function`
+// throws. `function` must not use CHECK and REQUIRE, which do not fail the test: return a code
+// instead. `meanwhile`, if given, is called in this process with the child's process id after the
+// child's first line on stdout. Waits until no process, including grandchildren, has the child's
+// stdout or stderr open. After 30 s, kills all children of this process and their descendants, and
+// fails the test. From the first call on, this process adopts orphaned descendants.
 Captured capture(const std::function<int()>& function,
                  const std::function<void(pid_t)>& meanwhile = {});
 

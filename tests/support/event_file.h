@@ -19,8 +19,9 @@ struct EventValue {
                            // or the plug-in's content
 };
 
-// Returns the values of the only event file in the folder. Fails the test if there are more files,
-// or if a record is damaged.
+// Returns the values of the only event file in the folder, apart from superseded ones. Fails the
+// test if there are other files, if a record is damaged, or if the file does not begin with the
+// version and the start of a session.
 std::vector<EventValue> read_event_file(const std::filesystem::path& folder);
 
 // Returns the records in `bytes`, without their frames and with wall_time 0.

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <fstream>
@@ -42,6 +43,25 @@ struct Started {
   bool running = true;
 };
 
+// Whether `environment` has a value for the variable of `entry`, "NAME=value".
+bool sets(const std::vector<std::string>& environment, const std::string& entry) {
+  const std::string name = entry.substr(0, entry.find('=')) + '=';
+  return std::ranges::any_of(environment, [&](const auto& v) { return v.starts_with(name); });
+}
+
+// Kills and reaps the programs that still run when it goes out of scope.
+struct Running {
+  std::vector<Started> processes = {};
+
+  ~Running() {
+    for (const Started& process : processes) {
+      if (!process.running) continue;
+      ::kill(-process.pid, SIGKILL);
+      waitpid(process.pid, nullptr, 0);
+    }
+  }
+};
+
 // Starts the program in its own process group. Its stdout and stderr go to files in `scratch`.
 Started start(const Invocation& invocation, const fs::path& scratch) {
   Started process;
@@ -51,8 +71,9 @@ Started start(const Invocation& invocation, const fs::path& scratch) {
   std::vector<char*> argv, variables;
   for (const auto& word : invocation.words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  for (char** v = environ; *v; ++v) variables.push_back(*v);
   for (const auto& v : invocation.environment) variables.push_back(const_cast<char*>(v.c_str()));
+  for (char** v = environ; *v; ++v)
+    if (!sets(invocation.environment, *v)) variables.push_back(*v);
   variables.push_back(nullptr);
 
   posix_spawn_file_actions_t files;
@@ -86,7 +107,8 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
                                   const std::function<bool(const std::vector<pid_t>&)>& watch,
                                   double limit_seconds) {
   const TemporaryDirectory scratch;
-  std::vector<Started> processes;
+  Running running;
+  std::vector<Started>& processes = running.processes;
   std::vector<pid_t> ids;
   for (const auto& invocation : invocations) {
     processes.push_back(start(invocation, scratch.path() / std::to_string(processes.size())));
@@ -111,7 +133,8 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
   std::vector<Outcome> outcomes;
   for (const Started& process : processes) {
     const int status = process.status;
-    outcomes.push_back({WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
+    const bool killed = WIFSIGNALED(status);
+    outcomes.push_back({killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status), killed,
                         read_text(process.out), read_text(process.err)});
     UNSCOPED_INFO(outcomes.back().err);
   }
@@ -128,6 +151,11 @@ pid_t worker_of(pid_t parent, int rank) {
       if (variable == "RANK=" + std::to_string(rank)) return pid;
   }
   return 0;
+}
+
+bool signal_worker(pid_t shoal, int rank, int signal) {
+  const pid_t worker = worker_of(shoal, rank);
+  return worker > 0 && ::kill(worker, signal) == 0;
 }
 
 std::string stderr_of(pid_t process) {

@@ -14,7 +14,8 @@
 namespace shoal::test {
 
 struct Outcome {
-  int exit_code = -1;  // 128 + N if signal N ended the program
+  int exit_code = -1;   // 128 + N if signal N ended the program
+  bool killed = false;  // whether a signal ended the program; it may also exit with 128 + N itself
   std::string out, err;
 };
 
@@ -42,14 +43,17 @@ std::string shoal_program();
 std::string free_port();
 
 // Runs several programs at the same time. Returns their outcomes, in the same order, when all have
-// ended. `watch` gets their process ids; if it returns true, all are killed. Fails the test after
-// `limit_seconds`.
+// ended. `watch` gets their process ids; if it returns true or throws, all are killed. Fails the
+// test after `limit_seconds`.
 std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
                                   const std::function<bool(const std::vector<pid_t>&)>& watch = {},
                                   double limit_seconds = 120);
 
 // Returns the process id of the child of `parent` with this rank, or 0.
 pid_t worker_of(pid_t parent, int rank);
+
+// Sends a signal to the worker with this rank. Returns false if there is no such worker.
+bool signal_worker(pid_t shoal, int rank, int signal);
 
 // Returns what the process has written to stderr so far. For use in `watch`.
 std::string stderr_of(pid_t process);

@@ -79,7 +79,11 @@ void set_aside(const std::filesystem::path& path) {
 // Returns the lines to keep, from the file itself or from a copy.
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
-  if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
+  if (job.eval_only) {  // keeps all lines, also damaged ones
+    std::string all = read_if_readable(path).value_or("");
+    all.resize(all.rfind('\n') + 1);  // npos + 1 is 0
+    return all;
+  }
   // The run starts from the beginning: without --resume, or --resume found no checkpoint, for
   // example because its folder is not mounted.
   if (count == 0) set_aside(path);

@@ -40,7 +40,10 @@ std::string start_block(const ResolvedJob& job, const std::string& origin,
            static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
   const std::string steps = counted(job.steps_per_epoch, "step");
   const std::string left_out = counted(job.dropped_images, "image");
-  if (!job.eval_only && job.time_budget > 0)
+  if (!job.eval_only && job.open_ended)
+    text += strf("\nlength   an epoch ends with its pipe, %lld steps in all",
+                 static_cast<long long>(job.last_step));
+  else if (!job.eval_only && job.time_budget > 0)
     text += strf("\nlength   %s per epoch (%s left out), ending after %g s", steps.c_str(),
                  left_out.c_str(), job.time_budget);
   else if (!job.eval_only)

@@ -27,8 +27,9 @@ class TerminalBar final : public ReportSink {
         "[%s%s] %3.0f%%  epoch %lld  %lld/%lld  %.1f images/s  ETA %s  loss %.3f  acc@1 %.1f%%",
         std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), 100 * share,
         static_cast<long long>(r.epoch), static_cast<long long>(r.step_in_epoch),
-        static_cast<long long>(job_.steps_per_epoch), r.images_per_second,
-        clock_time(seconds_left).c_str(), r.epoch_sum.mean_loss(), r.epoch_sum.top1_percent()));
+        static_cast<long long>(job_.open_ended ? r.step_in_epoch : job_.steps_per_epoch),
+        r.images_per_second, clock_time(seconds_left).c_str(), r.epoch_sum.mean_loss(),
+        r.epoch_sum.top1_percent()));
   }
 
   void end(const RunEnd&) override { log::status(""); }

@@ -45,7 +45,7 @@ void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const Step
   if (position.non_finite_in_a_row < run.job.non_finite_limit) return;
   checkpoints.save_and_fail("loss or gradient was not finite in " +
                             steps_and_advice(run, strf(" (learning rate %g, gradient norm %g)",
-                                                       position.lr, step.gradient_norm)));
+                                                       position.lr, std::abs(step.gradient_norm))));
 }
 
 void require_finite_end(const RunContext& run, const Meter& evaluation) {

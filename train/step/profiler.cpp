@@ -71,6 +71,9 @@ void write_trace(const std::string& file, bool gpu, const std::function<void()>&
   const TemporaryFile saved;
   disableProfiler()->save(saved.path);
   const std::vector<char> text = read_whole_file(saved.path);
+  if (text.empty() || text.back() != '}')
+    throw std::runtime_error("the trace in " + saved.path +
+                             " is incomplete; is the disk full? Set TMPDIR to another folder");
   write_whole(file, [&](const ByteSink& sink) { sink(text.data(), text.size()); });
 }
 

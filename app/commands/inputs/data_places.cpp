@@ -85,16 +85,20 @@ std::string other_layout(const std::string& data) {
 
 }  // namespace
 
-void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split) {
+void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split,
+                        bool trains) {
   if (split.found() || split.option != "--data") return;
   const bool train = split.name == "train";
   const bool can_split = !train && !places.train.location.is_pipe();
   const std::string also = can_split ? ", or hold out training images with --val-split 0.1" : "";
   if (job.data.empty()) {
     const bool other = !(train ? job.val_dir : job.train_dir).empty();
-    throw UserError(std::string("no ") + (train ? "training" : "validation") + " images given: " +
-                    (other ? "add --" + split.name + " DIR|FILE" + also
-                           : "add --data DIR (containing train/ and val/), or --train and --val"));
+    const std::string both = trains
+                                 ? "--data DIR (containing train/ and val/), or --train and --val"
+                                 : "--val DIR|FILE, or --data DIR (containing val/)";
+    throw UserError(std::string("no ") + (train ? "training" : "validation") +
+                    " images given: add " +
+                    (other ? "--" + split.name + " DIR|FILE" + also : both));
   }
   if (!fs::exists(job.data)) fail_missing("--data", job.data);
   if (fs::is_regular_file(job.data))

@@ -48,8 +48,9 @@ std::string split_folders(const std::vector<std::string>& classes);
 // accessing --output.
 void check_data_exists(const train::Job& job, const DataPlaces& places);
 // Checks that an option names the images of `split`, one of `places`. If that option is --data,
-// checks that its folder contains them.
-void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split);
+// checks that its folder contains them. `trains`: whether the command also needs training images.
+void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split,
+                        bool trains);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
 // Rejects images of --train or --val whose classes have the names of splits.

@@ -134,7 +134,7 @@ void check_class_names(const data::Source& images, const train::Job& job, const 
 Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool with_train,
                         const Classes& known, const dist::Communicator& communicator) {
   check_val_split(job, places);
-  check_split_exists(job, places, places.train);
+  check_split_exists(job, places, places.train, true);
   OpenRequest request{job, places.train, communicator};
   const Classes names = class_names(job, /*numbered=*/false);
   const KnownClasses classes = with_train || known.empty() ? KnownClasses{names, "--classes"}
@@ -165,8 +165,8 @@ Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool wit
   check_source_options(job, places, with_train);
   if (job.val_split > 0) return open_val_split(job, places, with_train, known, communicator);
   const OpenRequest train{job, places.train, communicator}, val{job, places.val, communicator};
-  if (with_train) check_split_exists(job, places, places.train);
-  check_split_exists(job, places, places.val);
+  if (with_train) check_split_exists(job, places, places.train, true);
+  check_split_exists(job, places, places.val, with_train);
   const bool train_piped = with_train && train.piped();
   Classes names = class_names(job, train_piped || val.piped());
   if (names.empty() && train_piped && val.piped()) names = known;  // the checkpoint's classes

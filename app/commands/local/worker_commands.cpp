@@ -69,13 +69,22 @@ int start_ranks(const Call& call) {
   for (const std::string& note : plan.notes) log::warning(note);
   if (plan.workers.empty()) return kOk;
   check_host(plan, call);
+  const auto& paths = call.arguments.paths;
+  if (plan.workers.size() > 1 && std::ranges::find(paths, "-") != paths.end() &&
+      ::isatty(STDIN_FILENO) == 1)
+    throw UserError("- with several processes: they cannot read what you type; use `< FILE`");
   return start(plan, call);
 }
 
 int start_worker(const Call& call) {
-  const int threads = call.arguments.job.threads.value_or(usable_processors());
   Plan plan;
   plan.in_place = true;
+  int threads = call.arguments.job.threads.value_or(usable_processors());
+  const int given = threads_from_environment(call.environment, 1);
+  if (given > 0 && !call.arguments.job.threads && find_option(call.arguments.command, "threads")) {
+    threads = given;
+    plan.extra_arguments = {"--threads=" + std::to_string(given)};
+  }
   plan.workers = {{"the worker", tuned(call.environment, threads)}};
   return start(plan, call);
 }

@@ -14,13 +14,15 @@ const mean = (values) => {
   return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
 };
 
-const outcomeOf = (run) => run.summary.outcome || "running";
 const phaseSum = (run) => Object.values(run.history.phases).reduce((a, b) => a + (b || 0), 0);
 
 // Returns the best evaluation: from the summary if the run has ended, else from the history.
 function bestOf(run) {
   const best = run.summary.best;
-  if (best && isNumber(best.acc1)) return { acc1: best.acc1, epoch: best.epoch };
+  if (best && isNumber(best.acc1)) {
+    const epoch = run.history.epochs.find((e) => e.step === best.step);  // may be unfinished
+    return { acc1: best.acc1, epoch: epoch ? epoch.epoch : best.epoch };
+  }
   let found = {};
   for (const e of run.history.epochs)
     for (const acc1 of [e.ema_acc1 ?? e.val_acc1])
@@ -47,7 +49,7 @@ const RESULTS = [
 ];
 
 function chip(run) {
-  const outcome = outcomeOf(run);
+  const outcome = run.state;
   return el("span", { class: "chip " + outcome }, outcome);
 }
 

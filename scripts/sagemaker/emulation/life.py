@@ -162,6 +162,7 @@ class Life:
     def run(self):
         """Runs the job to its end and returns its description."""
         cluster, number = Cluster(self.count(), self.plan.loopback), 0
+        shutil.rmtree(self.folder, ignore_errors=True)  # of an earlier job with the same name
         started = datetime.datetime.now(datetime.timezone.utc)
         try:
             while True:

@@ -80,7 +80,23 @@ TEST_CASE("the error for a missing worker lists the searched paths") {
                     Catch::Contains("shoal-worker") && Catch::Contains("libexec"));
 }
 
-TEST_CASE("a program with all its libraries has no missing ones") {
+TEST_CASE("no library of a program that can be started is reported as missing") {
   CHECK(app::missing_libraries("/bin/sh").empty());
   CHECK(app::missing_libraries(std::filesystem::path(SHOAL_BINARY_DIR) / "shoal").empty());
+}
+
+TEST_CASE("the error for a program that lacks a library names the library") {
+  // A copy of the shell that needs a C library of another version.
+  const Folder folder;
+  const auto program = folder / "sh";
+  std::string bytes = test::read_text("/bin/sh");
+  REQUIRE(test::count_of(bytes, "libc.so.6") > 0);
+  for (size_t at = 0; (at = bytes.find("libc.so.6", at)) != bytes.npos;) bytes[at + 8] = '0';
+  test::write_text(program, bytes);
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  CHECK(app::missing_libraries(program) == std::vector<std::string>{"libc.so.0"});
+  // installed_program() searches no folder for an absolute path.
+  CHECK_THROWS_AS(app::installed_program(program.string()), app::SetupMissing);
+  CHECK_THROWS_WITH(app::installed_program(program.string()),
+                    Catch::Contains(program.string() + " cannot be started: libc.so.0 is missing"));
 }

@@ -45,6 +45,8 @@ TEST_CASE("one pipe per process of a host, or per rank, is read by that process"
   const app::PipeUse train{"--train", true, false}, shares{"--train", true, true};
   const std::string two = kPath + "_{0..1}", four = kPath + "_{0..3}";
   CHECK(app::pipe_share(two, train, rank_of(3, 2, 2)) == PipeShare{kPath + "_1", 1, 2});
+  CHECK(app::pipe_share(kPath + "_{08..11}", train, rank_of(1, 1, 4)) ==
+        PipeShare{kPath + "_09", 0, 1});
   CHECK(app::pipe_share(two, shares, rank_of(3, 2, 2)) == PipeShare{kPath + "_1", 0, 1});
   CHECK(app::pipe_share(four, train, rank_of(3, 2, 2)) == PipeShare{kPath + "_3", 0, 1});
   CHECK(app::pipe_share(kPath + "_{4..5}", train, rank_of(0, 1, 2)) ==

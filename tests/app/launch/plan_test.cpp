@@ -104,6 +104,7 @@ TEST_CASE("the user's number of threads is kept") {
   const Plan by_option = plan({"--threads", "5"}, {{"OMP_NUM_THREADS", "3"}});
   CHECK(variable(by_option, 0, "OMP_NUM_THREADS") == "5");
   CHECK(by_option.extra_arguments.empty());
+  CHECK_THROWS_WITH(plan({}, {{"OMP_NUM_THREADS", "2000"}}), Contains("OMP_NUM_THREADS is 2000"));
 }
 
 TEST_CASE("nproc under torchrun is an error") {

@@ -208,7 +208,7 @@ TEST_CASE("success becomes an error if a line could not be written to stdout") {
 TEST_CASE("a closed pipe at stdout is no error") {
   const Captured run = capture([] {
     int ends[2];
-    REQUIRE(::pipe(ends) == 0);
+    if (::pipe(ends) != 0) return -1;
     ::close(ends[0]);
     ::dup2(ends[1], STDOUT_FILENO);
     ::signal(SIGPIPE, SIG_IGN);
@@ -220,6 +220,14 @@ TEST_CASE("a closed pipe at stdout is no error") {
   CHECK(run.code == 0);
   CHECK(run.err.empty());
   CHECK(app::is_lost_peer("rank 1: sending failed: Broken pipe"));
+}
+
+TEST_CASE("failed files and downloads are not a lost process") {
+  const auto reset = std::make_error_code(std::errc::connection_reset);
+  CHECK_FALSE(app::is_lost_peer(std::system_error(reset, "cannot read x")));
+  CHECK_FALSE(
+      app::is_lost_peer(std::runtime_error("--weights http://h/x: Connection reset by peer")));
+  CHECK(app::is_lost_peer(std::runtime_error("rank 1: Connection reset by peer")));
 }
 
 TEST_CASE("errors at limits of the system name the limit") {

@@ -4,7 +4,7 @@
 
 using shoal::app::weights_cache_folder;
 
-TEST_CASE("downloaded weights have a folder of their own in the first cache that is named") {
+TEST_CASE("downloaded weights go to a subfolder of the first cache folder that a variable names") {
   shoal::dist::Variables environment;
   CHECK(weights_cache_folder(environment).empty());
   environment["HOME"] = "/home/me";

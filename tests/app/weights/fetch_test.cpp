@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file/file_lock.h"
+#include "tests/base/net/no_proxies.h"
 #include "tests/support/downloads.h"
 
 using namespace shoal;
@@ -87,6 +88,7 @@ TEST_CASE("torchvision's weights are checked against the digest in their names")
   CHECK_THROWS_WITH(fetch_weights("torchvision:resnet18", cache.options),
                     Contains("--weights torchvision:resnet18") && Contains("f37072fd") &&
                         Contains(sha256("not the weights")) && !Contains("without a network"));
+  REQUIRE_FALSE(server.requests().empty());
   CHECK(server.requests()[0].target == "/models/resnet18-f37072fd.pth");
   CHECK_FALSE(fs::exists(cache.place(server, "/models/resnet18-f37072fd.pth")));
 }
@@ -117,7 +119,7 @@ TEST_CASE("Hugging Face: safetensors are preferred, and pytorch_model.bin is the
              Contains("/hf/timm/resnet18.a1_in1k/resolve/main/model.safetensors"));
 }
 
-TEST_CASE("without a network, the error says what to bring and where to put it") {
+TEST_CASE("without a network, the error says which file to copy, and where to") {
   std::optional<HttpServer> gone(std::in_place, always({}));
   Cache cache;
   cache.use(*gone);

@@ -26,7 +26,7 @@ std::string without_underscores(std::string text) {
 
 }  // namespace
 
-TEST_CASE("names of weights stand for files on the servers of those who publish them") {
+TEST_CASE("a name of weights is resolved to the URL of a file on its publisher's server") {
   const std::string torchvision = "https://download.pytorch.org/models/";
   const std::pair<const char*, std::string> cases[] = {
       {"torchvision:resnet50/V1", torchvision + "resnet50-0676ba61.pth"},
@@ -56,12 +56,12 @@ TEST_CASE("names of weights stand for files on the servers of those who publish 
   CHECK(remote_weights("hf:me/net/x.safetensors")->files.size() == 1);
 }
 
-TEST_CASE("paths are no names") {
+TEST_CASE("paths are not names of weights") {
   for (const char* path : {"resnet50.pth", "runs/a", "/data/x:y.pth", "runs/a/best", "pretrained"})
     CHECK_FALSE(remote_weights(path));
 }
 
-TEST_CASE("the digest is that after #, else the one in the name, if it looks like one") {
+TEST_CASE("the digest is the one after #, else the one in the name, if that looks like a digest") {
   CHECK(first_of("https://h/resnet50-11ad3fa6.pth").sha256 == "11ad3fa6");
   CHECK(first_of("https://h/resnet50-11ad3fa6.pth#sha256=FFFFFFFF").sha256 == "FFFFFFFF");
   CHECK(first_of("https://h/x-11ad3fa6.pth.tar").sha256 == "11ad3fa6");
@@ -110,7 +110,7 @@ TEST_CASE("unknown names get a suggestion") {
   CHECK(nearest_weights("runs/a").empty());
 }
 
-TEST_CASE("names of weights tell the network and the preprocessing") {
+TEST_CASE("the network and the preprocessing follow from the name of the weights") {
   const auto model = [](const std::string& what) {
     const KnownWeights* const known = find_known_weights(what);
     return known ? known->model : "";

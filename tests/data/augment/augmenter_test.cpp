@@ -1,6 +1,8 @@
 #include "data/augment/augmenter.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <set>
@@ -32,6 +34,13 @@ std::vector<std::vector<Operation>> drawn(const std::string& policy, int images,
     all.push_back(made.draw(kSize, random));
   }
   return all;
+}
+
+// Returns the sum of the differences between horizontal neighbors.
+int64_t roughness(const Bytes& pixels) {
+  int64_t sum = 0;
+  for (size_t i = 3; i < pixels.size(); ++i) sum += std::abs(pixels[i] - pixels[i - 3]);
+  return sum;
 }
 
 Bytes augmented(Augmenter& made, uint64_t key) {
@@ -123,14 +132,19 @@ TEST_CASE("a weighted set draws each operation at most once, those with high wei
 
 TEST_CASE("AutoAugment draws its pairs uniformly and applies each operation with its probability",
           "[single]") {
-  int operations = 0;
-  double expected = 0;
+  std::map<Effect, int> effects;
+  std::map<Effect, double> expected;
   const int n = 20'000;
+  KeyedRandom random(0);
   const Policy policy = parse_policy("v0");
   for (const auto& pair : policy.sequences)
-    for (const Step& step : pair) expected += step.probability;
-  for (const auto& image : drawn("v0", n)) operations += static_cast<int>(image.size());
-  CHECK(operations == Approx(n * expected / 25).epsilon(0.02));
+    for (const Step& step : pair)
+      expected[timm_operation(step.level, 0, {kSize}, random).effect] += step.probability * n / 25;
+  for (const auto& image : drawn("v0", n))
+    for (const Operation& operation : image) ++effects[operation.effect];
+  CHECK(effects.size() == expected.size());
+  for (const auto& [effect, mean] : expected)
+    CHECK(effects[effect] == Approx(mean).margin(4 * std::sqrt(mean)));
 }
 
 TEST_CASE("geometric operations use the crop's filter, or either one at random", "[single]") {
@@ -172,18 +186,26 @@ TEST_CASE("gray, blurred and solarized images have the requested frequency", "[s
   options = {};
   options.solarize = 0.5;
   Augmenter solarized(options, Interpolation::bilinear);
+  options = {};
+  options.gaussian_blur = 0.25;
+  Augmenter blurred(options, Interpolation::bilinear);
   const Bytes image = formula_image(kSize);
-  int grays = 0, inverted = 0;
+  int grays = 0, inverted = 0, smoothed = 0;
   for (uint64_t key = 0; key < 2000; ++key) {
-    const Bytes a = augmented(gray, key), b = augmented(solarized, key);
+    const Bytes a = augmented(gray, key), b = augmented(solarized, key),
+                c = augmented(blurred, key);
     grays += a != image;
     inverted += b != image;
+    smoothed += c != image;
     if (a != image) REQUIRE((a[0] == a[1] && a[1] == a[2]));
     for (size_t i = 0; b != image && i < b.size(); ++i)
       REQUIRE(b[i] == (image[i] < 128 ? image[i] : 255 - image[i]));
+    if (c != image) REQUIRE(roughness(c) < roughness(image));
   }
   CHECK(grays == Approx(500).margin(80));
   CHECK(inverted == Approx(1000).margin(100));
+  // Standard deviations are drawn from 0.1 to 2 pixels; those below 0.27 change no byte.
+  CHECK(smoothed == Approx(455).margin(80));
 }
 
 TEST_CASE("jitter takes one number or one per property; everything else is refused", "[single]") {

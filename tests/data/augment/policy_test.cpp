@@ -89,7 +89,7 @@ TEST_CASE("AugMix, three-augment and torchvision's policies are known by their n
   CHECK(parse_policy("none").kind == Kind::none);
 }
 
-TEST_CASE("an invalid policy is refused with its invalid part and the valid names", "[single]") {
+TEST_CASE("the error for a wrong policy names the invalid part and the valid names", "[single]") {
   const auto refused = [](const std::string& text, const std::string& part,
                           const std::string& known) {
     INFO(text);

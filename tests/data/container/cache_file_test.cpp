@@ -10,7 +10,7 @@
 using namespace shoal;
 namespace fs = std::filesystem;
 
-TEST_CASE("writing a cache removes the temporary files that killed writers of it left") {
+TEST_CASE("writing a cache file removes its temporary files that killed writers left behind") {
   const test::TemporaryDirectory directory;
   const auto part = [&](const std::string& name) { return directory.path() / name; };
   const fs::path old = part(".a.listing.7-1f.part"), fresh = part(".a.listing.8-2f.part"),

@@ -82,7 +82,7 @@ TEST_CASE("a file is an image by its name or by its content") {
     CHECK_FALSE(is_image(name, bytes_of(text)));
     CHECK_FALSE(is_image(name, {}));
   }
-  CHECK(is_image_file("/nonexistent/file"));  // missing: left to read() to report
+  CHECK(is_image_file("/nonexistent/file"));  // missing: read() reports it
 }
 
 TEST_CASE("files that are not images are left out of class folders and reported once") {

@@ -109,6 +109,7 @@ TEST_CASE("files are read unchanged, and a missing one is a damaged image") {
   CHECK(read.empty());
   fs::remove(t / "a/2.jpg");
   CHECK_THROWS_WITH(data->read(1, read), Catch::Contains("cannot open"));
+  CHECK_THROWS_AS(data->read(1, read), DamagedImage);
   std::ofstream(t / "a/1.jpg").close();
   fs::resize_file(t / "a/1.jpg", uintmax_t{1} << 34);  // a sparse file of 16 GiB
   CHECK_THROWS_AS(data->read(0, read), DamagedImage);

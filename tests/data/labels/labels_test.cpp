@@ -47,8 +47,8 @@ struct Validation {
   OpenOptions options;
 };
 
-// Returns the error message of read_synsets(), "other names" if it returns other names than
-// `names`, or "".
+// Returns "" if read_synsets() returns `names`, "other names" if it returns something else, and its
+// error message if it throws.
 std::string refused_synsets(const std::string& path, const std::map<int64_t, std::string>& names) {
   try {
     return read_synsets(path) == names ? "" : "other names";

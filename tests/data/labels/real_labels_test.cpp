@@ -22,7 +22,7 @@ std::string refusal(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("real.json gives the labels of the image whose name ends in the number of the entry") {
+TEST_CASE("entry N of real.json has the labels of the image whose name ends in N") {
   const TempFolder folder;
   folder.write("real.json", "[[1], [], [0, 1]]");
   const RealLabels labels(folder / "real.json", {}, 2);
@@ -42,7 +42,7 @@ TEST_CASE("labels by image name are numbers or class names") {
   CHECK(labels.of("b.jpg").empty());
 }
 
-TEST_CASE("files of other labels are refused with the entry") {
+TEST_CASE("a file with an invalid label is refused, and the error names the entry") {
   const TempFolder folder;
   const std::string path = folder / "labels.json";
   const auto refused = [&](const std::string& text) {

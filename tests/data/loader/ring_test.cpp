@@ -1,5 +1,6 @@
 #include "data/loader/ring.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
@@ -138,6 +139,7 @@ TEST_CASE("a restart waits for rows in progress and discards them") {
   auto jobs = take(ring, 3);
   ring.done(jobs[0], {5, 1});
   auto restarted = std::async(std::launch::async, [&ring] { ring.restart(feed(1), 3); });
+  CHECK(restarted.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout);
   ring.failed(jobs[1], error("too late"));
   ring.done(jobs[2], {});
   restarted.get();
@@ -198,13 +200,22 @@ TEST_CASE("batches made ahead are discarded if another epoch starts") {
 }
 
 TEST_CASE("closing wakes workers that wait for a row") {
-  Ring ring(kPlan, kSides, 1, heap());
-  auto worker = std::async(std::launch::async, [&ring] {
-    Ring::Job job;
-    return ring.take(job);
-  });
-  ring.close();
-  CHECK_FALSE(worker.get());
+  constexpr int kWorkers = 4;
+  for (int round = 0; round < 50; ++round) {
+    Ring ring(kPlan, kSides, 1, heap());
+    std::atomic<int> started = 0;
+    std::vector<std::future<bool>> workers;
+    for (int i = 0; i < kWorkers; ++i)
+      workers.push_back(std::async(std::launch::async, [&ring, &started] {
+        Ring::Job job;
+        ++started;
+        return ring.take(job);
+      }));
+    while (started < kWorkers) std::this_thread::yield();
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();  // take() is likely to wait now
+    ring.close();
+    for (std::future<bool>& worker : workers) CHECK_FALSE(worker.get());
+  }
 }
 
 TEST_CASE("a rank without an image in the last batch gets an empty one") {
@@ -233,7 +244,7 @@ TEST_CASE("a late worker skips a short last batch whose slot already holds a new
   // The next epoch's second batch gets the slot of the last batch before a worker asks for a row.
   ring.restart(feed(1), 0, feed(2));
   auto waiting = std::async(std::launch::async, [&] { return ring.next()->count; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // next() is likely to wait now
   for (const int64_t batch : {3, 4}) {
     const auto jobs = take(ring, 2);
     for (const Ring::Job& job : jobs) CHECK(job.batch == batch);

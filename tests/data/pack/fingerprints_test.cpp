@@ -31,7 +31,7 @@ TEST_CASE("pixels find images that were stored again without loss, bytes only co
   CHECK(shared(first, second, Of::pixels) == Pairs{{0, 1}, {1, 2}, {1, 3}});
 }
 
-TEST_CASE("damaged images equal no other one, and images that were read are hashed once") {
+TEST_CASE("damaged images equal no other image, and read() stores the hash of an image") {
   const TempFolder folder;
   folder.write("bad.jpg", "no image");
   const std::vector<std::string> sources = {folder / "bad.jpg", folder / "none.jpg",

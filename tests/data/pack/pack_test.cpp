@@ -191,7 +191,7 @@ TEST_CASE("damage is found and reported") {
   }
 }
 
-TEST_CASE("a packed set that becomes shorter is an error that names it, and its table stays") {
+TEST_CASE("reading a packed set that became shorter is an error; names and labels stay readable") {
   const TempFolder folder;
   const std::string path = folder / "set.pack";
   write_pack(*noise_images(10), path, {});

@@ -109,7 +109,7 @@ TEST_CASE("data before the last mark is not read again; a damaged table counts u
   CHECK(verify_pack(PackedDataset(folder / "set.pack"), 1, [](const std::string&) {}) == 1);
 }
 
-TEST_CASE("packing again what is packed already succeeds and removes what a kill left",
+TEST_CASE("packing a complete set again succeeds and removes files that a killed run left",
           "[slow][single]") {
   const TempFolder folder;
   const auto source = noise_images(60);

@@ -82,7 +82,7 @@ TEST_CASE("images wrapped by SageMaker get the label record before or after them
   CHECK_THAT(message_of(t / "c.rec"), Contains("is a label without an image"));
 }
 
-TEST_CASE("records without exactly one usable label are refused by name") {
+TEST_CASE("records without exactly one usable label are refused, and the error names them") {
   CHECK_THAT(message_of(golden_record("several.rec")),
              Contains("several.rec:record 0 has 2 labels") && Contains("one label"));
   TempFolder t;

@@ -132,7 +132,7 @@ TEST_CASE("--tfrecord-keys names other features") {
     CHECK_THROWS_WITH(parse_example_keys(bad), Contains("--tfrecord-keys"));
 }
 
-TEST_CASE("examples without exactly one image and one label are refused by record") {
+TEST_CASE("examples without exactly one image and one label are refused; the error names them") {
   TempFolder t;
   const std::string image = feature("image/encoded", 1, field(1, "x"));
   const std::string label = feature("image/class/label", 3, field(1, "\1"));

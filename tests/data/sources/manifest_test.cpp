@@ -61,7 +61,7 @@ TEST_CASE("an augmented manifest's images have the labels of their lines") {
   CHECK_THAT(message_of(t / "a.jsonl", options), Contains("images/1.jpg"));
 }
 
-TEST_CASE("malformed manifests are refused with the line") {
+TEST_CASE("malformed manifests are refused, and the error names the line") {
   TempFolder t;
   t.write("cat/1.jpg", "a");
   const auto refused = [&](const std::string& text) {

@@ -66,7 +66,7 @@ TEST_CASE("a process that stops reading does not block the others") {
   CHECK((all[0].size() == 12 && all[1].size() == 4 && all[2].size() == 12));
 }
 
-TEST_CASE("when the process that reads the pipe ends, the others report it") {
+TEST_CASE("if the process that reads the pipe fails, the others report it too") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   const std::string tar = tar_of(38);

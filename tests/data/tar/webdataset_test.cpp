@@ -55,7 +55,7 @@ TEST_CASE("labels may be names, which are looked up in the training set's classe
   CHECK(open_dataset(t / "m.tar")->classes().size() == 11);
 }
 
-TEST_CASE("incomplete samples are refused by name") {
+TEST_CASE("incomplete samples are refused, and the error names them") {
   TempFolder t;
   const Members good = {{"0.jpg", "a"}, {"0.cls", "0"}};
   const auto refused = [&](Members more) {

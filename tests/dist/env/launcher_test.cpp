@@ -82,14 +82,14 @@ TEST_CASE("OpenMPI's ranks are used, and rank 0 is expected on mpirun's host") {
   check_rank_1_of_4(launched);
   CHECK(launched.launcher == "OpenMPI");
   CHECK(launched.env.master_addr == "10.0.1.5");  // neither loopback nor Docker's bridge
-  CHECK(launched.derived_master);
+  CHECK_FALSE(launched.master_variable.empty());
   CHECK(launched.variables.back() == "OMPI_MCA_orte_hnp_uri");
   const auto other_job = with(kOpenMpi, {{"PMIX_NAMESPACE", "3021996034"}});
   CHECK(found(other_job).env.master_port != launched.env.master_port);
   const auto given = found(with(kOpenMpi, {{"MASTER_ADDR", "head"}, {"MASTER_PORT", "2000"}}));
   CHECK(given.env.master_addr == "head");
   CHECK(given.env.master_port == 2000);
-  CHECK_FALSE(given.derived_master);
+  CHECK(given.master_variable.empty());
 }
 
 TEST_CASE("OpenMPI uses loopback on one host and needs an address on several") {
@@ -121,7 +121,7 @@ TEST_CASE("Horovod's ranks are used with its driver's address and interface") {
   check_rank_1_of_4(launched);
   CHECK(launched.launcher == "Horovod");
   CHECK(launched.env.master_addr == "10.0.1.5");
-  CHECK(launched.derived_master);
+  CHECK_FALSE(launched.master_variable.empty());
   CHECK(launched.env.master_port != 31337);  // 31337 is the driver's port
   CHECK(launched.env.interface == "eth1");
   CHECK(found(with(kHorovod, {{"GLOO_SOCKET_IFNAME", "ib0"}})).env.interface == "ib0");

@@ -21,6 +21,26 @@ TEST_CASE("the loopback interface is listed with its address") {
   CHECK_FALSE(interface_exists(""));
 }
 
+TEST_CASE("an interface is found by its name, else by the beginning of its name") {
+  const std::vector<Interface> all = {{"lxdbr0", ""}, {"eth10", ""}, {"eth1", ""}, {"ib0", ""}};
+  CHECK(matching_interface("eth1", all) == "eth1");
+  CHECK(matching_interface("eth", all) == "eth10");
+  CHECK(matching_interface("i", all) == "ib0");
+  CHECK(matching_interface("ib01", all) == "");
+  CHECK(matching_interface("lo", all) == "");
+  CHECK(matching_interface("", all) == "");
+}
+
+TEST_CASE("NCCL_SOCKET_IFNAME chooses an interface other than loopback") {
+  const auto chosen = [](const std::string& list) {
+    return nccl_interface(list, {{"lo", "", true, true}, {"eth0", "", true}, {"ib0", "", true}});
+  };
+  for (const char* list : {"ib0", "zz,ib", "lo,ib0,eth0", "=ib0", "=ib,ib0", "=zz,,ib0"})
+    CHECK(chosen(list) == "ib0");
+  for (const char* list : {"", "lo", "l", "=lo", "=ib", "zz", "ib00", "^docker0", "^ib0"})
+    CHECK(chosen(list) == "");
+}
+
 TEST_CASE("loopback is reached from the loopback address") {
   CHECK(loopback_address() == "127.0.0.1");
   CHECK(address_towards("127.0.0.1", 80) == "127.0.0.1");

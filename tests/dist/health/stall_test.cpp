@@ -91,7 +91,7 @@ TEST_CASE("a wait restores the previous phase") {
   const PhaseScope nothing(nullptr, Phase::waiting);
 }
 
-TEST_CASE("one process says what it does, and which image it reads") {
+TEST_CASE("a single process reports its phase and the image that it reads") {
   HeartbeatState own = heartbeat(Phase::reading, 61, "/data/a.jpg");
   CHECK_THAT(describe_stall({own}, Env(), 60),
              Contains("no progress for 61 s") && Contains("reading images for 61 s (/data/a.jpg)"));
@@ -116,17 +116,18 @@ TEST_CASE("while a process reads, its state names the image") {
   CHECK(progress.state().operation.empty());
 }
 
-TEST_CASE("a frozen thread stops at the end of a harmless phase, not in others") {
+TEST_CASE("freeze() succeeds only in a phase that may be frozen, and stops the thread at its end") {
   using std::chrono::milliseconds;
   // The thread never ends, so it uses these objects for ever: none may be destroyed.
   static Progress& progress = *new Progress;
-  static std::atomic<bool> updated = false, saving = false, waited = false;
+  static std::atomic<bool> updated = false, saving = false, entering = false, waited = false;
   progress.enter(Phase::updating);
   REQUIRE_FALSE(progress.freeze(milliseconds(1)));
   std::thread([] {
     updated = true;
     progress.enter(Phase::waiting, "all_reduce_sum");
     while (!saving) std::this_thread::yield();
+    entering = true;
     progress.enter(Phase::updating);
     waited = true;
   }).detach();
@@ -135,7 +136,8 @@ TEST_CASE("a frozen thread stops at the end of a harmless phase, not in others")
   CHECK(progress.state().operation == "all_reduce_sum");
   progress.enter(Phase::saving);  // the thread that freezes may enter phases
   saving = true;
-  std::this_thread::sleep_for(milliseconds(20));  // time for a wrong enter() to return
+  while (!entering) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time for a wrong enter() to return
   CHECK_FALSE(waited);
   CHECK(progress.state().phase == Phase::saving);
 }

@@ -1,6 +1,6 @@
 // Simulates three hosts of a SageMaker job without the SageMaker toolkit, as network namespaces
 // joined by a bridge. Each has its own resourceconfig.json and /etc/hosts. Needs the right to
-// create namespaces: CMake enables these tests if `ip netns add` works.
+// create namespaces: CMake enables these tests if it can create one with a bridge and a veth pair.
 
 #include <unistd.h>
 
@@ -27,8 +27,9 @@ void shell(const std::string& command) {
 // network of this machine does not change.
 class Cluster {
  public:
+  // Delegates, so that the destructor also runs if a command fails here.
   Cluster(const fs::path& root, const std::vector<std::string>& hosts)
-      : root_(root), hosts_(hosts) {
+      : Cluster(root, hosts, WithoutNetwork()) {
     const std::string hub = space("hub");
     shell("ip netns add " + hub + " && ip -n " + hub + " link add name lan type bridge && ip -n " +
           hub + " link set lan up");
@@ -102,6 +103,10 @@ class Cluster {
   }
 
  private:
+  struct WithoutNetwork {};
+  Cluster(const fs::path& root, const std::vector<std::string>& hosts, WithoutNetwork)
+      : root_(root), hosts_(hosts) {}
+
   static std::string space(const std::string& name) {
     return "shoal-" + std::to_string(::getpid()) + "-" + name;
   }

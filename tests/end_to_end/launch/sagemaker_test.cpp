@@ -104,7 +104,9 @@ TEST_CASE(
     fs::create_directories(container / "input/data/train");
     fs::create_directories(container / "input/data/validation");
     container.write(one.config, one.text);
-    const auto outcome = container.run(one.words);
+    // Hides GPUs, for the case of --device cuda.
+    const auto outcome =
+        test::run_shoal(one.words, container.environment({"CUDA_VISIBLE_DEVICES="}));
     INFO(one.config << " " << one.text << "\n" << outcome.err);
     CHECK(outcome.exit_code == 2);
     CHECK(test::count_of(outcome.err, "shoal: error:") == 1);

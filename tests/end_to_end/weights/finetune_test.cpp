@@ -1,9 +1,11 @@
 // Tests runs that start from weights and freeze layers.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "tests/support/program.h"
@@ -38,6 +40,9 @@ struct Pretrained {
     const auto outcome = test::run_shoal(words);
     INFO(outcome.err);
     REQUIRE(outcome.exit_code == 0);
+    const bool resumes = std::ranges::find(words, "--resume") != words.end();
+    const std::regex from_checkpoint("start +[^ ]*/checkpoints/epoch-");
+    CHECK(std::regex_search(outcome.err, from_checkpoint) == resumes);
   }
 
   // Fine-tunes and returns the folder of the exported model.

@@ -79,8 +79,9 @@ class Account(unittest.TestCase):
 
     def test_without_create_a_missing_role_is_an_error_and_nothing_is_made(self):
         code, _, err = launch(*options(), *CHANNEL)
-        self.assertEqual((code, len(err.splitlines()[-1:])), (2, 1))
-        self.assertIn("role: there is no IAM role 'trainer'; --create creates it", err)
+        errors = [line for line in err.splitlines() if line.startswith("launch: error")]
+        self.assertEqual((code, len(errors)), (2, 1), err)
+        self.assertIn("role: there is no IAM role 'trainer'; --create creates it", errors[0])
         self.assertEqual(boto3.client("iam").list_roles()["Roles"], [])
         self.assertEqual(boto3.client("sagemaker").list_training_jobs()["TrainingJobSummaries"], [])
 
@@ -94,14 +95,18 @@ class Account(unittest.TestCase):
         self.assertEqual(found["RoleArn"], role["Role"]["Arn"])
 
     def test_a_bucket_of_someone_else_is_an_error(self):
-        refused = ClientError({"Error": {"Code": "403", "Message": "Forbidden"}}, "HeadBucket")
         s3 = boto3.client("s3")
-        with mock.patch("boto3.client", return_value=s3), mock.patch.object(
-            s3, "head_bucket", side_effect=refused
+        for answer, text, expected, message in (
+            ("403", "Forbidden", 2, "--create: the bucket bucket exists, but you have no access"),
+            ("503", "Slow Down", 1, "launch: error: HeadBucket: Slow Down (503)"),
         ):
-            code, _, err = launch(*options(), *CHANNEL, "--create")
-        self.assertEqual(code, 2)
-        self.assertIn("output: the bucket bucket exists, but you have no access", err)
+            refused = ClientError({"Error": {"Code": answer, "Message": text}}, "HeadBucket")
+            with mock.patch("boto3.client", return_value=s3), mock.patch.object(
+                s3, "head_bucket", side_effect=refused
+            ):
+                code, _, err = launch(*options(), *CHANNEL, "--create")
+            self.assertEqual(code, expected)
+            self.assertIn(message, err)
 
     def test_a_dry_run_makes_nothing(self):
         with mock.patch("boto3.client", side_effect=AssertionError("asked")):

@@ -108,7 +108,9 @@ class BuildAndPush(unittest.TestCase):
             with self.subTest(arguments):
                 done = self.run_script(*arguments)
                 self.assertEqual(done.returncode, code, done.stderr)
-                self.assertIn(expected, done.stderr.splitlines()[-1])
+                *others, last = done.stderr.splitlines()
+                self.assertIn(expected, last)
+                self.assertEqual([line for line in others if "error" in line], [])
 
 
 if __name__ == "__main__":

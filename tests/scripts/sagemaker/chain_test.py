@@ -226,6 +226,7 @@ class Chains(unittest.TestCase):
         self.assertNotIn("Contents", s3.list_objects_v2(Bucket="bucket"))
         code, _, err = self.run_chain("--task", "get", "--clean-state")
         self.assertEqual(code, 2)
+        self.assertIn("--clean-state: none of the tasks has checkpoints", err)
 
     def test_a_dry_run_prints_valid_requests_of_all_tasks_without_calling_aws(self):
         with mock.patch("boto3.client", side_effect=AssertionError("asked")):
@@ -244,6 +245,8 @@ class Chains(unittest.TestCase):
 
     def test_mistakes_are_one_sentence_that_names_file_and_key(self):
         long = "t" * 60
+        two = changed("tune", channels={"train": "s3://bucket/t"})
+        state = "s3://bucket/jobs/net/train/state/"
         cases = [
             (CHAIN | {"tasks": []}, "chain.json: tasks must be a map"),
             (CHAIN | {"project": None}, "chain.json: project is missing"),
@@ -253,6 +256,14 @@ class Chains(unittest.TestCase):
             (changed("a_b"), "chain.json: tasks: a_b: the name must consist of"),
             (CHAIN | {"tasks": {"a": "b"}}, "chain.json: tasks: a must be a map"),
             (changed("train", job_name="x"), "chain.json: tasks: train: job_name cannot be set"),
+            (
+                two | {"checkpoints": "s3://bucket/c"},
+                "tasks: tune: its checkpoints are in s3://bucket/c, like those of the task train",
+            ),
+            (
+                changed("tune", channels={}, checkpoints=state),
+                "tasks: tune: its checkpoints are in s3://bucket/jobs/net/train/state, like",
+            ),
             (changed("train", max_run="3w"), "chain.json: tasks: train: max_run is '3w'"),
             (
                 changed("train", lr=1),
@@ -292,6 +303,10 @@ class Chains(unittest.TestCase):
                     self.assertIn(expected, lines[0])
             code, _, err = self.run_chain("--task", "gett")
             self.assertIn("--task: there is no task gett; tasks: get, prepare, train", err)
+            for option in ("--name", "--job-name", "--upload"):
+                code, _, err = self.run_chain("--dry-run", option, "s3://bucket/x")
+                self.assertEqual(code, 2)
+                self.assertIn(f"launch: error: {option} has no effect with tasks", err)
             for option in (("--task", "get"), ("--force",), ("--keep-state",)):
                 code, _, err = launch(*option, "--dry-run")
                 self.assertIn(f"{option[0]} needs a file with tasks", err)

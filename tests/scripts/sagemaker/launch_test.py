@@ -172,12 +172,16 @@ class Launching(unittest.TestCase):
             },
             {"train": "s3://b/t", "pretrained": "s3://bucket/elsewhere/model/"},
         )
+        created = self.request_after(sagemaker, [first, first, done, done], "old=job:first")
+        names = [channel["ChannelName"] for channel in created["InputDataConfig"]]
+        self.assertEqual(names, ["train", "old"])  # the job's model is not added once more
         failed = first | {"TrainingJobStatus": "Failed", "FailureReason": "no data"}
         self.assertIsNone(self.request_after(sagemaker, [first, failed]))
 
-    def request_after(self, sagemaker, answers):
+    def request_after(self, sagemaker, answers, *channels):
         """Returns the request created with --after, or None. `answers` describe the first job."""
         created = []
+        options = [word for channel in channels for word in ("--channel", channel)]
         with Stubber(sagemaker) as stub, contextlib.ExitStack() as stack:
             for answer in answers:
                 stub.add_response("describe_training_job", answer, {"TrainingJobName": "first"})
@@ -188,7 +192,7 @@ class Launching(unittest.TestCase):
                 )
             )
             code, _, err = launch(
-                *words(), "--after", "first", "--poll", "0", "--channel", "train=s3://b/t"
+                *words(), "--after", "first", "--poll", "0", "--channel", "train=s3://b/t", *options
             )
             stub.assert_no_pending_responses()
         self.assertEqual(code, 0 if created else 2, err)
@@ -200,10 +204,27 @@ class Launching(unittest.TestCase):
         boto3.client("s3").create_bucket(Bucket="bucket")
         settings = words() + ["--source", "s3://bucket/imagenet/train/"]
         settings = [word for word in settings if word not in ("--metrics", "none")]
-        code, out, err = launch("process", *settings)
+        code, out, err = launch("process", *settings, "--pack-options", "--max-side,500")
         self.assertEqual((code, out), (0, "job-1\n"), err)
         found = boto3.client("sagemaker").describe_processing_job(ProcessingJobName="job-1")
-        self.assertEqual(found["AppSpecification"]["ContainerEntrypoint"], ["shoal", "pack"])
+        spec = found["AppSpecification"]
+        self.assertEqual(spec["ContainerEntrypoint"], ["shoal", "pack"])
+        self.assertEqual(spec["ContainerArguments"][2:], ["--max-side", "500"])
+
+        # Uploaded images must not be among the results, which a training job reads.
+        (self.folder / "images").mkdir()
+        (self.folder / "images/1.jpg").write_text("image")
+        settings[-1] = self.folder / "images"
+        for place, code in (
+            (None, 2),
+            ("s3://bucket/jobs/a", 2),
+            ("s3://bucket", 0),
+            ("s3://bucket/jobs-a", 0),
+        ):
+            upload = ["--upload", place] if place else []
+            found, out, err = launch("process", *settings, *upload, "--dry-run")
+            self.assertEqual(found, code, err)
+            self.assertEqual("which is in output; set upload to" in err, code == 2, err)
 
     @mock_aws
     def test_download_fetches_a_jobs_results(self):

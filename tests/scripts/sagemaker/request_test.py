@@ -277,14 +277,17 @@ class ProcessingRequest(unittest.TestCase):
                 processing_request(self.settings(**more))
 
     def test_downloading_runs_curl_in_the_image(self):
-        urls = ["https://x.org/a%20b/one.tar?signature=a/b", "https://x.org/two.tar"]
+        long = "https://x.org/a%20b/one.tar?signature=a/b"
+        long += "/" * (255 * 2 + 256 - len(long)) + "%2F"  # longer than three arguments
+        urls = [long, "https://x.org/two.tar"]
         request = processing_request(self.settings(download=urls, source=None))
         self.assertEqual(processing_violations(request), [])
         self.assertEqual(request["ProcessingInputs"], [])
         self.assertEqual(support.botocore_errors("CreateProcessingJob", request), "")
         spec = request["AppSpecification"]
         self.assertEqual(
-            spec["ContainerArguments"], ["one.tar", urls[0], "two.tar", urls[1]]
+            spec["ContainerArguments"],
+            ["one.tar", long[:256], "/" * 256, "/" * 256, "/%2F", "two.tar", urls[1]],
         )
         isolated = processing_request(self.settings(download=urls, source=None, isolate=True))
         self.assertRegex(processing_violations(isolated)[0], "download needs the network")

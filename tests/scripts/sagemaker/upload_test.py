@@ -166,15 +166,26 @@ class Transfers(unittest.TestCase):
         )
         self.s3.put_object(Bucket="bucket", Key="jobs/j/output/data/history.jsonl", Body=b"{}")
         self.s3.put_object(Bucket="bucket", Key="jobs/j/outputs", Body=b"another")
-        self.assertEqual(download(self.s3, "s3://bucket/jobs/j/output", self.folder / "all"), 2)
-        self.assertEqual((self.folder / "all/data/history.jsonl").read_text(), "{}")
-        download(self.s3, "s3://bucket/jobs/j/output/model.tar.gz", self.folder / "one")
-        for place in ("all", "one"):
+        logs = archive({"summary.json": b"{}"})
+        self.s3.put_object(Bucket="bucket", Key="jobs/j/output/output.tar.gz", Body=logs)
+        self.assertEqual(download(self.s3, "s3://bucket/jobs/j/output", self.folder / "all"), 4)
+        for name in ("history.jsonl", "summary.json"):
+            self.assertEqual((self.folder / "all/data" / name).read_text(), "{}")
+        model = "s3://bucket/jobs/j/output/model.tar.gz"
+        self.assertEqual(download(self.s3, model, self.folder / "one"), 2)
+        for place in ("all/model", "one"):
             self.assertEqual((self.folder / place / "model.safetensors").read_text(), "weights")
             self.assertEqual((self.folder / place / "a/b").read_text(), "deep")
         self.assertEqual(
             sorted(p.name for p in (self.folder / "one").iterdir()), ["a", "model.safetensors"]
         )
+
+    def test_a_whole_bucket_is_downloaded(self):
+        for key in ("train.pack", "a/b"):
+            self.s3.put_object(Bucket="bucket", Key=key, Body=b"images")
+        for uri, place in (("s3://bucket", "one"), ("s3://bucket/", "other")):
+            self.assertEqual(download(self.s3, uri, self.folder / place), 2)
+            self.assertEqual((self.folder / place / "a/b").read_text(), "images")
 
     def test_nothing_is_written_outside_the_folder(self):
         for members in ({"../evil": b"x"}, {"/evil": b"x"}, {"link": None}):

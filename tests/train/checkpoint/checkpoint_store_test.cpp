@@ -37,6 +37,16 @@ TEST_CASE("saved checkpoints are found, newest first, and the directory has no o
   REQUIRE(in_folder(directory.path() / ".checkpoints-tmp") == Names{"lock"});
 }
 
+TEST_CASE("a folder is locked whatever its path looks like") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "checkpoints", 3);
+  store.open_for_writing();
+  fs::create_directory_symlink(directory.path() / "checkpoints", directory.path() / "link");
+  for (const char* path : {"link", "checkpoints/.", "checkpoints/../checkpoints/"})
+    CHECK_THROWS_WITH(CheckpointStore(directory.path() / path, 3).open_for_writing(),
+                      Catch::Contains("another run"));
+}
+
 TEST_CASE("pruning keeps the newest and the best checkpoints") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 2);

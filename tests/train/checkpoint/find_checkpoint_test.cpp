@@ -167,6 +167,8 @@ TEST_CASE("--resume PATH without a checkpoint is an error that names the path") 
   };
   error_for(directory.path() / "missing.pt");
   error_for(directory.path());  // a directory without checkpoints
+  std::ofstream(directory.path() / "empty.pt").close();
+  error_for(directory.path() / "empty.pt");
 
   // Scripts for the ImageNet example name this file even in their first run.
   run.job().resume_path = (directory.path() / "checkpoint.pth.tar").string();

@@ -68,6 +68,17 @@ TEST_CASE("after a power loss, a history with a damaged end is restored from its
   }
 }
 
+TEST_CASE("--eval-only keeps all lines of a history, also damaged ones") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  test::write_text(path, "{\"a\":1}\ndamaged\n{\"a\":2}\n{\"cut");
+  job.eval_only = true;
+  Reporter(job, 0, 0).evaluation({});
+  CHECK_THAT(test::read_text(path),
+             Catch::StartsWith("{\"a\":1}\ndamaged\n{\"a\":2}\n{\"event\":\"valid\""));
+}
+
 TEST_CASE("a history that cannot be written names its path") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());

@@ -12,6 +12,7 @@
 #include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/format/counted.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/secrets.h"
@@ -28,27 +29,49 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kPrefix = "events.out.tfevents.", kSuffix = ".shoal";
+constexpr std::string_view kPrefix = "events.out.tfevents.";
 
-// Returns the number in the name of one of shoal's event files; 0 for other files. The number is
-// the time of creation in seconds since 1970, or larger if an earlier file already has that number.
-// TensorBoard reads files in the order of their names.
-int64_t number_of(const fs::path& path) {
-  const std::string name = path.filename().string();
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
-  const std::string stem = name.substr(0, name.size() - kSuffix.size());
-  return parse_number<int64_t>(stem.substr(std::min(kPrefix.size(), stem.size()))).value_or(0);
-}
+// Names of a run's event files: kPrefix, a number and the run's suffix. The number is the time of
+// creation in seconds since 1970, or larger if an earlier file already has that number. TensorBoard
+// reads files in the order of their names. Several runs may share a folder outside of --output, so
+// the suffix then contains a hash of --output.
+class EventFileNames {
+ public:
+  explicit EventFileNames(const ResolvedJob& job) {
+    const auto full = [](const std::string& path) {
+      std::error_code error;
+      const fs::path whole = fs::weakly_canonical(fs::absolute(path, error), error);
+      return (error ? fs::path(path) : whole) / "";
+    };
+    const std::string output = full(job.output), folder = full(job.tensorboard);
+    suffix_ = folder.starts_with(output) ? ".shoal" : "." + hex(hash_bytes(output)) + ".shoal";
+  }
 
-// Returns shoal's event files in the folder, the newest last. Throws std::system_error if the
-// folder cannot be read: without the earlier files, the new one would repeat their points.
-std::vector<fs::path> event_files(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (const auto& entry : entries_of(folder))
-    if (number_of(entry.path()) > 0) files.push_back(entry.path());
-  std::ranges::sort(files, {}, number_of);
-  return files;
-}
+  std::string name(int64_t number) const {
+    return std::string(kPrefix) + std::to_string(number) + suffix_;
+  }
+
+  // Returns the number in the name of one of the run's files; 0 for other files.
+  int64_t number_of(const fs::path& path) const {
+    const std::string name = path.filename().string();
+    if (!name.starts_with(kPrefix) || !name.ends_with(suffix_)) return 0;
+    const std::string stem = name.substr(0, name.size() - suffix_.size());
+    return parse_number<int64_t>(stem.substr(std::min(kPrefix.size(), stem.size()))).value_or(0);
+  }
+
+  // Returns the run's files in the folder, the newest last. Throws std::system_error if the folder
+  // cannot be read: without the earlier files, the new one would repeat their points.
+  std::vector<fs::path> files(const fs::path& folder) const {
+    std::vector<fs::path> found;
+    for (const auto& entry : entries_of(folder))
+      if (number_of(entry.path()) > 0) found.push_back(entry.path());
+    std::ranges::sort(found, {}, [this](const fs::path& path) { return number_of(path); });
+    return found;
+  }
+
+ private:
+  std::string suffix_;
+};
 
 // Appends the numbers in a JSON object to `values`. Adds `prefix` to their names.
 void add_numbers(const std::string& prefix, const Json& object, NamedValues& values) {
@@ -59,7 +82,7 @@ void add_numbers(const std::string& prefix, const Json& object, NamedValues& val
 class TensorboardFile final : public ReportSink {
  public:
   TensorboardFile(const ResolvedJob& job, std::string history)
-      : job_(job), history_(std::move(history)) {}
+      : job_(job), names_(job), history_(std::move(history)) {}
 
   void start(const RunStart& report) override;
   void step(const StepReport& report) override { add_row(history_row(report)); }
@@ -87,6 +110,7 @@ class TensorboardFile final : public ReportSink {
   std::string earlier_records(int64_t step, const std::vector<fs::path>& files) const;
 
   const ResolvedJob& job_;
+  const EventFileNames names_;
   std::string history_;  // lines up to the checkpoint; emptied by start()
   std::vector<RateGroup> rates_;
   std::optional<AppendedFile> file_;  // empty before start()
@@ -144,8 +168,8 @@ void TensorboardFile::start(const RunStart& report) {
   create_folders(folder);
   // Removes temporary files of killed processes. The new file has another name, so no later write
   // would replace them.
-  remove_parts(folder, [](const fs::path& name) { return number_of(name) > 0; });
-  const std::vector<fs::path> previous = event_files(folder);
+  remove_parts(folder, [this](const fs::path& name) { return names_.number_of(name) > 0; });
+  const std::vector<fs::path> previous = names_.files(folder);
   rates_ = report.rates;
   const std::string block =
       masked("shoal " + job_.provenance.version + "\n" + job_.provenance.command + "\n" +
@@ -153,8 +177,9 @@ void TensorboardFile::start(const RunStart& report) {
   std::string settings;
   for (const std::string& line : split(block, '\n')) settings += "    " + line + "\n";
   const auto now = static_cast<int64_t>(wall_time());
-  const int64_t number = previous.empty() ? now : std::max(now, number_of(previous.back()) + 1);
-  file_.emplace(folder / (std::string(kPrefix) + std::to_string(number) + std::string(kSuffix)),
+  const int64_t number =
+      previous.empty() ? now : std::max(now, names_.number_of(previous.back()) + 1);
+  file_.emplace(folder / names_.name(number),
                 first_records() + earlier_records(report.step, previous) +
                     text_record("settings", settings) + hparams_record(job_.settings, wall_time()));
   history_.clear();
@@ -162,7 +187,7 @@ void TensorboardFile::start(const RunStart& report) {
     if (report.step > 0)
       fs::remove(file);  // its records are in the new file
     else                 // TensorBoard reads files whose names contain "tfevents"
-      fs::rename(file, folder / ("superseded-" + std::to_string(number_of(file))));
+      fs::rename(file, folder / ("superseded-" + std::to_string(names_.number_of(file))));
   }
 }
 

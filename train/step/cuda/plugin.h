@@ -80,7 +80,8 @@ inline constexpr int kPluginVersion = [] {
        {sizeof(Plugin), sizeof(DeviceInfo), sizeof(ops::Table), sizeof(ops::Segment),
         sizeof(ops::MixRow), sizeof(ops::PrepareBatch), sizeof(ops::BatchNorm),
         sizeof(ops::BatchNormFinish), sizeof(ops::Gate), sizeof(ops::Depthwise),
-        sizeof(ops::CrossEntropy), sizeof(ops::OptimizerStep), size_t{ops::kOptimizerCount}})
+        sizeof(ops::CrossEntropy), sizeof(ops::OptimizerStep), sizeof(MemoryStatistics),
+        size_t{ops::kOptimizerCount}})
     version = version * 31 + static_cast<unsigned>(size);
   return static_cast<int>(version & 0x7fffffff);
 }();

@@ -93,6 +93,14 @@ TEST_CASE("timm's --lr-base is for 256 images unless --lr-base-size is given") {
     CHECK_THROWS_WITH(scale({"--lr-base", "0.1", "--opt", name}), Contains("square root"));
 }
 
+TEST_CASE("--lr-base on the command line overrides a learning rate from a file") {
+  const auto lr = [](const Words& words) {
+    return parsed(words, {{"lr", "0.1", "args.yaml"}}).job.schedule;
+  };
+  CHECK(lr({"--lr-base", "0.2"}).lr == 0.2);
+  CHECK(lr({"--lr-base", "0.2", "--lr", "0.3"}).lr == 0.3);
+}
+
 TEST_CASE("timm's --reprob erases with noise unless --remode is given") {
   const auto fill = [](const Words& words) { return parsed(words).job.mix.erase_fill; };
   CHECK(fill({"--reprob", "0.25"}) == data::EraseFill::noise);
@@ -118,6 +126,13 @@ TEST_CASE("--opt selects timm's optimizers, and lamb includes timm's clipping") 
   CHECK(optimizer({"--optimizer", "lamb"}).clip == 0);
   CHECK(optimizer({"--opt", "rmsproptf"}).eps == 1e-10);
   CHECK(optimizer({"--opt-eps", "0.001", "--opt", "rmsproptf"}).eps == 0.001);
+  const auto overridden = [](const std::string& opt, const Words& words) {
+    return parsed(words, {{"opt", opt, "args.yaml"}}).job.optimizer;
+  };
+  CHECK(overridden("rmsproptf", {"--optimizer", "adamw"}).eps ==
+        optimizer({"--optimizer", "adamw"}).eps);
+  CHECK(overridden("lamb", {"--optimizer", "sgd"}).clip == 0);
+  CHECK(overridden("lamb", {"--opt", "rmsproptf"}).eps == 1e-10);
   CHECK_THROWS_WITH(optimizer({"--opt", "rmsprop"}), Contains("rmsproptf"));
   CHECK_THROWS_WITH(parsed({"--opt", "lion"}), Contains("adam and lamb"));
 }

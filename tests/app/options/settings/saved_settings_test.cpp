@@ -48,7 +48,7 @@ TEST_CASE("options that are not given come from the checkpoint, with full precis
   CHECK(arguments.origins.at("epochs") == "checkpoint");
 }
 
-TEST_CASE("options from the user or a recipe are kept, with those that depend on them") {
+TEST_CASE("options of the user or a recipe are kept; those that depend on them are not restored") {
   Arguments arguments = parsed({"--resume", "--epochs", "9", "--batch-size", "8", "--scale-lr",
                                 "256", "--size", "64", "--recipe", "demo"});
   app::take_saved_settings(arguments, kSaved, 10);

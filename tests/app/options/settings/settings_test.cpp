@@ -128,7 +128,7 @@ TEST_CASE("hyperparameters apply only to train") {
   CHECK_THROWS_AS(in_container({"train"}, "{broken"), UserError);
 }
 
-TEST_CASE("weights=pretrained selects the channel pretrained") {
+TEST_CASE("--weights pretrained selects the channel of this name, or torchvision's V1 weights") {
   CHECK(in_container({"train", "--pretrained", "-a", "resnet50"}).job.weights ==
         "torchvision:resnet50/V1");
   CHECK_THROWS_WITH(in_container({"train", "--pretrained", "-a", "resnet999"}),
@@ -224,4 +224,8 @@ TEST_CASE("weights known by name are evaluated with the preprocessing of their a
   Words evaluated = train;
   evaluated.push_back("--eval-only");
   CHECK(gathered(evaluated).val_resize == 232);
+  const train::Job v1 =
+      gathered({"eval", "--data", "x", "--weights", "pretrained", "--model", "efficientnet_b2"});
+  CHECK(v1.val_size == 288);
+  CHECK(v1.val_resize == 288);
 }

@@ -23,7 +23,7 @@ namespace {
 
 ResolvedJob job_with_tensorboard(const fs::path& folder) {
   ResolvedJob job = test::job_in(folder);
-  job.tensorboard = (folder / "events").string();
+  job.tensorboard = (fs::path(job.output) / "events").string();
   return job;
 }
 
@@ -199,6 +199,26 @@ TEST_CASE("a resumed run has no point twice, with its old event file or without"
   for (const auto& entry : fs::directory_iterator(job.tensorboard))
     superseded += entry.path().filename().string().starts_with("superseded-");
   CHECK(superseded == 1);
+}
+
+TEST_CASE("runs that share a folder outside of their output keep each other's files") {
+  const test::TemporaryDirectory first_folder, second_folder, shared;
+  ResolvedJob first = job_with_tensorboard(first_folder.path());
+  ResolvedJob second = job_with_tensorboard(second_folder.path());
+  first.tensorboard = second.tensorboard = shared.path();
+  const auto run = [](const ResolvedJob& job, int64_t from) {
+    Reporter reporter(job, 0, from);
+    reporter.start({from > 0 ? "checkpoint" : "fresh start", {}, 0, from});
+    reporter.step(step_report(from + 1));
+  };
+  run(first, 0);
+  run(second, 0);
+  run(first, 1);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(shared.path()))
+    names.push_back(entry.path().filename());
+  REQUIRE(names.size() == 2);
+  for (const std::string& name : names) CHECK(name.starts_with("events.out.tfevents."));
 }
 
 TEST_CASE("damaged lines of the history cost their points, and nothing else") {
