@@ -95,11 +95,13 @@ std::vector<std::string> matches(const std::string& folder, const std::string& n
   text += name;
   glob_t found{};
   const int result = ::glob(text.c_str(), GLOB_ERR, nullptr, &found);
-  const std::string reason = std::strerror(errno);
+  const int error = result == 0 || result == GLOB_NOMATCH ? 0 : errno;
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
-  if (result != 0 && result != GLOB_NOMATCH)
-    throw std::runtime_error("cannot look for files named " + folder + name + ": " + reason);
+  const bool no_folder = error == ENOENT || error == ENOTDIR;
+  if (error != 0 && !no_folder)
+    throw std::runtime_error("cannot look for files named " + folder + name + ": " +
+                             std::strerror(error));
   std::erase_if(paths, [](const std::string& path) { return fs::is_directory(path); });
   return paths;  // sorted by locale; callers that need a fixed order must sort them
 }

@@ -210,8 +210,8 @@ class FolderCatalogue {
     return make_catalogue(scans_, placed, std::move(names));
   }
 
-  // Warns if images of different files have the same name. `same` compares two Parts; parts_ must be
-  // sorted.
+  // Warns if images of different files have the same name. `same` compares two Parts; parts_ must
+  // be sorted.
   template <class Same>
   void warn_of_equal_names(const Same& same) const {
     int64_t count = 0;
