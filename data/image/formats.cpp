@@ -87,15 +87,18 @@ Size tiff_size(std::span<const uint8_t> bytes) {
   const uint64_t directory = header.read(4, 4);
   const uint64_t entries = header.read(directory, 2);
   Size size;
+  bool transposed = false;
   for (uint64_t i = 0; i < entries; ++i) {
     const uint64_t entry = directory + 2 + 12 * i;
     const uint64_t tag = header.read(entry, 2);
-    if (tag != 256 && tag != 257) continue;
+    if (tag != 256 && tag != 257 && tag != 274) continue;
     const auto value =
         static_cast<int64_t>(header.read(entry + 8, header.read(entry + 2, 2) == 3 ? 2 : 4));
-    (tag == 256 ? size.width : size.height) = value;
+    if (tag == 256) size.width = value;
+    if (tag == 257) size.height = value;
+    if (tag == 274) transposed = value >= 5 && value <= 8;  // an orientation that swaps the axes
   }
-  return size;
+  return transposed ? Size{size.height, size.width} : size;
 }
 
 Size webp_size(std::span<const uint8_t> bytes) {

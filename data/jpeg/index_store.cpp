@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr char kRecordsExtension[] = ".seek", kPlacesExtension[] = ".places";
 constexpr size_t kWriteAt = size_t{1} << 18;  // writes the buffer when it has this many bytes
 constexpr size_t kMaxShare = 25;              // a record is at most 1/25 as large as its image
-constexpr uint32_t kMaxRecord = 1u << 28, kUnwanted = UINT32_MAX;
+constexpr uint32_t kMaxRecord = 1u << 28, kUnwanted = UINT32_MAX, kWaiting = UINT32_MAX - 1;
 
 struct Record {
   uint64_t sample = 0, image = 0;  // `image`: see fingerprint()
@@ -136,7 +136,15 @@ void IndexStore::refresh() {
   const std::lock_guard lock(mutex_);
   write_waiting();
   open_others();
-  for (uint32_t file = 0; file < files_.size(); ++file) read_new_places(file);
+  // If several files have a record of an image, the newest file is right: the images may have got
+  // other numbers since the older ones were written.
+  std::vector<std::pair<fs::file_time_type, uint32_t>> by_time;
+  for (uint32_t file = 0; file < files_.size(); ++file) {
+    std::error_code error;
+    by_time.emplace_back(fs::last_write_time(files_[file].records, error), file);
+  }
+  std::ranges::sort(by_time);
+  for (const auto& [time, file] : by_time) read_new_places(file);
 }
 
 void IndexStore::open_others() {
@@ -198,28 +206,29 @@ int64_t IndexStore::will_read(int64_t first, int64_t count) const {
 IndexStore::Found IndexStore::look_up(int64_t sample) const {
   const std::lock_guard lock(mutex_);
   const Slot& slot = slots_[static_cast<size_t>(sample)];
-  const bool kept = slot.length != 0 && slot.length != kUnwanted;
-  return {slot, kept ? files_[slot.file].file.number() : -1};
+  const bool kept = slot.length != 0 && slot.length < kWaiting;
+  return {slot, kept ? files_[slot.file].file.number() : -1, records_.is_open()};
 }
 
 IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> bytes,
                                     SeekIndex& index) const {
   index.clear();
-  const auto [slot, descriptor] = look_up(sample);
-  if (descriptor < 0) return slot.length == kUnwanted ? Answer::unwanted : Answer::unknown;
+  const auto [slot, descriptor, stores] = look_up(sample);
+  const Answer missing = stores ? Answer::unknown : Answer::unwanted;
+  if (descriptor < 0) return slot.length >= kWaiting ? Answer::unwanted : missing;
   thread_local std::vector<uint8_t> memory;
   memory.resize(slot.length);
   Record record;
   if (slot.length < sizeof record ||
       !reads_all(descriptor, slot.offset, memory.data(), memory.size()))
-    return Answer::unknown;
+    return missing;
   std::memcpy(&record, memory.data(), sizeof record);
   const std::span<const uint8_t> packed = std::span(memory).subspan(sizeof record);
   const bool good = record.sample == static_cast<uint64_t>(sample) &&
                     record.length == packed.size() && record.image == fingerprint(bytes) &&
                     record.check == check_of(record, packed.data()) && unpack_index(packed, index);
   if (!good) index.clear();
-  return good ? Answer::found : Answer::unknown;
+  return good ? Answer::found : missing;
 }
 
 void IndexStore::add(int64_t sample, std::span<const uint8_t> bytes, const SeekIndex& index) {
@@ -234,6 +243,7 @@ void IndexStore::add(int64_t sample, std::span<const uint8_t> bytes, const SeekI
   record.check = check_of(record, packed.data());
   const std::lock_guard lock(mutex_);
   if (!records_.is_open()) return;
+  slots_[static_cast<size_t>(sample)].length = kWaiting;
   const Place place{record.sample, end_, static_cast<uint32_t>(sizeof record + packed.size()), 0};
   waiting_places_.append(reinterpret_cast<const char*>(&place), sizeof place);
   waiting_records_.append(reinterpret_cast<const char*>(&record), sizeof record);

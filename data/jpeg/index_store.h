@@ -52,7 +52,7 @@ class IndexStore {
  private:
   struct Slot {
     uint64_t offset = 0;
-    uint32_t length = 0;  // bytes of the record; 0: none; kUnwanted: index too large to be stored
+    uint32_t length = 0;  // bytes of the record; 0: none; kUnwanted, kWaiting: see index_store.cpp
     uint32_t file = 0;
   };
   struct File {
@@ -64,6 +64,7 @@ class IndexStore {
   struct Found {
     Slot slot;
     int descriptor = -1;  // of the file with the record; -1: none
+    bool stores = false;  // whether new records can be stored
   };
   Found look_up(int64_t sample) const;  // takes the mutex
 

@@ -78,8 +78,8 @@ ClassBalance::Drawn DatasetFeed::find(int64_t position) const {
 }
 
 void DatasetFeed::announce_samples(int64_t first, int64_t count, const WillRead& will_read) const {
-  dataset_->will_read(first, count);
   will_read(first, count);
+  dataset_->will_read(first, count);
 }
 
 uint64_t DatasetFeed::key(int64_t position) const {

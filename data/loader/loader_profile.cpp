@@ -41,7 +41,7 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   do {
     if (stopped && stopped()) throw ProfileStopped();
     if (!loader.next()) loader.start_epoch(++epoch);
-  } while (now() - start < seconds);
+  } while (now() - start < seconds || (loader.stage_times() - before).images == 0);
   rate.stages = loader.stage_times() - before;
   rate.seconds = now() - start;
   rate.images_per_second = static_cast<double>(rate.stages.images) / rate.seconds;
@@ -138,7 +138,7 @@ void advise_batches(const std::vector<LoaderRate>& rates, double wanted, Advice&
 }
 
 void advise_processors(const std::vector<LoaderRate>& rates, int processors, double wanted,
-                       Advice& advice) {
+                       bool can_be_fast, Advice& advice) {
   const LoaderRate& last = rates.back();
   const double most = processors / last.cpu_seconds_per_image();
   advice.sentence =
@@ -161,11 +161,11 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
   } else {
     advice.sentence += strf(
         ". %.0f images/s need %s like these, or fewer with smaller images (`shoal pack "
-        "--max-side`) "
-        "or --resize fast",
+        "--max-side`)",
         wanted,
         counted(static_cast<int64_t>(std::ceil(wanted * last.cpu_seconds_per_image())), "core")
             .c_str());
+    if (can_be_fast) advice.sentence += " or `shoal train --resize fast`";
   }
 }
 
@@ -199,7 +199,8 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
   return rates;
 }
 
-Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted) {
+Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted,
+              bool can_be_fast) {
   Advice advice;
   advice.bound = bound_of(rates.back());
   if (wanted > 0) advice.threads = threads_between(rates, wanted);
@@ -208,7 +209,7 @@ Advice advise(const std::vector<LoaderRate>& rates, int processors, double wante
   else if (advice.bound == Bound::batches)
     advise_batches(rates, wanted, advice);
   else
-    advise_processors(rates, processors, wanted, advice);
+    advise_processors(rates, processors, wanted, can_be_fast, advice);
   return advice;
 }
 

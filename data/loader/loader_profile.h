@@ -64,6 +64,8 @@ struct Advice {
 
 // Explains what limits the loader. `rates`: at least one measurement, by increasing number of
 // threads. `processors`: number of cores. `wanted`: images/s to reach; 0: no target.
-Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted);
+// `can_be_fast`: whether --resize fast would help.
+Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted,
+              bool can_be_fast = false);
 
 }  // namespace shoal::data

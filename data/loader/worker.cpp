@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "base/hash.h"
 #include "data/errors.h"
@@ -47,9 +48,7 @@ Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore*
 
 Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, Row& row,
                             uint8_t* pixels) {
-  feed.announce(position, [this](int64_t first, int64_t count) {
-    if (indexes_) indexes_->will_read(first, count);
-  });
+  announce(feed, position);
   if (options_.train) follow(feed, position);
   const std::optional<Ticket> ticket = feed.ticket(position);
   if (!ticket) return {.ended = true};
@@ -64,6 +63,22 @@ Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, R
   }
   if (options_.hash) result.hash = hash(feed, position, row, pixels);
   return result;
+}
+
+// Prefetches images. On hanging storage, opening one may block, so names it in `current_`.
+void Worker::announce(const Feed& feed, int64_t position) {
+  struct {  // one capture, so that std::function allocates no memory
+    Worker& worker;
+    const Feed& feed;
+    Ticket next;
+    std::optional<CurrentRead::Scope> scope;
+  } state{*this, feed, {}, {}};
+  feed.announce(position, [&state](int64_t first, int64_t count) {
+    state.scope.reset();
+    state.next.sample = first;
+    state.scope.emplace(state.worker.current_, state.feed, state.next);
+    if (state.worker.indexes_) state.worker.indexes_->will_read(first, count);
+  });
 }
 
 void Worker::begin_row(const Feed& feed, const Ticket& ticket, int32_t index, Row& row) const {

@@ -69,6 +69,7 @@ class Worker {
 
  private:
   void follow(const Feed& feed, int64_t position);
+  void announce(const Feed& feed, int64_t position);
   void begin_row(const Feed& feed, const Ticket& ticket, int32_t index, Row& row) const;
   void finish_bad(Row& row, uint8_t* pixels) const;
   int64_t image_bytes() const { return side_ * side_ * options_.transform.channels; }

@@ -179,21 +179,22 @@ inline Vec reciprocal(Vec x) {
 #endif
 }
 
-// Returns 1 / (1 + exp(-z)) with a relative error of at most 2^-17 for z > -83; SHOAL_BF16: 2^-12.
+// Returns 1 / (1 + exp(-z)) with a relative error of about 2 float epsilons near z = 0 and at most
+// 2^-17 for z > -83; SHOAL_BF16: 2^-12.
 // A NaN stays a NaN.
 inline Vec sigmoid(Vec z) {
   constexpr float kLimit = 120;  // exp2(t) stays finite
   const Vec t = limited(z * splat(-1.44269504f), kLimit);
-  // t = n + f with an integer n and |f| <= 1/2. A polynomial approximates exp2(f). Adding kRound
-  // moves n into the lowest bits.
+  // t = n + f with an integer n and |f| <= 1/2. A minimax polynomial approximates exp2(f). Adding
+  // kRound moves n into the lowest bits.
   constexpr float kRound = 12582912;  // 1.5 * 2^23
   const Vec moved = t + kRound, f = t - (moved - kRound);
 #if defined(SHOAL_BF16)
   constexpr float kExp2[] = {2.42211010e-1f, 6.93282931e-1f, 1};
   Vec p = splat(5.50089514e-2f);
 #else
-  constexpr float kExp2[] = {9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1};
-  Vec p = splat(1.33335581e-3f);
+  constexpr float kExp2[] = {9.67151253e-3f, 5.55073369e-2f, 2.40222421e-1f, 6.93146978e-1f, 1};
+  Vec p = splat(1.32647459e-3f);
 #endif
   for (const float c : kExp2) p = multiply_add(p, f, splat(c));
   const Vec power = (Vec)((Ints)p + ((Ints)moved << 23));  // 2^n p: adds n to p's exponent

@@ -16,7 +16,11 @@ data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bo
   options.rank = rank % job.local_world_size;
   options.world_size = job.local_world_size;
   options.uneven = !train;
-  if (host > 0) options.seed = combine(options.seed, static_cast<uint64_t>(host));
+  if (host > 0) {
+    options.seed = combine(options.seed, static_cast<uint64_t>(host));
+    // The same numbers mean other images than on host 0.
+    if (!options.index_dir.empty()) options.index_dir += "-host" + std::to_string(host);
+  }
   options.mix.group = options.mix.group * job.local_world_size / job.world_size;
   options.progression.images_per_step =
       options.progression.images_per_step * job.local_world_size / job.world_size;

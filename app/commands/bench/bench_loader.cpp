@@ -169,7 +169,9 @@ int bench_loader(const Arguments& arguments) {
     return 128 + train::stop_signal();
   }
   log::status("");
-  const data::Advice advice = data::advise(rates, options.processors, arguments.bench.wanted);
+  const bool can_be_fast = !arguments.bench.eval && arguments.bench.mode == data::Resize::exact;
+  const data::Advice advice =
+      data::advise(rates, options.processors, arguments.bench.wanted, can_be_fast);
   if (arguments.json) {
     Json runs;
     for (const data::LoaderRate& rate : rates) runs.push_back(json_of(rate));

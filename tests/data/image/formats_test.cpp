@@ -105,3 +105,21 @@ TEST_CASE("a size out of bounds is refused before decoding, and damaged pixels a
   cut.resize(cut.size() / 4);
   CHECK_THROWS_AS(decode_other(Format::png, cut, 0, pixels), DamagedImage);
 }
+
+TEST_CASE("orientations 5 to 8 of a TIFF swap width and height, as in its decoded pixels") {
+  const auto size_with = [](uint8_t orientation) {
+    Bytes file = {'I', 'I', 42, 0, 8, 0, 0, 0, 3, 0};
+    const auto add = [&](uint16_t tag, uint8_t value) {
+      for (const int byte : {tag & 255, tag >> 8, 3, 0, 1, 0, 0, 0, int{value}, 0, 0, 0})
+        file.push_back(static_cast<uint8_t>(byte));
+    };
+    add(256, 7);
+    add(257, 5);
+    add(274, orientation);
+    return stated_size(Format::tiff, file);
+  };
+  for (uint8_t orientation = 1; orientation <= 8; ++orientation) {
+    CHECK(size_with(orientation).width == (orientation < 5 ? 7 : 5));
+    CHECK(size_with(orientation).height == (orientation < 5 ? 5 : 7));
+  }
+}

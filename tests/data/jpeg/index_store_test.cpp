@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -64,7 +65,7 @@ TEST_CASE("an index that one store writes is found by another; changed images ha
   {
     IndexStore writer(folder / "seek", 10);
     writer.add(3, file, index);
-    CHECK(writer.find(3, file, found) == Answer::unknown);  // not before refresh()
+    CHECK(writer.find(3, file, found) == Answer::unwanted);  // stored, but read by refresh()
     writer.refresh();
     CHECK(writer.find(3, file, found) == Answer::found);
     CHECK(found == index);
@@ -82,6 +83,28 @@ TEST_CASE("an index that one store writes is found by another; changed images ha
   reader.refresh();
   CHECK(reader.find(3, file, found) == Answer::unknown);
   CHECK(reader.find(3, other, found) == Answer::found);
+}
+
+TEST_CASE("of several records of an image, the one in the newest file counts") {
+  const TempFolder folder;
+  const Bytes file = noisy_jpeg(1), other = noisy_jpeg(2);
+  SeekIndex found;
+  {
+    IndexStore first(folder / "seek", 10), second(folder / "seek", 10);
+    second.add(3, other, index_of(other));  // in 1.seek
+  }
+  fs::last_write_time(folder / "seek/1.seek",
+                      fs::file_time_type::clock::now() - std::chrono::hours(1));
+  IndexStore(folder / "seek", 10).add(3, file, index_of(file));  // in 0.seek
+  CHECK(IndexStore(folder / "seek", 10).find(3, file, found) == Answer::found);
+}
+
+TEST_CASE("without a writable folder, no index is asked for") {
+  const TempFolder folder;
+  std::ofstream(folder / "file") << "x";
+  SeekIndex found;
+  const IndexStore store(folder / "file", 10);
+  CHECK(store.find(3, noisy_jpeg(1), found) == Answer::unwanted);
 }
 
 TEST_CASE("a write error that the file system reports at close is a warning") {
@@ -150,7 +173,7 @@ TEST_CASE(
   store.add(0, file, index_of(file));
   store.refresh();
   SeekIndex found;
-  CHECK(store.find(0, file, found) == Answer::unknown);
+  CHECK(store.find(0, file, found) == Answer::unwanted);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("cannot create") && Catch::Contains("ot a directory"));
 }

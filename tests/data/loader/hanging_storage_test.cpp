@@ -10,26 +10,37 @@ using namespace shoal::data;
 
 namespace {
 
-// Image 3 cannot be read: the thread that tries waits for ever.
+// Image 3 cannot be read or, if `opening` is set, not even be opened for prefetching: the thread
+// that tries waits for ever.
 class HangingDataset final : public ForwardingDataset {
  public:
-  explicit HangingDataset(const std::shared_ptr<std::promise<void>>& reading)
-      : ForwardingDataset(made_dataset(8)), reading_(reading) {}
+  HangingDataset(const std::shared_ptr<std::promise<void>>& reading, bool opening)
+      : ForwardingDataset(made_dataset(8)), opening_(opening), reading_(reading) {}
+  void will_read(int64_t first, int64_t count) const override {
+    if (opening_ && first == 3) hang();
+    ForwardingDataset::will_read(first, count);
+  }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    if (sample != 3) return ForwardingDataset::read(sample, bytes);
+    if (sample == 3) hang();
+    ForwardingDataset::read(sample, bytes);
+  }
+
+ private:
+  [[noreturn]] void hang() const {
     reading_->set_value();
     for (;;) ::pause();
   }
 
- private:
+  bool opening_;
   std::shared_ptr<std::promise<void>> reading_;
 };
 
 }  // namespace
 
 TEST_CASE("a loader names the image that hanging storage does not return, and can be destroyed") {
+  const bool opening = GENERATE(false, true);
   const auto reading = std::make_shared<std::promise<void>>();
-  const auto data = std::make_shared<HangingDataset>(reading);
+  const auto data = std::make_shared<HangingDataset>(reading, opening);
   LoaderOptions options;
   options.train = false;
   options.batch_size = 4;
