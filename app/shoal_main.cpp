@@ -13,7 +13,6 @@
 #include "base/file/descriptor.h"
 #include "base/log.h"
 #include "base/secrets.h"
-#include "dist/env/launcher.h"
 
 namespace {
 
@@ -59,13 +58,15 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
   if (words[0] == "--version")
     return print(std::string("shoal ") + kVersion + " (" + kCommit + ")\n");
 
-  // Removes the failure file of an earlier run, but not under a launcher such as mpirun: another
-  // rank of this run may already have written the file.
-  const bool starts_ranks = words[0] == "train" || words[0] == "eval" || words[0] == "predict";
-  if (starts_ranks && !shoal::dist::find_launcher(environment))
-    clear_failure_file(reporting(environment).failure_file);
-
-  const Arguments arguments = gather(words, environment);
+  const Arguments arguments = [&] {
+    try {
+      return gather(words, environment);
+    } catch (...) {
+      if (words[0] == "train" || words[0] == "eval" || words[0] == "predict")
+        clear_earlier_failure(environment);
+      throw;
+    }
+  }();
   if (!arguments.help.empty()) return print(command_help(arguments.command, arguments.help));
   if (arguments.recipe == "list") return print(recipe_list());
   if (arguments.command != Command::train)  // `train`: the worker logs them

@@ -296,12 +296,11 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
   }
   on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});
 
-  const int given = threads_from_environment(environment, on_this_host);
+  const int given = arguments.job.threads ? 0 : threads_from_environment(environment, on_this_host);
   const int share =
       std::max(1, facts.processors / (facts.bound && plan.in_place ? 1 : on_this_host));
   const int threads = arguments.job.threads.value_or(given > 0 ? given : share);
-  if (given > 0 && !arguments.job.threads)
-    plan.extra_arguments = {"--threads=" + std::to_string(given)};
+  if (given > 0) plan.extra_arguments = {"--threads=" + std::to_string(given)};
   for (WorkerStart& worker : plan.workers)
     worker.environment = with_fabric(tuned(std::move(worker.environment), threads), facts.fabric);
   return plan;

@@ -83,6 +83,11 @@ void on_checkpoint(int) {
   train::request_checkpoint();
 }
 
+bool is_ignored(int number) {
+  struct sigaction now {};
+  return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 void install(int number, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -114,9 +119,7 @@ void install_training_signals(bool on_platform) {
   install(SIGTERM, on_stop);
   install(SIGINT, on_stop);
   install(SIGUSR1, on_checkpoint);
-  struct sigaction hangup {};
-  sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) install(SIGHUP, on_hangup);  // nohup: stays ignored
+  if (!is_ignored(SIGHUP)) install(SIGHUP, on_hangup);  // nohup: stays ignored
   change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGINT, SIGUSR1});
 }
 
@@ -138,7 +141,7 @@ void install_resumable_signals() {
 
 void install_interruption_signals() {
   install(SIGTERM, on_interruption);
-  install(SIGINT, on_interruption);
+  if (!is_ignored(SIGINT)) install(SIGINT, on_interruption);  // `shoal eval … &` in a script
 }
 
 }  // namespace shoal::app

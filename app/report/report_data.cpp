@@ -12,6 +12,7 @@
 #include "app/version.h"
 #include "base/error.h"
 #include "base/file/file_lock.h"
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -26,14 +27,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPageStart = "<!doctype html>";  // as in page/page.html
+constexpr std::string_view kTitle = "<title>shoal report</title>";  // in page/page.html
 
 // Whether a file is absent, empty or a report.
 bool may_replace(const fs::path& file) {
+  if (!path_exists(file)) return true;
   std::ifstream in(file, std::ios::binary);
-  std::string start(kPageStart.size(), '\0');
+  std::string start(4096, '\0');  // contains the page's title
   in.read(start.data(), std::ssize(start));
-  return in.gcount() == 0 || start == kPageStart;
+  start.resize(static_cast<size_t>(in.gcount()));
+  return in.is_open() && (start.empty() || start.find(kTitle) != start.npos);
 }
 
 // Returns the JSON object in a file. If the file does not exist or contains something else, appends
@@ -82,7 +85,7 @@ Json run_data(const std::string& run, const std::string& name) {
   if (!fs::is_directory(folder)) throw UserError("'" + run + "' is not a folder of a run");
   std::vector<std::string> notes;
   Json history = read_history(folder, notes);
-  const bool running = is_locked(folder / ".lock");  // held while the run trains
+  const bool running = is_locked(folder / train::kRunLock);
   Json summary = read_object(folder / train::kSummaryFile,
                              std::string("there is no summary.json: the run ") +
                                  (running ? "is still going" : "was killed, or has not trained"),
@@ -134,6 +137,7 @@ std::string report_stamp(const std::vector<std::string>& runs) {
       stamp += strf("%lld.%lld.%09ld ", static_cast<long long>(found.st_size),
                     static_cast<long long>(found.st_mtim.tv_sec), found.st_mtim.tv_nsec);
     }
+    stamp += is_locked(fs::path(run) / train::kRunLock) ? "locked " : "free ";
   }
   return hex(hash_bytes(stamp));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file/file_lock.h"
@@ -48,6 +49,15 @@ class ProgressLine {
   const double start_ = now();
   double shown_ = start_;
   int64_t first_ = -1;  // bytes from an interrupted download, excluded from the speed
+};
+
+// Removes the lock's file when the download ends.
+struct DownloadLock {
+  explicit DownloadLock(FileLock held) : lock(std::move(held)) {}
+  ~DownloadLock() { lock.remove_file(); }
+  DownloadLock(const DownloadLock&) = delete;
+  DownloadLock& operator=(const DownloadLock&) = delete;
+  FileLock lock;
 };
 
 class Fetch {
@@ -113,11 +123,8 @@ class Fetch {
   std::string download_file(const RemoteFile& file) const {
     const fs::path path = path_of(file);
     create_folders(path.parent_path());
-    const FileLock lock = wait_for_lock(path);
-    if (is_in_cache(file)) {  // the process that had the lock has stored it
-      lock.remove_file();
-      return path.string();
-    }
+    const DownloadLock lock{wait_for_lock(path)};
+    if (is_in_cache(file)) return path.string();  // the process that had the lock has stored it
     ProgressLine progress(path.filename().string(), options_);
     DownloadOptions how = options_.download;
     how.sha256 = file.sha256;
@@ -139,7 +146,6 @@ class Fetch {
                                "; without a network, copy the file to " + path.string() +
                                " or use --weights FILE");
     }
-    lock.remove_file();
     return path.string();
   }
 

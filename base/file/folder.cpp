@@ -19,6 +19,15 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder, std::error_c
   return entries;
 }
 
+fs::file_type type_of(const fs::directory_entry& entry) {
+  std::error_code error;
+  const fs::file_type type = entry.status(error).type();
+  if (error == std::errc::too_many_symbolic_link_levels) return fs::file_type::not_found;
+  if (error && type == fs::file_type::none)
+    throw fs::filesystem_error("cannot examine", entry.path(), error);
+  return type;
+}
+
 bool path_exists(const fs::path& path) {
   std::error_code unknown;
   return fs::exists(path, unknown);

@@ -22,6 +22,10 @@ std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::
 // cannot be examined, for example because it is too long.
 bool path_exists(const std::filesystem::path& path);
 
+// Returns the type of a folder's entry, following links: not_found for a broken link or a loop of
+// links. Throws std::filesystem::filesystem_error with the path for other errors.
+std::filesystem::file_type type_of(const std::filesystem::directory_entry& entry);
+
 // Whether `path` is `folder` or inside it, either as written or after following links. The paths
 // need not exist.
 bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);

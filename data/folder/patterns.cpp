@@ -151,8 +151,8 @@ std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
-    std::error_code none;  // a broken link or a loop of links is no file
-    if (!name.starts_with('.') && entry.is_regular_file(none)) paths.push_back(folder + "/" + name);
+    if (!name.starts_with('.') && type_of(entry) == fs::file_type::regular)
+      paths.push_back(folder + "/" + name);
   }
   std::sort(paths.begin(), paths.end());
   return paths;

@@ -150,8 +150,8 @@ void ShardList::replace() {
     const fs::path fresh = fs::path(folder_) / file_name(shard);
     if (fs::exists(fresh)) fs::rename(fresh, place(shard));
   }
-  for (auto shard = finished(); shard < static_cast<int64_t>(old.next.size()); ++shard)
-    fs::remove(place(shard));
+  const auto ours = static_cast<int64_t>(old.next.size()) + (old.whole ? 0 : 1);
+  for (auto shard = finished(); shard < ours; ++shard) fs::remove(place(shard));
   const std::string unfinished = place(static_cast<int64_t>(old.next.size())).string();
   for (const char* extension : {".partial", ".partial.table"}) fs::remove(unfinished + extension);
   flush_folder(target_);  // so that the list appears last, even after a power loss

@@ -79,8 +79,7 @@ class ExampleReader {
       ++count;
     });
     if (kind != kBytesList || count > 1)
-      throw std::invalid_argument("needs exactly one byte string under '" + key +
-                                  "'; see --tfrecord-keys");
+      throw std::invalid_argument("needs one byte string under '" + key + "'; see --tfrecord-keys");
     return only;
   }
 

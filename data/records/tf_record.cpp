@@ -76,6 +76,7 @@ class TfRecordScan {
         return;
       }
       largest_ = std::max(largest_, entry.number);
+      if (example.number) smallest_ = std::min(smallest_, entry.number);
       if (!example.class_name.empty()) entry.text = scan_.place_of(example.class_name);
       scan_.add(entry, reader_.name() + (example.name.empty() ? "" : " (" + example.name + ")"));
     } catch (const std::invalid_argument& error) {
@@ -87,11 +88,12 @@ class TfRecordScan {
     }
   }
 
-  // Whether the example adds a class, or has another kind of label than the examples before it.
+  // Whether the example adds a class, decides whether the first class is 0 or 1, or has another
+  // kind of label than the examples before it.
   bool adds_class(const Example& example) const {
     const bool named = !example.class_name.empty(), numbered = example.number.has_value();
     return (named && !scan_.has_text(example.class_name)) ||
-           (numbered && *example.number > largest_) ||
+           (numbered && (*example.number > largest_ || *example.number < smallest_)) ||
            (scan_.size() > 0 && (named != (scan_.entries.back().text >= 0) ||
                                  numbered != (scan_.entries.back().number != kNoNumber)));
   }
@@ -114,7 +116,7 @@ class TfRecordScan {
   FileSource source_;
   TfRecordReader reader_;
   Scan scan_;
-  int64_t largest_ = kNoNumber;  // largest label so far
+  int64_t smallest_ = INT64_MAX, largest_ = kNoNumber;  // of the labels so far
 };
 
 // Returns the label of the first class. Throws std::invalid_argument if it may be 0 or 1 and a

@@ -37,8 +37,7 @@ std::string packed_set_in(const std::string& path) {
   std::string found;
   for (const auto& entry : entries_of(path)) {
     if (entry.path().filename().string().starts_with('.')) continue;
-    std::error_code none;
-    if (!found.empty() || !entry.is_regular_file(none)) return path;
+    if (!found.empty() || type_of(entry) != fs::file_type::regular) return path;
     found = entry.path().string();
   }
   return !found.empty() && is_packed_set(found) ? found : path;

@@ -123,8 +123,7 @@ bool holds_only_files(const std::string& folder) {
   bool files = false;
   for (const auto& entry : entries_of(folder)) {
     if (entry.path().filename().string().starts_with('.')) continue;
-    std::error_code none;  // a loop of links is no folder
-    if (entry.is_directory(none)) return false;
+    if (type_of(entry) == fs::file_type::directory) return false;
     files = true;
   }
   return files;

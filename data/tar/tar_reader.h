@@ -19,8 +19,8 @@ struct TarMember {
   std::string content;  // its first bytes; see KeepContent
 };
 
-// Returns how many bytes of a member's content to keep, at most its size `bytes`. Not called for
-// hard links, which have the content of their target.
+// Returns how many bytes of a member's content to keep, at most its size `bytes`. A hard
+// link has the size and content of its target.
 using KeepContent = std::function<uint64_t(std::string_view name, uint64_t bytes)>;
 
 // Lists the regular files of the tar in [begin, end) of `file`, in order. A hard link is listed as

@@ -79,8 +79,11 @@ void set_aside(const std::filesystem::path& path) {
 // Returns the lines to keep, from the file itself or from a copy.
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
-  if (job.eval_only) {  // keeps all lines, also damaged ones
-    std::string all = read_if_readable(path).value_or("");
+  if (job.eval_only) {      // keeps all lines, also damaged ones
+    std::error_code error;  // not set if the file does not exist
+    if (!std::filesystem::exists(path, error) && !error) return "";
+    const std::vector<char> bytes = read_whole_file(path);
+    std::string all(bytes.begin(), bytes.end());
     all.resize(all.rfind('\n') + 1);  // npos + 1 is 0
     return all;
   }

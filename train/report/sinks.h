@@ -25,6 +25,7 @@ inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kEvaluationFile = "evaluation.json";
 inline constexpr const char* kEventsFile = "events.jsonl";
 inline constexpr const char* kSummaryFile = "summary.json";
+inline constexpr const char* kRunLock = ".lock";  // locked while a run uses its --output
 
 // Returns the content of classes.json: {class name: label}.
 std::string classes_json(const std::vector<std::string>& classes);

@@ -3,12 +3,11 @@
 #include <system_error>
 
 #include "base/file/folder.h"
+#include "train/report/sinks.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* kOutputLock = ".lock";
 
 bool make_folder(const fs::path& folder) {
   std::error_code error;  // the first write into the folder reports it
@@ -19,7 +18,7 @@ bool make_folder(const fs::path& folder) {
 bool is_unused(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : entries_of(folder, error))
-    if (entry.path().filename() != kOutputLock) return false;
+    if (entry.path().filename() != kRunLock) return false;
   return !error;
 }
 
@@ -28,7 +27,7 @@ bool is_unused(const fs::path& folder) {
 OutputFolder::OutputFolder(const fs::path& folder)
     : folder_(folder),
       created_(make_folder(folder)),
-      lock_(folder / kOutputLock, folder.string(), "--output") {}
+      lock_(folder / kRunLock, folder.string(), "--output") {}
 
 OutputFolder::~OutputFolder() {
   if (!created_ || !is_unused(folder_)) return;

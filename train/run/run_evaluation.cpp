@@ -20,7 +20,8 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   const int64_t epoch = std::max<int64_t>(0, run.position.epoch - (counted ? 1 : 0));
   WorstPixels worst(run.job.transform);
   EvaluationHooks hooks;
-  if (decides) hooks.worst = &worst;
+  const bool shown = !run.job.eval_only || !run.job.tensorboard.empty();
+  if (decides && shown) hooks.worst = &worst;
   hooks.print_freq = run.job.print_freq;
   if (!ema) {
     hooks.progress = [&](EvaluationProgress progress) {

@@ -58,27 +58,25 @@ void WorstPixels::add(const data::Batch& batch, const std::vector<ImageResult>& 
   const size_t before = all.size();
   all.insert(all.end(), results.begin(), results.end());
   results_.clear();
-  std::vector<std::vector<uint8_t>> pixels;
+  std::vector<Kept> worst;
   for (const size_t place : highest_losses(all, EvaluationReport::kWorst)) {
     results_.push_back(all[place]);
     if (place < before) {
-      pixels.push_back(std::move(pixels_[place]));
+      worst.push_back(std::move(kept_[place]));
     } else {
       const auto row = static_cast<int64_t>(place - before);
       const uint8_t* first = batch.images + row * batch.views * batch.image_bytes();
-      pixels.emplace_back(first, first + batch.image_bytes());
+      worst.push_back({{first, first + batch.image_bytes()},
+                       base64(data::thumbnail(first, {side_, side_}, channels_))});
     }
+    if (worst.size() > kGrid) worst.back().pixels = {};
   }
-  pixels_ = std::move(pixels);
+  kept_ = std::move(worst);
 }
 
-const std::vector<uint8_t>& WorstPixels::pixels_of(int64_t image) const {
-  const auto kept = std::ranges::find(results_, image, &ImageResult::image);
-  return pixels_.at(static_cast<size_t>(kept - results_.begin()));
-}
-
-std::string WorstPixels::thumbnail(int64_t image) const {
-  return base64(data::thumbnail(pixels_of(image).data(), {side_, side_}, channels_));
+const WorstPixels::Kept& WorstPixels::kept(int64_t image) const {
+  const auto found = std::ranges::find(results_, image, &ImageResult::image);
+  return kept_.at(static_cast<size_t>(found - results_.begin()));
 }
 
 ImageGrid WorstPixels::grid(const dist::Group& group, const EvaluationReport& report,
@@ -92,7 +90,7 @@ ImageGrid WorstPixels::grid(const dist::Group& group, const EvaluationReport& re
   for (size_t i = 0; i < places.size(); ++i) {
     const ImageResult& one = report.images[places[i]];
     if (one.rank != group.rank()) continue;
-    std::memcpy(values + static_cast<int64_t>(i) * bytes, pixels_of(one.image).data(),
+    std::memcpy(values + static_cast<int64_t>(i) * bytes, kept(one.image).pixels.data(),
                 static_cast<size_t>(bytes));
   }
   group.all_reduce_sum(sum);

@@ -28,8 +28,8 @@ class WorstPixels {
   // `evaluation`: size and channels of the images.
   explicit WorstPixels(const data::TransformOptions& evaluation);
 
-  // Copies the images of this rank's batch that are among the worst so far. `results`: one per row
-  // of the batch. Keeps at most EvaluationReport::kWorst images.
+  // Stores the images of this rank's batch that are among the worst so far. `results`: one per row
+  // of the batch. Keeps the pixels of kGrid images and thumbnails of EvaluationReport::kWorst.
   void add(const data::Batch& batch, const std::vector<ImageResult>& results);
 
   // Returns the worst images of all ranks, highest loss first, with class names, loss and path as
@@ -39,15 +39,19 @@ class WorstPixels {
   ImageGrid grid(const dist::Group& group, const EvaluationReport& report,
                  const std::vector<std::string>& classes) const;
 
-  // Returns a small JPEG in base64 of one of the stored images. `image`: ImageResult::image.
-  std::string thumbnail(int64_t image) const;
+  // Returns a small JPEG in base64 of one of the worst images. `image`: ImageResult::image.
+  const std::string& thumbnail(int64_t image) const { return kept(image).thumbnail; }
 
  private:
-  const std::vector<uint8_t>& pixels_of(int64_t image) const;
+  struct Kept {
+    std::vector<uint8_t> pixels;  // side×side×channels; empty except for the worst kGrid images
+    std::string thumbnail;
+  };
+  const Kept& kept(int64_t image) const;
 
   int64_t side_, channels_;
-  std::vector<ImageResult> results_;          // highest loss first
-  std::vector<std::vector<uint8_t>> pixels_;  // per image in results_: side×side×channels
+  std::vector<ImageResult> results_;  // highest loss first
+  std::vector<Kept> kept_;            // per image in results_
 };
 
 // Returns the histograms of each parameter ("weights/NAME") and of its gradient ("gradients/NAME").

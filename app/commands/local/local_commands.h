@@ -23,4 +23,7 @@ struct Call {
 #define COMMAND(name, constant, paths, run_in_shoal, ...) int run_in_shoal(const Call& call);
 #include "app/options/commands.def"
 
+// Removes the failure file of an earlier run. Does nothing under a launcher.
+void clear_earlier_failure(const dist::Variables& environment);
+
 }  // namespace shoal::app

@@ -121,7 +121,7 @@ RunRow read_run(const fs::path& folder, const std::string& name) {
   take_summary(row, folder);
   take_history(row, folder);
   take_config(row, folder);
-  if (is_locked(folder / ".lock"))  // held while the run trains
+  if (is_locked(folder / train::kRunLock))  // held while the run trains
     row.state = "running";
   else if (row.state.empty())
     row.state = "unfinished";

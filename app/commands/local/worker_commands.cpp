@@ -62,7 +62,16 @@ void check_host(const Plan& plan, const Call& call) {
 
 }  // namespace
 
+void clear_earlier_failure(const dist::Variables& environment) {
+  try {
+    // Under a launcher such as mpirun, another rank of this run may already have written the file.
+    if (!dist::find_launcher(environment)) clear_failure_file(reporting(environment).failure_file);
+  } catch (const std::invalid_argument&) {  // incomplete variables of a launcher
+  }
+}
+
 int start_ranks(const Call& call) {
+  clear_earlier_failure(call.environment);
   if (!call.arguments.job.resume) train::check_values(call.arguments.job);
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
   log::set_level(call.arguments.job.log_level, 0);
@@ -79,11 +88,15 @@ int start_ranks(const Call& call) {
 int start_worker(const Call& call) {
   Plan plan;
   plan.in_place = true;
-  int threads = call.arguments.job.threads.value_or(usable_processors());
-  const int given = threads_from_environment(call.environment, 1);
-  if (given > 0 && !call.arguments.job.threads && find_option(call.arguments.command, "threads")) {
-    threads = given;
-    plan.extra_arguments = {"--threads=" + std::to_string(given)};
+  const Arguments& arguments = call.arguments;
+  int threads = arguments.job.threads.value_or(usable_processors());
+  // `bench loader` measures several numbers of threads, unless --threads is given.
+  const bool loads = !arguments.paths.empty() && arguments.paths[0] == "loader";
+  if (!arguments.job.threads && !loads && find_option(arguments.command, "threads")) {
+    if (const int given = threads_from_environment(call.environment, 1); given > 0) {
+      threads = given;
+      plan.extra_arguments = {"--threads=" + std::to_string(given)};
+    }
   }
   plan.workers = {{"the worker", tuned(call.environment, threads)}};
   return start(plan, call);

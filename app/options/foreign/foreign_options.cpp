@@ -103,10 +103,11 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
     drop("lr-base", "--lr is given");
     drop("lr-base-size", "--lr is given");
   }
+  std::string optimizer;
+  for (const Setting& setting : ours)
+    if (setting.name == "optimizer") optimizer = setting.value;
   for (const std::string name : {"adamw", "adam", "lamb"}) {
-    const bool chosen = std::any_of(ours.begin(), ours.end(), [&](const Setting& s) {
-      return s.name == "optimizer" && s.value == name;
-    });
+    const bool chosen = optimizer == name;
     const std::string why = "timm scales the learning rate of " + name +
                             " by the square root of the batch size; use --lr";
     if (chosen && is_given("lr-base", ours)) throw UserError("--lr-base: " + why);

@@ -100,6 +100,27 @@ TEST_CASE("if one class name is unknown, the names are still the labels, not the
              Contains("n04_1.JPEG") && Contains("class 'n04'"));
 }
 
+TEST_CASE("a damaged number does not add a class or change which label is the first") {
+  TempFolder t;
+  const auto labeled = [](char label) {
+    return example(feature("image/encoded", 1, field(1, "x")) +
+                   feature("image/class/label", 3, field(1, std::string(1, label))));
+  };
+  for (const char wrong : {'\0', '\7'}) {
+    std::string damaged = labeled(2);
+    damaged[damaged.rfind(std::string("\x0a\1\2")) + 2] = wrong;
+    t.write("a", labeled(1) + labeled(2) + labeled(3) + damaged + labeled(3));
+    OpenOptions options;
+    int warnings = 0;
+    options.warning = [&](const std::string&) { ++warnings; };
+    const auto data = open_dataset(t / "a", options);
+    CHECK(data->classes().size() == 3);
+    REQUIRE(data->size() == 4);
+    CHECK(data->label(0) == 0);
+    CHECK(warnings == 1);
+  }
+}
+
 TEST_CASE("--tfrecord-keys names other features") {
   const std::string text = "image=data,label=labels,raw=uint8,shape=2x2x3";
   const auto pixels = open_dataset(golden_record("uint8.tfrecord"), with_keys(text));
@@ -150,7 +171,7 @@ TEST_CASE("examples without exactly one image and one label are refused; the err
   CHECK_THAT(refused(image + feature("image/class/label", 2, field(1, "abcd"))),
              Contains("not a whole number"));
   CHECK_THAT(refused(label + feature("image/encoded", 1, field(1, "x") + field(1, "y"))),
-             Contains("one byte string under 'image/encoded'"));
+             Contains("needs one byte string under 'image/encoded'"));
   t.write("a", framed("no message at all"));
   CHECK_THAT(message_of(t / "a"), Contains("a:record 0 is not a protocol buffer"));
 }

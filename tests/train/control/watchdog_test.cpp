@@ -2,9 +2,13 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <future>
+#include <memory>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/support/spawn_ranks.h"
 #include "train/control/stop.h"
@@ -53,6 +57,31 @@ TEST_CASE("the reason is named if the leader cannot save") {
   run.progress->enter(Phase::reading);
   run.watchdog.loss_reporter()("rank 1 is lost");
   REQUIRE_THAT(run.ending.get().text, Contains("not saved: the disk is full"));
+}
+
+TEST_CASE("while the leader saves, an exception of the main thread destroys nothing") {
+  Watched run(60);
+  std::promise<void> saving, go_on;
+  std::atomic<bool> saved = false, destroyed_before = false;
+  auto rescuable =
+      std::make_unique<Watchdog::Rescuable>(&run.watchdog, [&](const Ending&) -> std::string {
+        saving.set_value();
+        go_on.get_future().wait();
+        saved = true;
+        return "saved";
+      });
+  run.progress->enter(Phase::stepping);
+  run.watchdog.loss_reporter()("rank 1 is lost");
+  saving.get_future().wait();
+  auto unwinding = std::async(std::launch::async, [&] {
+    rescuable.reset();
+    destroyed_before = !saved;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time for a wrong destructor
+  go_on.set_value();
+  unwinding.wait();
+  CHECK_FALSE(destroyed_before);
+  CHECK_THAT(run.ending.get().text, Contains("saved"));
 }
 
 TEST_CASE("a rank other than the leader ends without saving") {

@@ -22,9 +22,9 @@ struct FileContents {
   std::string format;  // "checkpoint of shoal, zip of torch.save", "safetensors", …
   bool is_ours = false;
   std::vector<Entry> entries;
+  // Both are empty if the file has entries, but no state dict or several.
   std::string used;       // name of the entry that --weights uses, a path of keys: "ema.module"
   StoredTensors weights;  // tensors of that entry, without prefixes of wrappers
-  // Both are empty if the file has entries, but no state dict or several.
   // Other top-level values, at most 1000: numbers, texts, class names of objects, and tensors that
   // are in no entry (a number if they have one element, otherwise shape and dtype).
   Texts values;
