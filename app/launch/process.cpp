@@ -55,8 +55,8 @@ BlockedSignals::BlockedSignals() {
   ::sigaddset(&set_, SIGCHLD);
   for (int signal : kHandled) {
     struct sigaction action {};
-    // If SIGHUP or SIGTSTP is already ignored, it stays ignored, also in the workers. For example,
-    // nohup ignores SIGHUP.
+    // If SIGHUP or SIGTSTP is already ignored, it stays ignored, in the workers too. For example,
+    // nohup starts a program with SIGHUP ignored.
     const bool may_be_ignored = signal == SIGHUP || signal == SIGTSTP;
     if (may_be_ignored && ::sigaction(signal, nullptr, &action) == 0 &&
         action.sa_handler == SIG_IGN)

@@ -115,7 +115,8 @@ class Channels {
     }
   }
 
-  // Adds the channel of SM_CHANNEL_NAME or SSM_CHANNEL_NAME. `shouted`: NAME, in upper case.
+  // Adds the channel NAME of a variable SM_CHANNEL_NAME or SSM_CHANNEL_NAME, unless it is known.
+  // `shouted`: NAME as in the variable, usually in upper case.
   void add_variable(const std::string& shouted) {
     for (const std::string& name : names_) {
       if (upper(name) == upper(shouted)) return;

@@ -45,8 +45,8 @@ void map(const LevelMap& map, int64_t bytes, uint8_t* pixels) {
   }
 }
 
-// The weights sum to 13, so (sum + 6) / 13 is the rounded mean. Ties cannot occur, because 13 is
-// odd.
+// The pixel has weight 5 and its 8 neighbors weight 1, 13 in total, so (sum + 6) / 13 is the
+// rounded mean. Ties cannot occur, because 13 is odd.
 void smooth(const uint8_t* in, int64_t stride, int64_t bytes, uint8_t* out) {
   constexpr uint32_t kThirteenth = 20165;  // 2^18 / 13, rounded up: exact for these sums
   const uint8_t* const above = in - stride;

@@ -1,7 +1,7 @@
 // Cache of listings: one file per listed folder. A cached listing is valid if no directory has
-// changed, no left-out file in a class folder has changed, and all broken links are still broken. A
-// left-out file that has changed may have become an image. Checking a directory's modification and
-// change times takes one stat(), which is faster than reading it.
+// changed, no left-out file (Listing::left_out) in a class folder has changed, and all broken links
+// are still broken. A left-out file that has changed may have become an image. Checking a
+// directory's modification and change times takes one stat(), which is faster than reading it.
 #include <filesystem>
 
 #include "base/file/folder.h"

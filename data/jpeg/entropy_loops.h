@@ -13,8 +13,8 @@ namespace {
 
 #define SHOAL_INLINE inline __attribute__((always_inline))
 
-// Maps positions in coding order to elements of the block (kZigzag). Positions from 64 on map to
-// the element after the block.
+// Maps positions in coding order to elements of the block (kZigzag). Positions of 64 and above
+// map to the element after the block.
 struct Places {
   uint8_t at[256];
 };

@@ -5,8 +5,8 @@
 // * One consumer: call start_epoch(), next(), stats(), has_batches() and count_rest() from one
 //   thread.
 // * The global order depends only on the dataset, the options and the epoch. Batch i of rank r
-//   consists of its positions [i*B*W + r*B, i*B*W + (r+1)*B), where B = batch_size and
-//   W = world_size. Thread count and timing change nothing. Every rank gets the same number of
+//   consists of the positions [i*B*W + r*B, i*B*W + (r+1)*B) of this order, where B = batch_size
+//   and W = world_size. Thread count and timing change nothing. Every rank gets the same number of
 //   batches: floor(size / (B*W)) in training, ceil(size / (B*W)) in evaluation, and at most
 //   LoaderOptions::batches. In evaluation the last batch of a rank can have fewer than B images,
 //   even 0.

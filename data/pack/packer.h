@@ -24,7 +24,7 @@ class Packer {
     std::string damage;          // "NAME: REASON" if the image is damaged; else empty
   };
   // Reads and converts one image. If the image is damaged, sets out.damage; `bytes` and `entry` are
-  // then unspecified. Throws the other exceptions of Dataset::read().
+  // then unspecified. Throws what Dataset::read() throws, except DamagedImage.
   void make(const Dataset& source, int64_t sample, Result& out);
 
  private:

@@ -14,8 +14,8 @@
 
 namespace shoal::data {
 
-// Reads and writes the list, for the writer of the set. Throws std::runtime_error with path and
-// reason for system errors.
+// Reads and writes the list while a set is written. Throws std::runtime_error with path and reason
+// for system errors.
 class ShardList {
  public:
   // Continues the list of an earlier run with the same `request`. Starts a new list if the folder

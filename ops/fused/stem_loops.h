@@ -52,7 +52,7 @@ void stem(const Stem& op, int64_t begin, int64_t end, const Scratch& scratch) {
   finish_streams();
 }
 
-// d_weights is padded(kernel²·in)×padded(out).
+// Shape of scratch.d_weights: padded(kernel²·in)×padded(out).
 void stem_backward(const Stem& op, int64_t begin, int64_t end, const Scratch& scratch) {
   const int64_t out = padded(op.out), stride = gathered_stride(op);
   float *const tile = scratch.memory, *const dy = tile + op.out_width * stride;

@@ -1,7 +1,6 @@
 // Tests how runs end: signals, exit codes, and a second run in the same folder.
 
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -40,8 +39,7 @@ struct Place {
     std::vector<fs::path> files;
     for (const auto& entry : fs::recursive_directory_iterator(root() / "data"))
       if (entry.is_regular_file()) files.push_back(entry.path());
-    for (const fs::path& file : files)
-      if (!fs::remove(file) || ::mkfifo(file.c_str(), 0600) != 0) FAIL(file);
+    for (const fs::path& file : files) test::replace_by_pipe(file);
   }
   // Returns the checkpoints, newest first.
   std::vector<train::CheckpointEntry> checkpoints() const {

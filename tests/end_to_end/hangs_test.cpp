@@ -49,8 +49,8 @@ class HangingImage {
       if (entry.is_regular_file()) image_ = entry.path();
   }
   void hang() {
-    fs::rename(image_, saved_);
-    REQUIRE(::mkfifo(image_.c_str(), 0600) == 0);
+    fs::create_hard_link(image_, saved_);
+    test::replace_by_pipe(image_);
   }
   void restore() { fs::rename(saved_, image_); }
   std::string name() const { return image_.filename().string(); }

@@ -1,9 +1,12 @@
 #pragma once
-// Reads and writes whole text files, and searches texts.
+// Reads, writes and replaces whole files, and searches texts.
+
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 namespace shoal::test {
@@ -18,6 +21,13 @@ inline std::string read_text(const std::filesystem::path& path) {
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << text;
+}
+
+// Replaces a file by a pipe without a writer, in one step: who opens the file finds one of the two.
+inline void replace_by_pipe(const std::filesystem::path& file) {
+  const std::filesystem::path pipe = file.string() + ".pipe";
+  if (::mkfifo(pipe.c_str(), 0600) != 0) throw std::runtime_error("cannot create " + pipe.string());
+  std::filesystem::rename(pipe, file);
 }
 
 // Returns how often `part` occurs in `text`.

@@ -61,7 +61,8 @@ std::string stderr_of(pid_t process);
 std::vector<std::string> joined(std::vector<std::string> words,
                                 const std::vector<std::string>& more);
 
-// Checks that shoal refuses these words with exit code 2 and a message that contains `part`.
+// Checks that shoal refuses the arguments `words` with exit code 2 and a message that contains
+// `part`.
 void check_refused(const std::vector<std::string>& words, const std::string& part);
 std::vector<std::string> lines_of(const std::string& text);
 

@@ -6,6 +6,7 @@
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/secrets.h"
 #include "train/report/history_file.h"
 #include "train/report/setting_value.h"
 #include "train/report/sinks.h"
@@ -93,7 +94,7 @@ Json SummaryFile::summary(const RunEnd& end) const {
                       {"exchange_seconds", wait.exchange_seconds}};
   if (const std::string words = bottleneck(end); !words.empty()) json["bottleneck"] = words;
   for (const auto& [name, value] : end.utilization) json["utilization"][name] = value;
-  json["data"] = {{"train", job_.train_source}, {"val", job_.val_source}};
+  json["data"] = {{"train", masked(job_.train_source)}, {"val", masked(job_.val_source)}};
   json["model"] = {{"name", job_.model_info.name}, {"parameters", job_.model_info.parameters}};
   json["world_size"] = job_.world_size;
   for (const SavedSetting& setting : job_.settings)

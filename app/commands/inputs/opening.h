@@ -38,7 +38,7 @@ std::shared_ptr<const data::Stream> open_pipe(const OpenRequest& request, const 
 std::shared_ptr<const data::Dataset> open_listed(const OpenRequest& request, const Classes& known);
 
 // Returns the source that this process reads: the dataset itself or, with --forward-reads and files
-// of many images, a stream that reads the dataset's files sequentially.
+// that hold many images each, a stream that reads the dataset's files sequentially.
 std::shared_ptr<const data::Source> as_read(const OpenRequest& request,
                                             const std::shared_ptr<const data::Dataset>& dataset);
 

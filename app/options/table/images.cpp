@@ -37,7 +37,7 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kAverage | kCommon, "DIR",
-           "Folder with train/ and val/, each with a folder per class, tars or record files; "
+           "Folder with train/ and val/, each with class folders, tars or record files; "
            "train.pack, train.tar, train.rec or files named train-* may replace train/, and the "
            "same for val",
            JOB(data)),

@@ -68,8 +68,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .of_training()
            .off_is("0"),
        row("seek-index", kTrain | kBench, "",
-           "Index each JPEG during the first epoch, so that later epochs decode little more than "
-           "the crop; uses up to 4 % of the data's size in --cache-dir",
+           "Index JPEGs during the first epoch, so that later epochs decode little more than the "
+           "crop; --cache-dir grows by up to 4 % of the data's size",
            JOB(seek_index))
            .of_training(),
        row("keep", kTrain, "N", "Number of newest checkpoints to keep, in addition to the best one",

@@ -94,7 +94,7 @@ void add_resizing(std::vector<Option>& table) {
                                     {"bicubic", data::Interpolation::bicubic},
                                     {"random", data::Interpolation::random}},
                                    JOB(interpolation))
-           .unset_is("as in the weights (except in train), else the model's own; bench: bilinear")
+           .unset_is("train: the model's; bench: bilinear; others: the weights', or the model's")
            .changes_results()
            .of_evaluation(),
        choice<data::Resize>("resize", kTrain,

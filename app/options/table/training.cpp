@@ -74,7 +74,7 @@ void add_model(std::vector<Option>& table) {
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
        model_row(kEval | kPredict | kExport | kAverage,
-                 "Network of the weights; `shoal models` lists all networks", FIELD(weights_model))
+                 "Network the weights are for; see `shoal models`", FIELD(weights_model))
            .unset_is("detected from the weights"),
        row("layers", kModels, "NAME",
            "List the layers of this network: output shapes, parameters, multiply-adds, stages",
@@ -153,8 +153,8 @@ void add_length(std::vector<Option>& table) {
            .changes_results(),
        duration_row(
            "time-budget", kTrain,
-           "End the run after this time, in seconds (1800) or with units (30m, 1h30m); evaluations "
-           "count; the learning rate schedule spans this time, not --epochs; 0: no limit",
+           "End the run after this time, in seconds (1800) or as 30m or 1h30m; includes "
+           "evaluations; the learning rate schedule spans this time, not --epochs; 0: no limit",
            JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")

@@ -1,5 +1,5 @@
-// Tests the preprocessing that weights carry, and that an image gets the logits that Python
-// computes with the same weights, mean and standard deviation
+// Tests the preprocessing that is stored with weights. For example, an image must get the logits
+// that Python computes with the same weights, mean and standard deviation
 // (tests/golden/scripts/make_preprocessing.py).
 
 #include "train/weights/preprocessing.h"

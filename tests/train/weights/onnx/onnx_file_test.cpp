@@ -133,7 +133,7 @@ OnnxValue input_of(const std::vector<uint8_t>& pixels, const data::Size& size, i
   return value;
 }
 
-// Returns the image after only the preprocessing.
+// Returns `input` after the exported preprocessing alone, without a network.
 OnnxValue preprocessed(const data::TransformOptions& options, const OnnxValue& input) {
   OnnxGraph graph("preprocessing");
   add_preprocessing(graph, int64_t{1}, options);
