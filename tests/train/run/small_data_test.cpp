@@ -2,6 +2,7 @@
 // --eval-every, --patience and --time-budget.
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
@@ -148,9 +149,12 @@ TEST_CASE("if a time budget runs out during an evaluation, the run ends after it
   struct Slow : data::ForwardingDataset {
     Slow() : ForwardingDataset(test::synthetic_images(5)) {}
     void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-      if (sample == 0) std::this_thread::sleep_for(std::chrono::seconds(6));
+      // Only once: the prefetch of another evaluation would outlive the run.
+      if (sample == 0 && !slept.exchange(true))
+        std::this_thread::sleep_for(std::chrono::seconds(6));
       ForwardingDataset::read(sample, bytes);
     }
+    mutable std::atomic<bool> slept = false;
   };
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [](Job& j) {
