@@ -68,7 +68,7 @@ int write_all_to(int file, int descriptor, bool blocks, const char* text, size_t
 
 int write_output(int descriptor, const char* text, size_t size) noexcept {
   struct stat status {};
-  ::fstat(descriptor, &status);  // zeros if it fails, which write() reports
+  ::fstat(descriptor, &status);  // if it fails: zeros; write() then fails too
   const int again = open_again(descriptor, status.st_mode);
   const bool blocks = again < 0 && !S_ISREG(status.st_mode);
   const int error = write_all_to(again >= 0 ? again : descriptor, descriptor, blocks, text, size);

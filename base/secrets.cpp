@@ -127,7 +127,7 @@ void hide_secrets(const std::map<std::string, std::string>& environment) {
     if (value.size() >= kShortest && std::any_of(std::begin(kWords), std::end(kWords), says))
       hidden().push_back(value);
   }
-  // A secret may be the start of another one.
+  // Longest first, because a secret may be the start of another one.
   std::ranges::sort(hidden(), std::ranges::greater{}, &std::string::size);
 }
 

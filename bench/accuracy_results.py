@@ -30,8 +30,8 @@ class Results:
         except (ValueError, KeyError) as error:
             environment.fail(f"{self.file} is not a results file: {error!r}")
         if any(theirs.get(key) != self.images[key] for key in ("train", "val", "digest")):
-            environment.fail(f"{self.file} is of other images: {theirs}, not {self.images}; "
-                             "pass another --results FILE")
+            environment.fail(f"{self.file} has runs with other images: {theirs}, not "
+                             f"{self.images}; pass another --results FILE")
         for task, recipe in recipes.items():
             if recipe != self.recipes.get(task):
                 environment.fail(f"{self.file} has runs of another recipe of task {task}; "

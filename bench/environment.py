@@ -39,7 +39,7 @@ def fail(message):
 
 @contextlib.contextmanager
 def locked(path):
-    """Makes other processes wait here for the same path: a folder, or a file, which is created."""
+    """Locks `path`, a folder or a file (created if missing). Other processes wait for the lock."""
     lock = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDONLY | os.O_CREAT, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
 # Decides whether to build the CUDA plug-in (SHOAL_CUDA=AUTO|ON|OFF). If so, creates the target
 # lt::cuda.
 #
-# CUDA's major version and nccl.h must be LibTorch's. Otherwise the plug-in would load and then
+# CUDA's major version and nccl.h must match LibTorch's. Otherwise the plug-in would load and then
 # corrupt memory (ProcessGroupNCCL::Options contains an ncclConfig_t by value).
 
 set(SHOAL_NCCL_REQUIRED 2.28.9) # the NCCL of torch 2.11
@@ -78,7 +78,7 @@ else()
   get_filename_component(toolkit ${toolkit}/../../include ABSOLUTE)
   shoal_find_nccl(${toolkit} nccl_folder nccl_version)
   if(NOT nvcc_major STREQUAL torch_cuda)
-    shoal_no_cuda("${nvcc} is of CUDA ${nvcc_version}, but torch needs CUDA ${torch_cuda}"
+    shoal_no_cuda("${nvcc} is from CUDA ${nvcc_version}, but torch needs CUDA ${torch_cuda}"
                   "name another nvcc with CUDACXX")
   elseif(NOT nccl_folder)
     shoal_no_cuda("nccl.h is not found" "${setup}")

@@ -3,8 +3,8 @@
 // pointers.
 //
 // Functions work on raw memory of one device. They keep no state and allocate nothing, except for
-// scratch memory on GPUs: on each GPU, the first operation that needs it allocates it. Do not make
-// this call during graph capture. All operations on a GPU share the scratch memory, so they must
+// scratch memory on GPUs: the first operation that needs it on a GPU allocates it. Do not run that
+// operation during graph capture. All operations on a GPU share the scratch memory, so they must
 // not run on two streams at the same time. On the CPU, functions throw nothing. On a GPU, they
 // throw std::runtime_error if this allocation or the start of a kernel fails.
 //

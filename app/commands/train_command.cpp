@@ -77,16 +77,13 @@ void check_export_folder(const train::Job& job) {
   namespace fs = std::filesystem;
   if (job.eval_only || !job.export_dir || job.export_dir->empty()) return;
   std::error_code none;
-  const auto whole = [&](const std::string& path) {
-    const fs::path folder = fs::weakly_canonical(fs::absolute(path), none);
-    return folder.has_filename() ? folder : folder.parent_path();
-  };
   if (!job.resume && fs::exists(fs::path(*job.export_dir) / train::kModelFile, none))
     log::warning("--export-dir " + *job.export_dir +
                  " contains a model; the model of this run will replace it");
   // The search stops at this run's own folders, which both contain a history and look like runs.
-  const fs::path output = whole(job.output), checkpoints = whole(train::checkpoint_directory(job));
-  for (fs::path folder = whole(*job.export_dir);
+  const fs::path output = real_path(job.output),
+                 checkpoints = real_path(train::checkpoint_directory(job));
+  for (fs::path folder = real_path(*job.export_dir);
        folder.has_relative_path() && folder != output && folder != checkpoints;
        folder = folder.parent_path())
     if (has_run_results(folder))
@@ -156,7 +153,7 @@ std::vector<std::string> known_classes(const train::Start& start, const train::J
 std::string reason_of(const std::exception& error) {
   if (dynamic_cast<const c10::Error*>(&error)) return torch_sentence(error.what());
   const std::string text = app::describe(error);
-  return is_lost_peer(error) ? "another process failed first, see its message: " + text : text;
+  return is_lost_peer(error) ? "another process failed first (see its output): " + text : text;
 }
 
 // Reports why this process must end, and ends it. Called by the watchdog's thread.

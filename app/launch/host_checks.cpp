@@ -212,8 +212,8 @@ Checks limit_checks(int threads) {
   if (startable < threads) {
     processes.verdict = Verdict::bad;
     processes.advice =
-        "raise the limit, which counts all programs of this user: ulimit -u 4096 (in a container: "
-        "--pids-limit)";
+        "raise the limit, which counts all processes and threads of this user: ulimit -u 4096 (in "
+        "a container: --pids-limit)";
   }
   return {limit("open files", RLIMIT_NOFILE, 1, "", 256, 1024, "ulimit -n 4096"),
           limit("address space", RLIMIT_AS, 1e9, " GB", 2, 16, "ulimit -v unlimited"),

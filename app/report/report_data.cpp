@@ -145,7 +145,7 @@ std::string report_stamp(const std::vector<std::string>& runs) {
 void write_report(const std::vector<std::string>& runs, const fs::path& file) {
   if (!is_special(file) && !may_replace(file))
     throw UserError(file.string() +
-                    " exists and is no report, so it is not replaced; choose "
+                    " exists and is not a report, so it was not replaced; choose "
                     "another name");
   // Not flushed: `shoal report` can write the page again.
   write_whole(file, report_page(report_data(runs, false), false), {.flush = false});

@@ -1,8 +1,6 @@
 #include "app/weights/fetch.h"
 
-#include <algorithm>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/file/file_lock.h"
@@ -49,15 +47,6 @@ class ProgressLine {
   const double start_ = now();
   double shown_ = start_;
   int64_t first_ = -1;  // bytes from an interrupted download, excluded from the speed
-};
-
-// Removes the lock's file when the download ends.
-struct DownloadLock {
-  explicit DownloadLock(FileLock held) : lock(std::move(held)) {}
-  ~DownloadLock() { lock.remove_file(); }
-  DownloadLock(const DownloadLock&) = delete;
-  DownloadLock& operator=(const DownloadLock&) = delete;
-  FileLock lock;
 };
 
 class Fetch {
@@ -123,7 +112,8 @@ class Fetch {
   std::string download_file(const RemoteFile& file) const {
     const fs::path path = path_of(file);
     create_folders(path.parent_path());
-    const DownloadLock lock{wait_for_lock(path)};
+    const FileLock lock = wait_for_lock(path);
+    const LockFileRemoval removal(lock);
     if (is_in_cache(file)) return path.string();  // the process that had the lock has stored it
     ProgressLine progress(path.filename().string(), options_);
     DownloadOptions how = options_.download;

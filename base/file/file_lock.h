@@ -28,6 +28,18 @@ class FileLock {
   Descriptor descriptor_;
 };
 
+// Deletes a lock's file at the end of a scope. Must be destroyed before the lock.
+class LockFileRemoval {
+ public:
+  explicit LockFileRemoval(const FileLock& lock) : lock_(lock) {}
+  ~LockFileRemoval() { lock_.remove_file(); }
+  LockFileRemoval(const LockFileRemoval&) = delete;
+  LockFileRemoval& operator=(const LockFileRemoval&) = delete;
+
+ private:
+  const FileLock& lock_;
+};
+
 // Whether another open FileLock, of any process, holds the lock `file`.
 bool is_locked(const std::filesystem::path& file);
 

@@ -26,6 +26,10 @@ bool path_exists(const std::filesystem::path& path);
 // links. Throws std::filesystem::filesystem_error with the path for other errors.
 std::filesystem::file_type type_of(const std::filesystem::directory_entry& entry);
 
+// Returns the absolute path after following links, without a slash at its end. `path` need not
+// exist. If links cannot be followed, returns the absolute path as written.
+std::filesystem::path real_path(const std::filesystem::path& path);
+
 // Whether `path` is `folder` or inside it, either as written or after following links. The paths
 // need not exist.
 bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);

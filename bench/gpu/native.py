@@ -141,7 +141,7 @@ def answer_of(program, name, words, options):
         if any(states) or None not in states:
             break
         time.sleep(0.02)
-    # End processes that failed by themselves first: the others may run only because of them.
+    # Ends the processes that have already failed first. The others may only be waiting for them.
     children.sort(key=lambda child: not child.process.poll())
     rows = [child.end() for child in children]
     return next((row for row in rows if not row.get("ok")), rows[0])

@@ -19,7 +19,7 @@ struct Setting {
 };
 
 [[noreturn]] void refuse(const std::string& part, const std::string& known) {
-  throw std::invalid_argument("a valid policy, but its part '" + part + "' is not: " + known);
+  throw std::invalid_argument("a valid policy; its part '" + part + "' is invalid: " + known);
 }
 
 std::vector<Setting> settings_of(const std::string& text, std::string& name) {

@@ -3,7 +3,7 @@
 // image. With a seek index (seek_index.h), skips nearly everything else.
 //
 // Pixels equal those of libjpeg-turbo bit for bit (accurate integer IDCT, smooth upsampling). The
-// only exception are damaged blocks whose coefficients overflow 16 bits. The input is not trusted:
+// only exceptions are damaged blocks whose coefficients overflow 16 bits. The input is not trusted:
 // the decoder never reads outside the given bytes. If open() or start() returns false, the caller
 // must decode the image with libjpeg-turbo, which reports any damage.
 

@@ -16,7 +16,7 @@ namespace shoal::data {
 
 std::string FileListDataset::key(int64_t sample) const {
   std::string path = at(sample).path;
-  // Keys do not begin with a slash, also those of images outside the folder.
+  // Keys never begin with a slash, even for images outside the folder.
   path.erase(0, path.starts_with(folder_ + "/") ? folder_.size() + 1 : path.find_first_not_of('/'));
   return split_key_of_path(classes_[static_cast<size_t>(label(sample))], path);
 }

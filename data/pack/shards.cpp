@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/text.h"
 
@@ -30,6 +31,9 @@ struct ListContent {
   std::string head;
   std::vector<int64_t> next;
   bool whole = false;
+
+  // Number of packed files that may be the set's: the list may lack the newest one.
+  int64_t files() const { return static_cast<int64_t>(next.size()) + (whole ? 0 : 1); }
 };
 
 ListContent read_list(const std::string& folder) {
@@ -59,15 +63,13 @@ void write_list(const std::string& folder, const std::string& head,
   write_whole(fs::path(folder) / kList, text);
 }
 
-// Throws if the folder contains another program's file that a new packed file would replace. The
-// list may lack the newest packed file of a set that is not whole.
+// Throws if the folder contains another program's file that a new packed file would replace.
 void refuse_unlisted(const std::string& folder, const ListContent& list) {
   if (list.head.ends_with(kReplaced)) return;  // may already contain files of the new set
-  const auto ours = static_cast<int64_t>(list.next.size()) + (list.whole ? 0 : 1);
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
     const auto shard = parse_number<int64_t>(entry.path().stem().string());
-    if (shard && *shard >= ours && name == file_name(*shard))
+    if (shard && *shard >= list.files() && name == file_name(*shard))
       throw std::invalid_argument(
           entry.path().string() +
           " does not belong to the packed set in this folder; move it away");
@@ -143,17 +145,18 @@ void ShardList::close() {
 void ShardList::replace() {
   const ListContent old = read_list(target_);
   // From here on, the folder may contain files of both sets. This list keeps other processes from
-  // reading or continuing the set.
-  write_list(target_, old.head + kReplaced, old.next, /*whole=*/false);
+  // reading or continuing the set. It names as many files as the larger set: after an interruption,
+  // the next replacement removes those that it does not need.
+  write_list(target_, old.head + kReplaced, old.next.size() < next_.size() ? next_ : old.next,
+             /*whole=*/false);
   const auto place = [&](int64_t shard) { return fs::path(target_) / file_name(shard); };
+  const std::string unfinished = place(static_cast<int64_t>(old.next.size())).string();
+  for (const char* extension : {".partial", ".partial.table"}) fs::remove(unfinished + extension);
   for (int64_t shard = 0; shard < finished(); ++shard) {
     const fs::path fresh = fs::path(folder_) / file_name(shard);
     if (fs::exists(fresh)) fs::rename(fresh, place(shard));
   }
-  const auto ours = static_cast<int64_t>(old.next.size()) + (old.whole ? 0 : 1);
-  for (auto shard = finished(); shard < ours; ++shard) fs::remove(place(shard));
-  const std::string unfinished = place(static_cast<int64_t>(old.next.size())).string();
-  for (const char* extension : {".partial", ".partial.table"}) fs::remove(unfinished + extension);
+  for (auto shard = finished(); shard < old.files(); ++shard) fs::remove(place(shard));
   flush_folder(target_);  // so that the list appears last, even after a power loss
   move_into_place(fs::path(folder_) / kList, fs::path(target_) / kList);
   fs::remove_all(folder_);

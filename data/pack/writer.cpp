@@ -124,14 +124,8 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
   create_folders(fs::path(name).parent_path());
   const FileLock lock(name + ".lock", path, "name", /*seconds=*/0);
-  try {
-    const PackSummary summary = write_locked(source, path, options, progress, warning);
-    lock.remove_file();
-    return summary;
-  } catch (...) {
-    lock.remove_file();
-    throw;
-  }
+  const LockFileRemoval removal(lock);
+  return write_locked(source, path, options, progress, warning);
 }
 
 void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options) {

@@ -313,7 +313,7 @@ def channel_map(name, channel):
 
 def other_job(job, name):
     if name == "tasks":
-        return "; start a file with tasks as launch.py FILE"
+        return "; start a file with tasks with `launch.py FILE`"
     other = "process" if job == "train" else "train"
     known = any(row.name == name for row in rows(other))
     command = "launch.py process FILE" if other == "process" else "launch.py FILE"

@@ -99,7 +99,7 @@ def check_state(task, earlier):
         if task.kind == other.kind == "Training" and task.state == other.state:
             raise UserError(
                 f"{task.place}: its checkpoints are in {task.state}, like those of the task "
-                f"{other.name}; remove checkpoints, or set another folder for each task"
+                f"{other.name}; remove the setting checkpoints, or set another folder for each task"
             )
 
 

@@ -22,7 +22,7 @@ set_mark() {
 }
 
 has_gpu() { [ -e /dev/nvidia0 ] || { command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; }; }
-# has_nvcc: succeeds if the nvcc that cmake/Cuda.cmake finds is of LibTorch's CUDA version.
+# has_nvcc: succeeds if the nvcc that cmake/Cuda.cmake finds has LibTorch's CUDA version.
 has_nvcc() {
   local nvcc=${CUDACXX:-$(PATH=${CUDA_HOME-}/bin:$PATH:/usr/local/cuda/bin command -v nvcc)}
   "$nvcc" --version 2>/dev/null | grep -q 'release 13\.'

@@ -25,7 +25,7 @@ missing_packages() {
   required=() wanted=()
   for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
   for pair in "${comforts[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
-  if ! find_python >/dev/null; then # if optional, only the Python tests of the scripts use it
+  if ! find_python >/dev/null; then # optional: only Python tests need it
     if [ "$1" = yes ]; then required+=(python3-pip); else wanted+=(python3-pip); fi
   fi
   command -v dpkg-query >/dev/null || return 0

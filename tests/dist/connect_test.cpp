@@ -190,7 +190,8 @@ TEST_CASE("the error for a port in use names the address") {
 }
 
 TEST_CASE("ranks with different world sizes are an error", "[slow]") {
-  for (const int larger : {0, 1, 2}) {  // this rank expects three; without rank 1 if it is rank 2
+  // This rank expects three ranks, the other one two. If it is rank 2, there is no rank 1.
+  for (const int larger : {0, 1, 2}) {
     const auto start = std::chrono::steady_clock::now();
     const auto results =
         test::run_ranks_and_report(2, "larger " + std::to_string(larger), [larger](dist::Env env) {

@@ -67,7 +67,7 @@ class Setup(unittest.TestCase):
         (self.folder / "nccl.h").write_text(header)
         nccl = {"NCCL_INCLUDE_DIR": self.folder}
         for version, found, remedy in (
-            ("12.4", "bin/nvcc is of CUDA 12.4, but torch needs CUDA 13", "with CUDACXX"),
+            ("12.4", "bin/nvcc is from CUDA 12.4, but torch needs CUDA 13", "with CUDACXX"),
             ("13.0", "has NCCL 2.19.3, but torch needs 2.28.9", "with NCCL_INCLUDE_DIR"),
         ):
             self.nvcc(version)

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file/folder.h"
 #include "base/log.h"
 #include "train/report/history_file.h"
 
@@ -48,9 +49,7 @@ CheckpointStore::CheckpointStore(fs::path directory, int64_t keep, Examine exami
 
 fs::path CheckpointStore::temporary_beside() const {
   // All spellings of a folder must give the same lock.
-  std::error_code error;
-  fs::path folder = fs::weakly_canonical(fs::absolute(directory_, error), error);
-  if (error || !folder.has_filename()) folder = directory_;
+  const fs::path folder = real_path(directory_);
   return folder.parent_path() / ("." + folder.filename().string() + "-tmp");
 }
 

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -26,25 +23,30 @@ int64_t count_lines(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-// Returns up to `most` lines from the start of a file; none if the file does not exist. Stops at an
-// incomplete line, because a power loss may leave half a line or zero bytes at the end. Throws
-// std::system_error if the file cannot be read.
-std::string first_lines(const std::filesystem::path& path, int64_t most) {
+// Returns the content of a file; nothing if it does not exist. Throws std::system_error if it
+// cannot be read.
+std::string content_of(const std::filesystem::path& path) {
   std::error_code error;  // not set if the file does not exist
   if (!std::filesystem::exists(path, error) && !error) return "";
   const std::vector<char> bytes = read_whole_file(path);
-  const std::string_view text(bytes.data(), bytes.size());
+  return {bytes.begin(), bytes.end()};
+}
+
+// Returns up to `most` lines from the start of a file. Stops at an incomplete line, because a power
+// loss may leave half a line or zero bytes at the end. Throws what content_of() throws.
+std::string first_lines(const std::filesystem::path& path, int64_t most) {
+  const std::string text = content_of(path);
   size_t kept = 0;
   for (int64_t count = 0; count < most; ++count) {
     const size_t end = text.find('\n', kept);
     if (end == text.npos || text[kept] != '{' || text[end - 1] != '}') break;
     kept = end + 1;
   }
-  return std::string(text.substr(0, kept));
+  return text.substr(0, kept);
 }
 
-// Returns the folders that may contain a copy of the history. A copy is needed on a new machine and
-// with --resume PATH: there, the --output folder is empty or belongs to another run.
+// Returns the folders that may contain a copy of the history. A copy is needed if the --output
+// folder is empty (on a new machine) or belongs to another run (with --resume PATH).
 std::vector<std::filesystem::path> folders_of_copies(const ResolvedJob& job) {
   const std::filesystem::path resumed = job.resume_path;
   if (resumed.empty()) return {job.checkpoint_dir};
@@ -79,11 +81,8 @@ void set_aside(const std::filesystem::path& path) {
 // Returns the lines to keep, from the file itself or from a copy.
 std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   const std::filesystem::path path = path_of(job);
-  if (job.eval_only) {      // keeps all lines, also damaged ones
-    std::error_code error;  // not set if the file does not exist
-    if (!std::filesystem::exists(path, error) && !error) return "";
-    const std::vector<char> bytes = read_whole_file(path);
-    std::string all(bytes.begin(), bytes.end());
+  if (job.eval_only) {  // keeps all lines, even damaged ones
+    std::string all = content_of(path);
     all.resize(all.rfind('\n') + 1);  // npos + 1 is 0
     return all;
   }

@@ -41,7 +41,7 @@ std::string start_block(const ResolvedJob& job, const std::string& origin,
   const std::string steps = counted(job.steps_per_epoch, "step");
   const std::string left_out = counted(job.dropped_images, "image");
   if (!job.eval_only && job.open_ended)
-    text += strf("\nlength   an epoch ends with its pipe, %lld steps in all",
+    text += strf("\nlength   each epoch ends when its pipe ends, %lld steps in total",
                  static_cast<long long>(job.last_step));
   else if (!job.eval_only && job.time_budget > 0)
     text += strf("\nlength   %s per epoch (%s left out), ending after %g s", steps.c_str(),

@@ -96,8 +96,8 @@ std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResul
   return all;
 }
 
-// Returns a text for each of the images at `places`: text_of(position) on the rank that evaluated
-// it. Texts must not contain zero bytes. Collective.
+// Returns a text for each entry of `images` at `places`. The rank that evaluated the image computes
+// it: text_of(ImageResult::image). Texts must not contain zero bytes. Collective.
 template <class TextOf>
 std::vector<std::string> gather_texts(const dist::Group& group,
                                       const std::vector<ImageResult>& images,

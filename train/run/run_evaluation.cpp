@@ -48,8 +48,8 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   report.ema = ema;
   report.best = decides && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);
-  if (report.best &&
-      !run.job.tensorboard.empty()) {  // only for the best evaluation, to keep the event file small
+  // Only for the best evaluation, to keep the event file small.
+  if (report.best && !run.job.tensorboard.empty()) {
     ImageGrid grid = worst.grid(run.communicator.main, report, run.classes);
     grid.tag = ema ? "valid_ema/worst" : "valid/worst";
     grid.step = report.step;

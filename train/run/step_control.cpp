@@ -17,7 +17,7 @@ int StepControl::exchange(const Meter& step, int64_t unreadable) {
   const dist::ControlMessage previous = control_.collect();
   dist::ControlMessage message;
   message.stop_signal = stop_signal();
-  // If the previous message requests a checkpoint, apply() saves it below. So request no other one.
+  // If the previous message requests a checkpoint, apply() saves it below. Do not request another.
   message.checkpoint_requested =
       take_checkpoint_request() || (!previous.checkpoint_requested && checkpoints_.due_by_time());
   message.unreadable_images = unreadable_.take_new(unreadable);

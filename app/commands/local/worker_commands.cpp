@@ -81,7 +81,7 @@ int start_ranks(const Call& call) {
   const auto& paths = call.arguments.paths;
   if (plan.workers.size() > 1 && std::ranges::find(paths, "-") != paths.end() &&
       ::isatty(STDIN_FILENO) == 1)
-    throw UserError("- with several processes: they cannot read what you type; use `< FILE`");
+    throw UserError("several processes cannot read - from a terminal; use `< FILE`, or --nproc 1");
   return start(plan, call);
 }
 

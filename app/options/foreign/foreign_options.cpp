@@ -30,6 +30,13 @@ bool is_given(std::string_view name, const std::vector<Setting>& ours) {
                      [&](const Setting& setting) { return written_as(setting, name); });
 }
 
+// Returns the last setting of an option, which is the one that counts; null if there is none.
+const Setting* last_of(std::string_view name, const std::vector<Setting>& ours) {
+  const auto found = std::find_if(ours.rbegin(), ours.rend(),
+                                  [&](const Setting& setting) { return setting.name == name; });
+  return found == ours.rend() ? nullptr : &*found;
+}
+
 }  // namespace
 
 const ForeignOption* find_foreign(std::string_view name) {
@@ -103,15 +110,13 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
     drop("lr-base", "--lr is given");
     drop("lr-base-size", "--lr is given");
   }
-  std::string optimizer;
-  for (const Setting& setting : ours)
-    if (setting.name == "optimizer") optimizer = setting.value;
-  for (const std::string name : {"adamw", "adam", "lamb"}) {
-    const bool chosen = optimizer == name;
-    const std::string why = "timm scales the learning rate of " + name +
+  const Setting* const last = last_of("optimizer", ours);
+  const std::string optimizer = last ? last->value : "";
+  if (optimizer == "adamw" || optimizer == "adam" || optimizer == "lamb") {
+    const std::string why = "timm scales the learning rate of " + optimizer +
                             " by the square root of the batch size; use --lr";
-    if (chosen && is_given("lr-base", ours)) throw UserError("--lr-base: " + why);
-    if (chosen) drop("lr-base-size", why);
+    if (is_given("lr-base", ours)) throw UserError("--lr-base: " + why);
+    drop("lr-base-size", why);
   }
   for (size_t i = 0; i < ours.size(); ++i)
     if (written_as(ours[i], "lr-base") && !is_given("lr-base-size", ours))
@@ -138,9 +143,7 @@ void resolve_included(const char* option, std::vector<Setting>& ours) {
 // Handles --optimizer of NVIDIA's TensorFlow program: `momentum` is SGD with momentum, and `sgd` is
 // SGD without momentum.
 void resolve_tensorflow_optimizer(std::vector<Setting>& ours) {
-  const Setting* last = nullptr;
-  for (Setting& setting : ours)
-    if (setting.name == "optimizer") last = &setting;
+  const Setting* const last = last_of("optimizer", ours);
   if (!last) return;
   const bool plain = last->value == "sgd";
   const std::string origin = last->origin;
@@ -149,16 +152,18 @@ void resolve_tensorflow_optimizer(std::vector<Setting>& ours) {
   if (plain) ours.push_back({"momentum", "0", origin, ""});
 }
 
-// Removes the values that were set for an optimizer if a later setting chooses the optimizer.
+// Removes the values that one choice of optimizer implied (such as timm's eps for rmsproptf) if a
+// later setting chooses an optimizer again.
 void drop_of_other_optimizers(std::vector<Setting>& ours) {
-  size_t last = ours.size();
-  while (last > 0 && ours[last - 1].name != "optimizer") --last;
-  size_t index = 0;
-  std::erase_if(ours, [&](const Setting& s) {
+  const Setting* const last = last_of("optimizer", ours);
+  if (!last) return;
+  const auto end = ours.begin() + (last - ours.data());
+  const auto is_included = [](const Setting& s) {
     const bool of_optimizer =
         s.name == "clip" || s.name == "eps" || s.name == "momentum" || s.name == "nesterov";
-    return ++index < last && of_optimizer && s.written.empty();
-  });
+    return of_optimizer && s.written.empty();
+  };
+  ours.erase(std::remove_if(ours.begin(), end, is_included), end);
 }
 
 }  // namespace

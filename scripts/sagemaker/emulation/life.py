@@ -36,7 +36,7 @@ class Plan:
 
     def check(self, request):
         """Raises UserError if the options do not fit the request."""
-        if kind_of(request) == "Processing":  # in a chain, only spot jobs are interrupted
+        if kind_of(request) == "Processing":  # is never interrupted, but may be in a chain
             return
         if (self.stop_after or self.stop_at) and not request.get("EnableManagedSpotTraining"):
             raise UserError(

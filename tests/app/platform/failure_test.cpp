@@ -222,7 +222,7 @@ TEST_CASE("a closed pipe at stdout is no error") {
   CHECK(app::is_lost_peer("rank 1: sending failed: Broken pipe"));
 }
 
-TEST_CASE("failed files and downloads are not a lost process") {
+TEST_CASE("errors of files and downloads do not count as a lost process") {
   const auto reset = std::make_error_code(std::errc::connection_reset);
   CHECK_FALSE(app::is_lost_peer(std::system_error(reset, "cannot read x")));
   CHECK_FALSE(

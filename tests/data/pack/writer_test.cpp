@@ -200,7 +200,7 @@ TEST_CASE("a packed set does not contain the path of its source") {
         std::set<std::string>{"cat/4.jpg", "dog/5.jpg"});
 }
 
-TEST_CASE("a set of another set is packed again when the images of that set change") {
+TEST_CASE("a set made from a packed set is not reused if the images of that set have changed") {
   const TempFolder folder;
   const auto before = noise_images(6);
   auto after = noise_images(6);
@@ -345,4 +345,28 @@ TEST_CASE("a replacement that was interrupted between its files is not read, and
   CHECK(write_pack(*after, set, options).images == 12);
   CHECK(open_dataset(set)->size() == 12);
   CHECK_FALSE(fs::exists(fs::path(set) / ".replacement"));
+}
+
+TEST_CASE("after an interrupted replacement, a smaller set leaves no file behind") {
+  const test::TemporaryDirectory directory;
+  const fs::path set = directory.path() / "set";
+  const auto first = noise_images(12), large = noise_images(40), small = noise_images(6);
+  PackOptions options;
+  options.shard_bytes = 100'000;
+  write_pack(*first, set, options);
+  options.overwrite = true;
+  {  // the last file cannot be moved
+    const auto last = [&](const std::string& path) {
+      return path.find(".replacement/00007.pack ") != path.npos;
+    };
+    const test::FailingCalls renames("rename", last, EIO);
+    CHECK_THROWS(write_pack(*large, set, options));
+    REQUIRE(renames.count() == 1);
+  }
+  for (const auto& source : {small, first}) {
+    write_pack(*source, set, options);
+    CHECK(open_dataset(set)->size() == source->size());
+    const auto files = std::distance(fs::directory_iterator(set), fs::directory_iterator());
+    CHECK(files == static_cast<std::ptrdiff_t>(packed_files(set).size()) + 1);  // and shards.txt
+  }
 }

@@ -84,7 +84,7 @@ TEST_CASE("the last of several members with the same name is used, as in unpacki
   CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1.jpg new", "1 dog 1.jpg dog"});
 }
 
-TEST_CASE("images of the same name in several tars are left out with a warning") {
+TEST_CASE("of images with the same name in several tars, only the last is read, with a warning") {
   TempFolder t;
   t.write("1.tar", make_tar({{"cat/0.jpg", "a"}, {"cat/1.jpg", "b"}, {"dog/0.jpg", "c"}}));
   t.write("2.tar", make_tar({{"cat/0.jpg", "d"}, {"dog/0.jpg", "e"}, {"dog/1.jpg", "f"}}));

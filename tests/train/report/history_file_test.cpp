@@ -68,7 +68,7 @@ TEST_CASE("after a power loss, a history with a damaged end is restored from its
   }
 }
 
-TEST_CASE("--eval-only keeps all lines of a history, also damaged ones") {
+TEST_CASE("--eval-only keeps all lines of a history, even damaged ones") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());
   const fs::path path = folder.path() / "run/history.jsonl";

@@ -144,7 +144,7 @@ TEST_CASE("weights of EfficientNet-Lite need no conversion") {
   check_numbered(adapted.tensors, 0);
 }
 
-TEST_CASE("EfficientNet-Lite in timm's names is TensorFlow's unless named efficientnet_lite0") {
+TEST_CASE("Lite weights with timm's names are TensorFlow's unless called efficientnet_lite0") {
   const models::Network lite = default_network("efficientnet_lite1", 5);
   const NameFamily& timm = *std::ranges::find_if(
       name_families(), [](const NameFamily& family) { return std::string(family.name) == "timm"; });

@@ -38,12 +38,8 @@ constexpr std::string_view kPrefix = "events.out.tfevents.";
 class EventFileNames {
  public:
   explicit EventFileNames(const ResolvedJob& job) {
-    const auto full = [](const std::string& path) {
-      std::error_code error;
-      const fs::path whole = fs::weakly_canonical(fs::absolute(path, error), error);
-      return (error ? fs::path(path) : whole) / "";
-    };
-    const std::string output = full(job.output), folder = full(job.tensorboard);
+    const std::string output = real_path(job.output) / "";
+    const std::string folder = real_path(job.tensorboard) / "";
     suffix_ = folder.starts_with(output) ? ".shoal" : "." + hex(hash_bytes(output)) + ".shoal";
   }
 

@@ -167,7 +167,7 @@ TEST_CASE("the words after `config` belong to another command") {
   CHECK(app::gather({"config", "--help"}, {}, test::fake({}, {})).help == app::kCommonHelp);
 }
 
-TEST_CASE("printed settings name the words to repeat, which the file does not contain") {
+TEST_CASE("printed settings show the positional arguments, which the file does not contain") {
   const Words words = {"eval", "my runs/a", "b", "--tta", "ten"};
   const std::string text = text_of(app::gather(words, {}, test::fake({}, {})));
   CHECK_THAT(text, Contains("`shoal eval 'my runs/a' b --config FILE`"));
