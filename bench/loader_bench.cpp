@@ -127,9 +127,7 @@ void boxes(const Dataset& data, int passes) {
       random.uniform();  // discards the number that decides the flip
       const Box box =
           random_resized_crop(sizes[static_cast<size_t>(i)], TransformOptions{}, random);
-      std::printf("%lld %lld %lld %lld\n", static_cast<long long>(box.left),
-                  static_cast<long long>(box.top), static_cast<long long>(box.width),
-                  static_cast<long long>(box.height));
+      std::printf("%ld %ld %ld %ld\n", box.left, box.top, box.width, box.height);
     }
   }
 }
@@ -182,12 +180,11 @@ void read_all(const std::string& source, int threads) {
 void list(const std::string& path, int threads, const char* cache) {
   for (int run = 0; run < (cache != nullptr ? 2 : 1); ++run) {
     const double begin = now();
-    ImageFolderOptions options;
+    OpenOptions options;
     options.threads = threads;
     if (cache != nullptr) options.cache_dir = cache;
     const auto data = open_image_folder(path, options);
-    std::printf("{\"files\": %lld, \"seconds\": %.3f}\n", static_cast<long long>(data->size()),
-                now() - begin);
+    std::printf("{\"files\": %ld, \"seconds\": %.3f}\n", data->size(), now() - begin);
   }
 }
 

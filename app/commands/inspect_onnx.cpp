@@ -51,8 +51,7 @@ void print(const OnnxSummary& model, bool tensors) {
   const auto show = [](const char* heading, const std::string& text) {
     if (!text.empty()) log::line(printable_row(strf("%-10s", heading) + text));
   };
-  show("format", strf("ONNX, %s, IR version %lld", opsets_text(model).c_str(),
-                      static_cast<long long>(model.ir_version)));
+  show("format", strf("ONNX, %s, IR version %ld", opsets_text(model).c_str(), model.ir_version));
   show("producer", model.producer);
   show("graph", model.graph + ", " + counted(model.nodes, "node"));
   for (const auto& input : model.inputs) show("input", value_text(input));

@@ -24,10 +24,6 @@
 namespace shoal::app {
 namespace {
 
-long long number(int64_t value) {
-  return static_cast<long long>(value);
-}
-
 // The open files of a packed set.
 using Packs = std::vector<std::unique_ptr<data::PackedDataset>>;
 
@@ -92,8 +88,7 @@ int describe(const Arguments& arguments) {
                                arguments.paths[0].c_str(), data::kPackVersion,
                                counted(count, "image").c_str(), counted(classes, "class").c_str(),
                                counted(packs.size(), "file").c_str())));
-  log::line(strf("unchanged %lld, re-encoded %lld, raw pixels %lld", number(kinds[0]),
-                 number(kinds[1]), number(kinds[2])));
+  log::line(strf("unchanged %ld, re-encoded %ld, raw pixels %ld", kinds[0], kinds[1], kinds[2]));
   log::line(strf("%.1f MB: images %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
                  megabytes(file_bytes), megabytes(images),
                  1e3 * megabytes(images) / static_cast<double>(count), megabytes(indexes),
@@ -101,7 +96,7 @@ int describe(const Arguments& arguments) {
   int64_t most = 1;
   for (const auto& [limit, count] : histogram) most = std::max(most, count);
   for (const auto& [limit, count] : histogram)
-    log::line(strf("below %9.1f kB %8lld  %s", 1e3 * megabytes(limit), number(count),
+    log::line(strf("below %9.1f kB %8ld  %s", 1e3 * megabytes(limit), count,
                    std::string(static_cast<size_t>(50 * count / most), '#').c_str()));
   return 0;
 }
@@ -115,7 +110,7 @@ int verify(const Arguments& arguments, int threads) {
   if (arguments.json) {
     log::line(nlohmann::ordered_json{{"images", count}, {"damaged", bad}}.dump());
   } else {
-    log::line(strf("%lld of %lld images are intact", number(count - bad), number(count)));
+    log::line(strf("%ld of %ld images are intact", count - bad, count));
   }
   return bad == 0 ? 0 : 1;
 }
@@ -149,7 +144,7 @@ int pack(const Arguments& arguments, int threads) {
     log::warning("the class folders are called " + names +
                  "; to pack one split, give only the folder with its classes");
   const auto progress = [&](int64_t done) {
-    log::status(strf("packing: %lld of %lld images", number(done), number(dataset->size())));
+    log::status(strf("packing: %ld of %ld images", done, dataset->size()));
   };
   std::shared_ptr<const data::Fingerprints> prints, others;
   if (!arguments.compare.empty()) {
@@ -181,9 +176,9 @@ int pack(const Arguments& arguments, int threads) {
   std::string line =
       strf("%s: %s, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
            counted(s.images, "image").c_str(), megabytes(s.file_bytes), megabytes(s.index_bytes));
-  if (s.encoded > 0) line += strf(", %lld re-encoded", number(s.encoded));
-  if (s.pixels > 0) line += strf(", %lld as raw pixels", number(s.pixels));
-  if (s.damaged > 0) line += strf(", %lld damaged skipped", number(s.damaged));
+  if (s.encoded > 0) line += strf(", %ld re-encoded", s.encoded);
+  if (s.pixels > 0) line += strf(", %ld as raw pixels", s.pixels);
+  if (s.damaged > 0) line += strf(", %ld damaged skipped", s.damaged);
   if (s.resumed == s.images)
     line += "; they were packed already";
   else if (s.resumed > 0)

@@ -84,13 +84,11 @@ int predict_command(const Arguments& arguments) {
   const int64_t diverged = dist::sum_numbers(evaluation.group(), not_finite);
   evaluation.end();
   if (env.rank == 0 && diverged > 0)
-    log::warning(strf("the scores of %lld of %lld images are not finite: %s",
-                      static_cast<long long>(diverged), static_cast<long long>(images->size()),
-                      train::kDiverged));
+    log::warning(strf("the scores of %ld of %ld images are not finite: %s", diverged,
+                      images->size(), train::kDiverged));
   if (env.rank != 0 || all == 0) return 0;
   const std::string sentence =
-      strf("%lld of %lld images cannot be read; their rows say why", static_cast<long long>(all),
-           static_cast<long long>(images->size()));
+      strf("%ld of %ld images cannot be read; their rows say why", all, images->size());
   if (arguments.strict || all == images->size()) throw std::runtime_error(sentence);
   log::warning(sentence);
   return 0;

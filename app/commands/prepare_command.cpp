@@ -47,7 +47,7 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
   const int threads = arguments.job.workers.value_or(usable_processors());
   const std::string total = std::to_string(dataset.size());
   const auto progress = [&](int64_t done) {
-    log::status(strf("%s: %lld of %s images", name, static_cast<long long>(done), total.c_str()));
+    log::status(strf("%s: %ld of %s images", name, done, total.c_str()));
   };
   Half half{name, {}, (fs::path(arguments.paths[2]) / name).string()};
   if (arguments.prepare_as == PrepareAs::packs) {
@@ -76,9 +76,8 @@ void print(const std::vector<Half>& halves, const NamePairs& shared, const Argum
       continue;
     }
     std::string line = path + ": " + counted(s.images, "image");
-    if (s.damaged > 0) line += strf(", %lld damaged skipped", static_cast<long long>(s.damaged));
-    if (s.kept > 0)
-      line += strf("; %lld of them kept from an interrupted run", static_cast<long long>(s.kept));
+    if (s.damaged > 0) line += strf(", %ld damaged skipped", s.damaged);
+    if (s.kept > 0) line += strf("; %ld of them kept from an interrupted run", s.kept);
     log::line(printable_row(line));
   }
   json["shared"] = shared;

@@ -97,9 +97,9 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
   if (env.rank == 0 && datasets.train && !job.size && !job.val_size &&
       2 * resolved.val_size > 3 * side)
     log::warning(
-        strf("training images have at most %lld px, but validation images %lld px; set "
+        strf("training images have at most %ld px, but validation images %ld px; set "
              "--val-size",
-             static_cast<long long>(side), static_cast<long long>(resolved.val_size)));
+             side, resolved.val_size));
   if (datasets.train) check_memory(resolved, memory, env.rank == 0);
   if (datasets.train)
     resolved.class_weights = class_weights(resolved, *datasets.train, communicator);

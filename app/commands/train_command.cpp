@@ -137,9 +137,8 @@ void fit_batch(Arguments& arguments, const data::Source& train,
   if (fitting > 1) fitting -= fitting % 2;  // mixup needs pairs of images
   job.batch_size = fitting * sharing;
   if (env.rank == 0)
-    log::warning(strf("lowered the batch size of %s to %lld: there are only %lld training images",
-                      origin->second.c_str(), static_cast<long long>(*job.batch_size),
-                      static_cast<long long>(images)));
+    log::warning(strf("lowered the batch size of %s to %ld: there are only %ld training images",
+                      origin->second.c_str(), *job.batch_size, images));
 }
 
 // Returns the classes of the checkpoint to resume or of the weights to evaluate; empty for a new

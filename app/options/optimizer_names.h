@@ -8,13 +8,14 @@
 
 namespace shoal::app {
 
-// Returns the name or title of each optimizer that has any of the OptimizerUses bits in `uses`.
-// `text`: the member to return.
+// Returns the name or title of each optimizer that has any of the OptimizerUses bits in `uses`;
+// neighbors with the same title are named once. `text`: the member to return.
 inline std::vector<std::string> optimizers_with(unsigned uses,
                                                 const char* ops::OptimizerInfo::*text) {
   std::vector<std::string> texts;
   for (const ops::OptimizerInfo& info : ops::kOptimizers)
-    if (info.uses & uses) texts.push_back(info.*text);
+    if (info.uses & uses && (texts.empty() || texts.back() != info.*text))
+      texts.push_back(info.*text);
   return texts;
 }
 

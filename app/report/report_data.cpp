@@ -134,8 +134,7 @@ std::string report_stamp(const std::vector<std::string>& runs) {
          {train::kHistoryFile, train::kEventsFile, train::kSummaryFile, train::kEvaluationFile}) {
       struct stat found {};
       if (::stat((fs::path(run) / name).c_str(), &found) != 0) found = {};
-      stamp += strf("%lld.%lld.%09ld ", static_cast<long long>(found.st_size),
-                    static_cast<long long>(found.st_mtim.tv_sec), found.st_mtim.tv_nsec);
+      stamp += strf("%ld.%ld.%09ld ", found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
     }
     stamp += is_locked(fs::path(run) / train::kRunLock) ? "locked " : "free ";
   }

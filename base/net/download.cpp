@@ -169,6 +169,7 @@ class Download {
   void save_validator() {
     std::error_code error;
     fs::remove(etag_file_, error);
+    // Not flushed: without it, the download only starts again.
     if (!validator_.empty()) write_whole(etag_file_, validator_, {.flush = false});
   }
 

@@ -187,10 +187,14 @@ std::string ContainerDataset::key(int64_t sample) const {
   return split_key(classes()[static_cast<size_t>(label(sample))], name);
 }
 
+void ContainerDataset::check_size(const Image& image) {
+  if (image.bytes > static_cast<uint64_t>(kMaxFileBytes))
+    throw DamagedImage(std::to_string(image.bytes) + " bytes are too many for an image");
+}
+
 void ContainerDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   const Image& p = image(sample);
-  if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
-    throw DamagedImage(std::to_string(p.bytes) + " bytes are too many for an image");
+  check_size(p);
   bytes.resize(p.bytes);
   read_fully(*open_file(p.file), p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
 }

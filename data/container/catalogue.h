@@ -92,6 +92,8 @@ class ContainerDataset : public BasicDataset {
   const Image& image(int64_t sample) const {
     return catalogue_.images[static_cast<size_t>(sample)];
   }
+  // Throws DamagedImage if the file says that the image has more than kMaxFileBytes.
+  static void check_size(const Image& image);
   // See OpenFiles::open().
   std::shared_ptr<const File> open_file(uint32_t file) const { return files_.open(file); }
 

@@ -72,7 +72,7 @@ class ImageFolder : public BasicDataset {
   Listing listing_;
 };
 
-Listing list_or_load(const std::string& path, const ImageFolderOptions& options) {
+Listing list_or_load(const std::string& path, const OpenOptions& options) {
   if (options.cache_dir.empty()) return list_folder(path, options.threads, options.progress);
   if (auto cached = load_listing(options.cache_dir, path)) return std::move(*cached);
   Listing listing = list_folder(path, options.threads, options.progress);
@@ -119,7 +119,7 @@ void will_read_image_file(const std::string& path) {
 }
 
 std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
-                                                 const ImageFolderOptions& options) {
+                                                 const OpenOptions& options) {
   std::string root = path;
   while (root.size() > 1 && root.back() == '/') root.pop_back();
   Listing listing = list_or_load(root, options);

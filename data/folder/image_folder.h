@@ -2,7 +2,6 @@
 // Dataset of a folder of class folders, like torchvision's ImageFolder.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,18 +10,11 @@
 
 namespace shoal::data {
 
-struct ImageFolderOptions {
-  std::string cache_dir;  // folder of the listing cache; empty: no cache
-  int threads = 16;       // threads that list folders; they mostly wait for the file system
-  std::function<void(int64_t files)> progress;  // called while listing; see ListingProgress
-  // Called with a sentence about left-out files, or about a cache that cannot be written.
-  std::function<void(const std::string&)> warning;
-};
-
-// Opens the folder `path`. Lists it unless there is a valid cached listing. Throws what
-// list_folder() throws. The dataset's read() throws what read_image_file() throws.
+// Opens the folder `path`. Lists it unless there is a valid cached listing. Uses only cache_dir,
+// threads, progress and warning of the options. Throws what list_folder() throws. The dataset's
+// read() throws what read_image_file() throws.
 std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
-                                                 const ImageFolderOptions& options = {});
+                                                 const OpenOptions& options = {});
 
 // Replaces `bytes` with the file's content. Throws DamagedImage if only this file cannot be read,
 // or if it is too large for an image (kMaxFileBytes). Throws std::runtime_error if the error would

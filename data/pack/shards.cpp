@@ -20,7 +20,7 @@ constexpr const char* kReplaced = ", being replaced";  // ends the first line du
 constexpr const char* kReplacement = ".replacement";   // folder of a new set, inside the old set
 
 std::string file_name(int64_t shard) {
-  return strf("%05lld.pack", static_cast<long long>(shard));
+  return strf("%05ld.pack", shard);
 }
 
 std::string first_line(uint64_t request) {
@@ -154,6 +154,7 @@ void ShardList::replace() {
   for (const char* extension : {".partial", ".partial.table"}) fs::remove(unfinished + extension);
   for (int64_t shard = 0; shard < finished(); ++shard) {
     const fs::path fresh = fs::path(folder_) / file_name(shard);
+    // Not move_into_place(), which would flush the folder after each file.
     if (fs::exists(fresh)) fs::rename(fresh, place(shard));
   }
   for (auto shard = finished(); shard < old.files(); ++shard) fs::remove(place(shard));

@@ -137,9 +137,9 @@ int64_t first_label(const ExampleKeys& keys, const std::vector<Scan>& scans,
   if (guess != 0 && largest > 0 && ambiguous && !options.unlabeled &&
       !labeled_by_name(scans, options.classes))
     throw std::invalid_argument(
-        strf("no label is 0 and the largest is %lld, so the first class may be 0 or 1; set it with "
+        strf("no label is 0 and the largest is %ld, so the first class may be 0 or 1; set it with "
              "--tfrecord-keys label-offset=0 or label-offset=1",
-             static_cast<long long>(largest)));
+             largest));
   return guess;
 }
 
@@ -185,8 +185,7 @@ class TfRecordDataset : public ContainerDataset {
 
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
     const Image& p = image(sample);
-    if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
-      throw DamagedImage(std::to_string(p.bytes) + " bytes are too many for an image");
+    check_size(p);
     std::shared_ptr<const File> file = open_file(p.file);
     if (packed_[p.file]) file = unpacked_.open(p.file, *file);
     bytes.resize(p.bytes);

@@ -25,11 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using Opened = std::shared_ptr<const Dataset>;
 
-Opened open_folder(const std::string& path, const OpenOptions& options) {
-  return open_image_folder(path,
-                           {options.cache_dir, options.threads, options.progress, options.warning});
-}
-
 // If `path` is a folder whose only visible entry is a packed set, returns the path of this set
 // (a SageMaker channel with the output of a packing job). Otherwise returns `path`.
 std::string packed_set_in(const std::string& path) {
@@ -51,7 +46,7 @@ Opened open_path(const std::string& named, const OpenOptions& options) {
   if (!options.labels.empty()) refuse_labels(path);
   if (one) return std::make_shared<PackedDataset>(path);
   if (sharded) return std::make_shared<ShardedDataset>(path);
-  return open_folder(path, options);
+  return open_image_folder(path, options);
 }
 
 // Opens a synthetic dataset. `text`: IMAGES[:CLASSES[:WIDTHxHEIGHT]].
@@ -91,7 +86,7 @@ struct KindRow {
 // The empty prefix matches everything: keep it last.
 constexpr KindRow kKinds[] = {
     {Location::Kind::synthetic, "synthetic:", open_synthetic},
-    {Location::Kind::folder, "folder:", open_folder},
+    {Location::Kind::folder, "folder:", open_image_folder},
     {Location::Kind::pipe, "pipe:", refuse_pipe},
     {Location::Kind::path, "", open_path},
 };

@@ -51,7 +51,7 @@ class Synthetic : public BasicDataset {
   explicit Synthetic(const SyntheticOptions& o) : options_(o) {
     for (int64_t i = 0; i < o.classes; ++i) {
       char name[32];
-      std::snprintf(name, sizeof name, "class_%05lld", static_cast<long long>(i));
+      std::snprintf(name, sizeof name, "class_%05ld", i);
       classes_.emplace_back(name);
     }
     const int64_t rounds =

@@ -35,13 +35,12 @@ std::optional<CheckpointEntry> entry_of(const fs::path& file) {
 }  // namespace
 
 std::string checkpoint_name(int64_t epoch, int64_t step) {
-  return strf("epoch-%04lld-step-%08lld", static_cast<long long>(epoch),
-              static_cast<long long>(step));
+  return strf("epoch-%04ld-step-%08ld", epoch, step);
 }
 
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name) {
-  long long epoch = 0, step = 0;
-  if (std::sscanf(name.c_str(), "epoch-%lld-step-%lld", &epoch, &step) != 2) return std::nullopt;
+  int64_t epoch = 0, step = 0;
+  if (std::sscanf(name.c_str(), "epoch-%ld-step-%ld", &epoch, &step) != 2) return std::nullopt;
   if (checkpoint_name(epoch, step) != name) return std::nullopt;
   CheckpointEntry entry;
   entry.name = name;

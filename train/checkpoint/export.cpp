@@ -137,9 +137,8 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const 
   }
   exported.epoch = data->integer("epoch");
   export_model(*data, folder, exported);
-  log::info(strf("exported %s: the %s weights, epoch %lld, step %lld, %s", exported.file.c_str(),
-                 exported.best ? "best" : "last", static_cast<long long>(exported.epoch),
-                 static_cast<long long>(exported.step),
+  log::info(strf("exported %s: the %s weights, epoch %ld, step %ld, %s", exported.file.c_str(),
+                 exported.best ? "best" : "last", exported.epoch, exported.step,
                  exported.top1 ? strf("Acc@1 %.3f", *exported.top1).c_str() : "not evaluated"));
   return exported;
 }

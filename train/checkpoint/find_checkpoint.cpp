@@ -177,9 +177,9 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
   if (checkpoint.bytes.empty()) return start;
   start.data = read_state(checkpoint.bytes, checkpoint.file);
   start.file = checkpoint.file;
-  start.origin += strf(", epoch %lld", static_cast<long long>(start.data->integer("epoch")));
+  start.origin += strf(", epoch %ld", start.data->integer("epoch"));
   if (!is_imagenet_example(*start.data))
-    start.origin += strf(", step %lld", static_cast<long long>(start.data->integer("step")));
+    start.origin += strf(", step %ld", start.data->integer("step"));
   return start;
 }
 

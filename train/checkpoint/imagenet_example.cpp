@@ -180,10 +180,10 @@ Position restore_imagenet_example(Trainer& trainer, const CheckpointData& data,
   const int64_t classes = data.integer("classes");
   if (classes != job.model.classes)
     throw UserError(
-        strf("the checkpoint is for %s, the data has %lld; --resume needs the "
+        strf("the checkpoint is for %s, the data has %ld; --resume needs the "
              "classes that the run began with. To start anew from the weights, use "
              "--weights",
-             counted(classes, "class").c_str(), static_cast<long long>(job.model.classes)));
+             counted(classes, "class").c_str(), job.model.classes));
   Position position;
   position.epoch = data.integer("epoch");
   position.step = position.epoch * job.steps_per_epoch;

@@ -37,8 +37,8 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
                           const std::vector<std::string>& classes) {
   for (const auto& [name, value] : tensors) {
     if (name == classifier && value.dim() > 0 && value.size(0) != job.model.classes)
-      return strf("they are for %s, this run has %lld", counted(value.size(0), "class").c_str(),
-                  static_cast<long long>(job.model.classes));
+      return strf("they are for %s, this run has %ld", counted(value.size(0), "class").c_str(),
+                  job.model.classes);
   }
   if (weights.classes.empty()) return "";
   return changed_classes(weights.classes, "in the weights", classes);

@@ -81,19 +81,16 @@ std::string epoch_end_message(const ResolvedJob& job, int64_t epoch, int64_t ste
   }
   if (steps == 0)
     throw std::runtime_error(
-        strf("epoch %lld has no step: the streams of rank %s ended with fewer images than one step "
-             "needs (%lld per rank); check what writes them, or lower --batch-size",
-             static_cast<long long>(epoch), empty_ranks.c_str(),
-             static_cast<long long>(images_per_step(job))));
+        strf("epoch %ld has no step: the streams of rank %s ended with fewer images than one step "
+             "needs (%ld per rank); check what writes them, or lower --batch-size",
+             epoch, empty_ranks.c_str(), images_per_step(job)));
   const std::string of = job.open_ended ? "" : " of " + std::to_string(job.steps_per_epoch);
   std::string text = strf(
-      "epoch %lld ended after %lld%s steps because rank %s had no more images; %s%lld images were "
+      "epoch %ld ended after %ld%s steps because rank %s had no more images; %s%ld images were "
       "left out",
-      static_cast<long long>(epoch), static_cast<long long>(steps), of.c_str(), empty_ranks.c_str(),
-      closed_early > 0 ? "at least " : "", static_cast<long long>(left));
+      epoch, steps, of.c_str(), empty_ranks.c_str(), closed_early > 0 ? "at least " : "", left);
   if (closed_early > 0)
-    text += strf(", and %lld streams were closed before their end",
-                 static_cast<long long>(closed_early));
+    text += strf(", and %ld streams were closed before their end", closed_early);
   return text;
 }
 

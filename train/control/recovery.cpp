@@ -58,9 +58,9 @@ void Recovery::roll_back(int64_t spike) {
     position_.rollback_due = 0;
     if (communicator_.rank() == 0)
       log::warning(
-          strf("cannot roll back: there is no checkpoint from before step %lld. The run continues; "
+          strf("cannot roll back: there is no checkpoint from before step %ld. The run continues; "
                "--checkpoint-steps saves more often",
-               static_cast<long long>(spike)));
+               spike));
     return;
   }
   trainer_.load(found->data);
@@ -77,18 +77,17 @@ void Recovery::roll_back(int64_t spike) {
                     {"last_skipped", static_cast<double>(position_.skip_until)}}});
   if (communicator_.rank() == 0)
     log::warning(strf(
-        "the loss spiked in step %lld: rolled back to the weights of %s; the images of steps %lld "
-        "to %lld are skipped",
-        static_cast<long long>(spike), found->file.c_str(), static_cast<long long>(from + 1),
-        static_cast<long long>(position_.skip_until)));
+        "the loss spiked in step %ld: rolled back to the weights of %s; the images of steps %ld "
+        "to %ld are skipped",
+        spike, found->file.c_str(), from + 1, position_.skip_until));
 }
 
 void Recovery::fail(int64_t spike) {
   position_.rollback_due = 0;  // a resumed run continues without a rollback
   throw RollbacksFailed(
-      strf("the loss spiked again after each of %lld rollbacks, up to step %lld: the cause is not "
+      strf("the loss spiked again after each of %ld rollbacks, up to step %ld: the cause is not "
            "a few bad images. Lower --lr, set --clip, or leave out --on-spike rollback",
-           static_cast<long long>(kMaxRollbacks), static_cast<long long>(spike)));
+           kMaxRollbacks, spike));
 }
 
 }  // namespace shoal::train

@@ -97,10 +97,10 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   if (other_run) set_aside(path);
   if (other_run || count_lines(copy) > count_lines(kept)) kept = std::move(copy);
   if (count_lines(kept) < count)
-    log::warning(strf(
-        "%s has only %lld of the %lld lines that were written up to the checkpoint; "
-        "new lines are added after these",
-        path.c_str(), static_cast<long long>(count_lines(kept)), static_cast<long long>(count)));
+    log::warning(
+        strf("%s has only %ld of the %ld lines that were written up to the checkpoint; "
+             "new lines are added after these",
+             path.c_str(), count_lines(kept), count));
   return kept;
 }
 

@@ -21,8 +21,7 @@ std::string valid_line(const EvaluationReport& r) {
   if (!r.ema)
     line += strf("valid:images_per_sec=%.6f; valid:images=%.0f; ",
                  r.sum.images / std::max(r.seconds, 1e-9), r.sum.images);
-  return line + strf("epoch=%lld; step=%lld;", static_cast<long long>(r.epoch),
-                     static_cast<long long>(r.step));
+  return line + strf("epoch=%ld; step=%ld;", r.epoch, r.step);
 }
 
 class LogLines final : public ReportSink {
@@ -43,7 +42,7 @@ class LogLines final : public ReportSink {
   void event(const Event& report) override {
     std::string line = "event=" + report.name + "; ";
     for (const auto& [key, value] : report.values) line += strf("%s=%.9g; ", key.c_str(), value);
-    log::line(line + strf("step=%lld;", static_cast<long long>(report.step)));
+    log::line(line + strf("step=%ld;", report.step));
   }
 
   void evaluation_progress(const EvaluationProgress& report) override {
@@ -65,9 +64,8 @@ class LogLines final : public ReportSink {
     const LoaderWait& wait = report.wait;
     const double share = wait.data_seconds / std::max(wait.seconds, 1e-9);
     if (wait.steps > 0)
-      log::info(strf("%lld of %lld steps waited for images, %.1f %% of the training time%s",
-                     static_cast<long long>(wait.waited), static_cast<long long>(wait.steps),
-                     100 * share,
+      log::info(strf("%ld of %ld steps waited for images, %.1f %% of the training time%s",
+                     wait.waited, wait.steps, 100 * share,
                      share > 0.1 ? "; run `shoal bench loader` to find the bottleneck" : ""));
     log::line(strf("Total time: %.0f seconds", report.seconds));
   }
@@ -80,13 +78,12 @@ class LogLines final : public ReportSink {
 
 std::string imagenet_line(const StepReport& r) {
   return strf(
-      "Epoch: [%lld][%*lld/%lld]\tTime %6.3f (%6.3f)\tData %6.3f (%6.3f)\tLoss %.4e (%.4e)\tAcc@1 "
+      "Epoch: [%ld][%*ld/%ld]\tTime %6.3f (%6.3f)\tData %6.3f (%6.3f)\tLoss %.4e (%.4e)\tAcc@1 "
       "%6.2f (%6.2f)\tAcc@5 %6.2f (%6.2f)",
-      static_cast<long long>(r.epoch), digits(r.steps_per_epoch),
-      static_cast<long long>(r.step_in_epoch), static_cast<long long>(r.steps_per_epoch),
-      r.step_seconds, r.step_seconds_average, r.data_seconds, r.data_seconds_average,
-      r.last.mean_loss(), r.epoch_sum.mean_loss(), r.last.top1_percent(),
-      r.epoch_sum.top1_percent(), r.last.top5_percent(), r.epoch_sum.top5_percent());
+      r.epoch, digits(r.steps_per_epoch), r.step_in_epoch, r.steps_per_epoch, r.step_seconds,
+      r.step_seconds_average, r.data_seconds, r.data_seconds_average, r.last.mean_loss(),
+      r.epoch_sum.mean_loss(), r.last.top1_percent(), r.epoch_sum.top1_percent(),
+      r.last.top5_percent(), r.epoch_sum.top5_percent());
 }
 
 std::string key_value_line(const StepReport& r) {
@@ -97,25 +94,23 @@ std::string key_value_line(const StepReport& r) {
       r.last.mean_loss(), r.last.top1_percent(), r.last.top5_percent(), r.lr, r.images_per_second,
       r.step_seconds, r.data_seconds);
   if (std::isfinite(r.gradient_norm)) line += strf("train:grad_norm=%.6f; ", r.gradient_norm);
-  return line + strf("epoch=%lld; step=%lld;", static_cast<long long>(r.epoch),
-                     static_cast<long long>(r.step));
+  return line + strf("epoch=%ld; step=%ld;", r.epoch, r.step);
 }
 
 std::string utilization_line(const StepReport& r) {
   std::string line;
   for (const auto& [name, value] : r.utilization)
     line += strf("util:%s=%.6f; ", name.c_str(), value);
-  return line + strf("epoch=%lld; step=%lld;", static_cast<long long>(r.epoch),
-                     static_cast<long long>(r.step));
+  return line + strf("epoch=%ld; step=%ld;", r.epoch, r.step);
 }
 
 std::string imagenet_test_line(const EvaluationProgress& r) {
   return strf(
-      "Test: [%*lld/%lld]\tTime %6.3f (%6.3f)\tLoss %.4e (%.4e)\tAcc@1 %6.2f (%6.2f)\tAcc@5 %6.2f "
+      "Test: [%*ld/%ld]\tTime %6.3f (%6.3f)\tLoss %.4e (%.4e)\tAcc@1 %6.2f (%6.2f)\tAcc@5 %6.2f "
       "(%6.2f)",
-      digits(r.batches), static_cast<long long>(r.batch), static_cast<long long>(r.batches),
-      r.seconds, r.seconds_average, r.last.mean_loss(), r.sum.mean_loss(), r.last.top1_percent(),
-      r.sum.top1_percent(), r.last.top5_percent(), r.sum.top5_percent());
+      digits(r.batches), r.batch, r.batches, r.seconds, r.seconds_average, r.last.mean_loss(),
+      r.sum.mean_loss(), r.last.top1_percent(), r.sum.top1_percent(), r.last.top5_percent(),
+      r.sum.top5_percent());
 }
 
 std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job) {

@@ -12,18 +12,16 @@ std::string top5_note(int64_t classes) {
 
 std::string start_block(const ResolvedJob& job, const std::string& origin,
                         const std::string& kernels) {
-  std::string text =
-      strf("%s, %lld parameters, %.2f G multiply-adds per image at %lld px",
-           job.model_info.name.c_str(), static_cast<long long>(job.model_info.parameters),
-           job.model_info.multiply_adds / 1e9, static_cast<long long>(job.model_info.eval_size));
+  std::string text = strf("%s, %ld parameters, %.2f G multiply-adds per image at %ld px",
+                          job.model_info.name.c_str(), job.model_info.parameters,
+                          job.model_info.multiply_adds / 1e9, job.model_info.eval_size);
   if (job.frozen_stages > 0)
     text += strf(
         "\nfrozen   %s, %s",
         joined({job.model_info.stages.begin(), job.model_info.stages.begin() + job.frozen_stages})
             .c_str(),
-        job.unfreeze_epoch > 0
-            ? strf("until epoch %lld", static_cast<long long>(job.unfreeze_epoch)).c_str()
-            : "in all epochs");
+        job.unfreeze_epoch > 0 ? strf("until epoch %ld", job.unfreeze_epoch).c_str()
+                               : "in all epochs");
   const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
   const std::string train = job.eval_only ? "" : known(job.train_images) + " train and ";
   text += strf("\ndata     %s%s val images, %s", train.c_str(), known(job.val_images).c_str(),
@@ -34,22 +32,19 @@ std::string start_block(const ResolvedJob& job, const std::string& origin,
   text += "\nkernels  " + kernels;
   if (job.device == "cpu" && job.amp == Precision::bf16 && !processor().avx512_bf16)
     text += "; this CPU has no bfloat16 multiplication: --amp bf16 saves memory, but little time";
-  text +=
-      strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
-           static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
-           static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
+  text += strf("\nbatch    %ld per process × %ld × accumulate %ld = %ld per step", job.batch_size,
+               job.world_size, job.accumulate, job.global_batch_size);
   const std::string steps = counted(job.steps_per_epoch, "step");
   const std::string left_out = counted(job.dropped_images, "image");
   if (!job.eval_only && job.open_ended)
-    text += strf("\nlength   each epoch ends when its pipe ends, %lld steps in total",
-                 static_cast<long long>(job.last_step));
+    text +=
+        strf("\nlength   each epoch ends when its pipe ends, %ld steps in total", job.last_step);
   else if (!job.eval_only && job.time_budget > 0)
     text += strf("\nlength   %s per epoch (%s left out), ending after %g s", steps.c_str(),
                  left_out.c_str(), job.time_budget);
   else if (!job.eval_only)
-    text += strf("\nlength   %s per epoch (%s left out), %lld in all, stopping at %lld",
-                 steps.c_str(), left_out.c_str(), static_cast<long long>(job.total_steps),
-                 static_cast<long long>(job.last_step));
+    text += strf("\nlength   %s per epoch (%s left out), %ld in all, stopping at %ld",
+                 steps.c_str(), left_out.c_str(), job.total_steps, job.last_step);
   text += "\noutput   " + job.output + ", checkpoints " + job.checkpoint_dir;
   text += "\nstart    " + origin;
   std::vector<std::string> settings;

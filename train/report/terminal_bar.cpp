@@ -10,9 +10,9 @@ namespace {
 constexpr size_t kWidth = 24;  // characters of the bar
 
 std::string clock_time(double seconds) {
-  const auto s = static_cast<long long>(std::llround(seconds));
-  return s >= 3600 ? strf("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60)
-                   : strf("%lld:%02lld", s / 60, s % 60);
+  const int64_t s = std::llround(seconds);
+  return s >= 3600 ? strf("%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60)
+                   : strf("%ld:%02ld", s / 60, s % 60);
 }
 
 class TerminalBar final : public ReportSink {
@@ -24,10 +24,9 @@ class TerminalBar final : public ReportSink {
     const auto [share, seconds_left] = job_.time_budget > 0 ? of_time(r) : of_steps(r);
     const auto filled = static_cast<size_t>(share * kWidth);
     log::status(strf(
-        "[%s%s] %3.0f%%  epoch %lld  %lld/%lld  %.1f images/s  ETA %s  loss %.3f  acc@1 %.1f%%",
+        "[%s%s] %3.0f%%  epoch %ld  %ld/%ld  %.1f images/s  ETA %s  loss %.3f  acc@1 %.1f%%",
         std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), 100 * share,
-        static_cast<long long>(r.epoch), static_cast<long long>(r.step_in_epoch),
-        static_cast<long long>(job_.open_ended ? r.step_in_epoch : job_.steps_per_epoch),
+        r.epoch, r.step_in_epoch, job_.open_ended ? r.step_in_epoch : job_.steps_per_epoch,
         r.images_per_second, clock_time(seconds_left).c_str(), r.epoch_sum.mean_loss(),
         r.epoch_sum.top1_percent()));
   }

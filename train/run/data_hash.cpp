@@ -12,8 +12,7 @@ void log_data_hash(const ResolvedJob& job, int64_t epoch, int64_t first_step, ui
   at::Tensor sum =
       at::full({1}, static_cast<int64_t>(hash), at::TensorOptions(at::kLong));  // modulo 2^64
   group.all_reduce_sum(sum);
-  log::debug(strf("epoch %lld from step %lld: data hash %016llx", static_cast<long long>(epoch),
-                  static_cast<long long>(first_step),
+  log::debug(strf("epoch %ld from step %ld: data hash %016llx", epoch, first_step,
                   static_cast<unsigned long long>(sum.item<int64_t>())));
 }
 

@@ -238,8 +238,8 @@ bool Run::continue_unless_stopped(int stop_signal, std::optional<int64_t> histor
   if (position_.step == 0)
     log::info(strf("stopped by %s before the first step; nothing to save", stop_name(stop_signal)));
   else
-    log::info(strf("stopped by %s after step %lld; continue with --resume", stop_name(stop_signal),
-                   static_cast<long long>(position_.step)));
+    log::info(strf("stopped by %s after step %ld; continue with --resume", stop_name(stop_signal),
+                   position_.step));
   result_.stop_signal = stop_signal;
   return false;
 }
@@ -262,8 +262,7 @@ std::string Run::rescue(const Ending& ending) {
   run_.reporter.end_failed(report);
   if (!error.empty()) throw std::runtime_error(error);
   if (position_.step == 0) return "no step was made; nothing to save";
-  return strf("the state after step %lld is saved; continue with --resume",
-              static_cast<long long>(position_.step));
+  return strf("the state after step %ld is saved; continue with --resume", position_.step);
 }
 
 // Saves the state on rank 0 after an exception. Not collective, because the other ranks may still

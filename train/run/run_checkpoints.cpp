@@ -110,8 +110,8 @@ bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
     ++failures_;
   }
   if (failure_.empty()) return true;
-  log::warning(strf("the state after step %lld is NOT SAVED: %s%s",
-                    static_cast<long long>(run_.position.step), failure_.c_str(), advice));
+  log::warning(strf("the state after step %ld is NOT SAVED: %s%s", run_.position.step,
+                    failure_.c_str(), advice));
   // Not in the history, because equal runs must write equal histories.
   run_.reporter.event({"save_failed",
                        run_.position.step,

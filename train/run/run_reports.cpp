@@ -11,9 +11,8 @@ RunReports::RunReports(const RunContext& run, Recovery& recovery)
 
 void RunReports::begin_epoch() {
   if (run_.leader() && !run_.job.progression.sizes.empty())
-    log::info(strf("epoch %lld: training images are %lld pixels high and wide",
-                   static_cast<long long>(run_.position.epoch),
-                   static_cast<long long>(run_.job.progression.side(run_.position.epoch, 0))));
+    log::info(strf("epoch %ld: training images are %ld pixels high and wide", run_.position.epoch,
+                   run_.job.progression.side(run_.position.epoch, 0)));
   pace_.begin_epoch();
   if (!run_.leader() || run_.job.tensorboard.empty() || run_.position.step > 0) return;
   run_.trainer.show_next_images(
@@ -54,9 +53,9 @@ void RunReports::nothing_left() const {
   std::string why;
   if (position.step >= run_.job.last_step)
     why = strf(
-        "the checkpoint is at step %lld, and the run ends at step %lld; raise --epochs or "
+        "the checkpoint is at step %ld, and the run ends at step %ld; raise --epochs or "
         "--max-steps to continue",
-        static_cast<long long>(position.step), static_cast<long long>(run_.job.last_step));
+        position.step, run_.job.last_step);
   else if (run_.steps_over())
     why = strf("the time budget of %g s is used up; raise --time-budget to continue",
                position.used_budget);
@@ -76,8 +75,8 @@ void RunReports::early_stop() const {
                        {{"best_top1", position.best_top1.value_or(0)},
                         {"evaluations", static_cast<double>(evaluations)}}});
   log::info(
-      strf("--patience %lld: the run ends after %s without an improvement on the best Acc@1, %.3f",
-           static_cast<long long>(run_.job.patience), counted(evaluations, "evaluation").c_str(),
+      strf("--patience %ld: the run ends after %s without an improvement on the best Acc@1, %.3f",
+           run_.job.patience, counted(evaluations, "evaluation").c_str(),
            position.best_top1.value_or(0)));
 }
 

@@ -51,9 +51,7 @@ std::shared_ptr<const data::Dataset> open(const data::Location& source, const st
   data::OpenOptions options;
   options.cache_dir = cache;
   options.warning = log::warning;
-  options.progress = [](int64_t files) {
-    log::status(strf("listing: %lld images", static_cast<long long>(files)));
-  };
+  options.progress = [](int64_t files) { log::status(strf("listing: %ld images", files)); };
   try {
     auto dataset = data::open_dataset(source, options);
     log::status("");

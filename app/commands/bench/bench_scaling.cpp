@@ -108,9 +108,9 @@ std::string milliseconds(double seconds) {
 
 void print(const Result& result) {
   const double alone = result.alone.seconds();
-  log::line(strf("%s, batch %lld, %lld px, --amp %s, %s: %s per step (%s)\n",
-                 result.job.model.name.c_str(), static_cast<long long>(result.job.batch_size),
-                 static_cast<long long>(result.job.size), precision_name(result.job.amp),
+  log::line(strf("%s, batch %ld, %ld px, --amp %s, %s: %s per step (%s)\n",
+                 result.job.model.name.c_str(), result.job.batch_size, result.job.size,
+                 precision_name(result.job.amp),
                  result.on_gpus() ? "cuda" : counted(result.job.threads, "thread").c_str(),
                  milliseconds(alone).c_str(), result.measured() ? "measured" : "given"));
   std::vector<std::vector<std::string>> rows;

@@ -75,12 +75,11 @@ Json json_of(const Measured& m) {
 
 void print(const Measured& m) {
   const auto [fastest, slowest] = std::ranges::minmax(m.profile.seconds);
-  log::line(strf("%s, %s, batch %lld, %lld px, --amp %s, %s, %s: %s\n", m.job.model.name.c_str(),
-                 m.job.eval_only ? "evaluation" : "training",
-                 static_cast<long long>(m.job.batch_size),
-                 static_cast<long long>(m.job.eval_only ? m.job.val_size : m.job.size),
-                 precision_name(m.job.amp), counted(m.job.threads, "thread").c_str(),
-                 m.job.device.c_str(), kernels_of(m.job).c_str()));
+  log::line(strf("%s, %s, batch %ld, %ld px, --amp %s, %s, %s: %s\n", m.job.model.name.c_str(),
+                 m.job.eval_only ? "evaluation" : "training", m.job.batch_size,
+                 m.job.eval_only ? m.job.val_size : m.job.size, precision_name(m.job.amp),
+                 counted(m.job.threads, "thread").c_str(), m.job.device.c_str(),
+                 kernels_of(m.job).c_str()));
   log::line(strf("images/s  %10.1f   (%.1f to %.1f; %.1f ms a step)",
                  m.images_per_second(m.step_seconds()), m.images_per_second(slowest),
                  m.images_per_second(fastest), 1e3 * m.step_seconds()));

@@ -16,10 +16,6 @@ using train::Confusion;
 
 constexpr size_t kConfusions = 10;  // number of confusions that --details prints
 
-long long whole(int64_t value) {
-  return static_cast<long long>(value);
-}
-
 Json json_of(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
@@ -82,7 +78,7 @@ void print_details(const EvaluatedWeights& evaluated) {
   log::line("    images precision    recall        F1  class (precision, recall and F1 in %)");
   for (size_t i = 0; i < figures.classes.size(); ++i) {
     const ClassCounts& one = figures.classes[i];
-    log::line(printable(strf("%10lld", whole(one.images)) + percent(one.precision()) +
+    log::line(printable(strf("%10ld", one.images) + percent(one.precision()) +
                         percent(one.recall()) + percent(one.f1()) + "  " + evaluated.classes[i]));
   }
   std::vector<Confusion> wrong;
@@ -93,13 +89,12 @@ void print_details(const EvaluatedWeights& evaluated) {
   wrong.resize(std::min(wrong.size(), kConfusions));
   if (!wrong.empty()) log::line("most frequent confusions: images, label → prediction");
   for (const Confusion& one : wrong)
-    log::line(printable(strf("%10lld  ", whole(one.images)) + evaluated.classes[size_t(one.label)] +
-                        " → " + evaluated.classes[size_t(one.predicted)]));
+    log::line(printable(strf("%10ld  ", one.images) + evaluated.classes[size_t(one.label)] + " → " +
+                        evaluated.classes[size_t(one.predicted)]));
   log::line("calibration: images, mean confidence and accuracy in %");
   for (const train::CalibrationBin& bin : figures.bins)
     if (bin.images > 0)
-      log::line(strf("%10lld", whole(bin.images)) + percent(bin.confidence) +
-                percent(bin.accuracy));
+      log::line(strf("%10ld", bin.images) + percent(bin.confidence) + percent(bin.accuracy));
 }
 
 // Formats a probability as a percentage with two digits. Tiny probabilities, which are common for
@@ -133,9 +128,8 @@ void print_evaluation(const Arguments& arguments, const EvaluatedWeights& evalua
            "F1 %.2f %%",
            figures.ece, 100 * figures.precision, 100 * figures.recall, 100 * figures.f1));
   if (evaluated.real)
-    log::line(strf("several labels per image: Acc@1 %.3f of %lld images; %lld have no label",
-                   evaluated.real->percent(), whole(evaluated.real->images),
-                   whole(evaluated.real->without)));
+    log::line(strf("several labels per image: Acc@1 %.3f of %ld images; %ld have no label",
+                   evaluated.real->percent(), evaluated.real->images, evaluated.real->without));
   if (arguments.eval.details) print_details(evaluated);
   print_suspects(evaluated, "the least probable label first");
 }

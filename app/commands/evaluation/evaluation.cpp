@@ -83,8 +83,7 @@ train::EvaluationReport Evaluation::run(models::Classifier& model, const BatchDo
   int64_t batch = 0;
   const auto show = [&] {
     if (communicator_.rank() == 0)
-      log::status(strf("evaluating: batch %lld of %lld", static_cast<long long>(++batch),
-                       static_cast<long long>(loader_->batches_per_epoch())));
+      log::status(strf("evaluating: batch %ld of %ld", ++batch, loader_->batches_per_epoch()));
     return true;
   };
   train::WorstPixels worst(job_.transform);

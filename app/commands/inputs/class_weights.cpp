@@ -60,7 +60,7 @@ Given from_lines(const std::string& path, const std::string& text) {
     const size_t begin = blank + 1;  // npos + 1 is 0
     const auto weight = parse_number<double>(line.substr(begin, end + 1 - begin));
     if (name_end == line.npos || !weight)
-      refuse(path, strf("line %lld is not `CLASS WEIGHT`", static_cast<long long>(number)));
+      refuse(path, strf("line %ld is not `CLASS WEIGHT`", number));
     add(given, path, line.substr(0, name_end + 1), *weight);
   }
   return given;

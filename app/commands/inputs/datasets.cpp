@@ -83,9 +83,8 @@ std::shared_ptr<const data::Dataset> selected(const OpenRequest& request,
   if (portion.all()) return images;
   const int64_t all = images->size();
   auto taken = data::portion_of(std::move(images), portion);
-  log::info(strf("%s: training on %lld of %lld images%s", portion_text(request.job).c_str(),
-                 static_cast<long long>(taken->size()), static_cast<long long>(all),
-                 request.sharded() ? " of the first host" : ""));
+  log::info(strf("%s: training on %ld of %ld images%s", portion_text(request.job).c_str(),
+                 taken->size(), all, request.sharded() ? " of the first host" : ""));
   return taken;
 }
 
@@ -111,14 +110,12 @@ std::shared_ptr<const data::Source> take_part(const OpenRequest& request,
   if (request.sharded()) shares = count_shares(*taken, request.communicator);
   const bool training = part == data::Part::train;
   if (training ? shares.smallest == 0 : shares.all == 0)
-    throw UserError(strf("--val-split %g leaves no %s image of %lld%s; use another share",
-                         job.val_split, training ? "training" : "validation",
-                         static_cast<long long>(images),
+    throw UserError(strf("--val-split %g leaves no %s image of %ld%s; use another share",
+                         job.val_split, training ? "training" : "validation", images,
                          request.sharded() && training ? " on a host" : ""));
   if (!training)
-    log::info(strf("--val-split %g: using %lld of the %lld images in %s for validation",
-                   job.val_split, static_cast<long long>(taken->size()),
-                   static_cast<long long>(images), request.source().c_str()));
+    log::info(strf("--val-split %g: using %ld of the %ld images in %s for validation",
+                   job.val_split, taken->size(), images, request.source().c_str()));
   return as_read(request, training ? selected(request, taken) : taken);
 }
 

@@ -37,7 +37,7 @@ data::OpenOptions open_options(const OpenRequest& request, const Classes& known)
   data::OpenOptions options;
   options.cache_dir = train::cache_folder(job);
   options.progress = [name = request.split.name](int64_t files) {
-    log::status(strf("listing the %s images: %lld", name.c_str(), static_cast<long long>(files)));
+    log::status(strf("listing the %s images: %ld", name.c_str(), files));
   };
   // Only one of the processes with the same images logs warnings.
   const dist::Env& env = request.communicator.env;

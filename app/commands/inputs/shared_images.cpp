@@ -9,9 +9,7 @@ namespace {
 constexpr size_t kShown = 10;  // number of pairs that are logged
 
 void complete(const data::Fingerprints& images, int threads) {
-  images.complete(threads, [](int64_t done) {
-    log::status(strf("comparing images: %lld", static_cast<long long>(done)));
-  });
+  images.complete(threads, [](int64_t done) { log::status(strf("comparing images: %ld", done)); });
 }
 
 }  // namespace

@@ -85,8 +85,7 @@ std::vector<Layer> layers_of(const models::Network& network) {
 }
 
 std::string shape_text(const models::Shape& shape) {
-  return strf("%lldx%lldx%lld", static_cast<long long>(shape.channels),
-              static_cast<long long>(shape.height), static_cast<long long>(shape.width));
+  return strf("%ldx%ldx%ld", shape.channels, shape.height, shape.width);
 }
 
 void list_layers(const models::Network& network) {
@@ -106,9 +105,9 @@ void list_layers(const models::Network& network) {
                {"multiply-adds", true},
                {"stage"}},
               rows);
-  log::line(strf("%s: %s parameters, %.2f G multiply-adds for one image of %lld px",
+  log::line(strf("%s: %s parameters, %.2f G multiply-adds for one image of %ld px",
                  network.info.name.c_str(), grouped(network.info.parameters).c_str(),
-                 network.info.multiply_adds / 1e9, static_cast<long long>(network.info.eval_size)));
+                 network.info.multiply_adds / 1e9, network.info.eval_size));
 }
 
 Json layers_json(const models::Network& network) {

@@ -79,8 +79,8 @@ void print_details(const Row& row, const std::string& cache) {
   const KnownWeights& weights = *row.weights;
   log::line("name      " + weights.name);
   log::line("model     " + weights.model);
-  log::line(strf("accuracy  top-1 %.3f %%, top-5 %.3f %%, published for ImageNet at %lld px",
-                 weights.top1, weights.top5, static_cast<long long>(weights.size)));
+  log::line(strf("accuracy  top-1 %.3f %%, top-5 %.3f %%, published for ImageNet at %ld px",
+                 weights.top1, weights.top5, weights.size));
   log::line("file      " + megabytes(weights));
   log::line("license   " + weights.license);
   log::line("source    " + row.file.url);

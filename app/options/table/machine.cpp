@@ -74,8 +74,7 @@ void add_machine(std::vector<Option>& table) {
   const char* const group = "Where it runs";
   add(table, group,
       {text_choice("device", kRanks | kBench | kCommon,
-                   "Device; auto: this process's GPU if it has one and the build supports CUDA, "
-                   "else the CPU",
+                   "Device; auto: a GPU if shoal can use one, else the CPU",
                    {"auto", "cpu", "cuda"}, JOB(device)),
        text_choice("backend", kRanks,
                    "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "app/options/optimizer_names.h"
+#include "app/options/options.h"
 #include "base/text.h"
 #include "tests/app/options/parsed.h"
 
@@ -14,6 +16,12 @@ using test::parsed;
 using Words = std::vector<std::string>;
 
 namespace {
+
+// Returns the line about an option that belongs to the optimizers with any of the bits in `uses`.
+std::string of_optimizers(const std::string& option, unsigned uses) {
+  return "--" + option + " has no effect: it belongs to --optimizer " +
+         app::alternatives(app::optimizers_with(uses, &ops::OptimizerInfo::name));
+}
 
 train::Surroundings one_process() {
   train::Surroundings here;
@@ -42,7 +50,7 @@ std::string idle_text(const Arguments& arguments, const train::Surroundings& her
 
 struct IdleCase {
   Words words;
-  const char* expected;
+  std::string expected;
   train::Surroundings here = two_hosts();
   bool continued = false;
 };
@@ -95,16 +103,15 @@ std::vector<IdleCase> idle_cases() {
       {{"--size", "64", "--val-size", "64"}, ""},
       {{"--optimizer", "adamw", "--momentum", "0.8", "--nesterov", "--alpha", "0.5", "--beta1",
         "0.8", "--eps", "1e-7", "--no-sync-bn"},
-       "--momentum has no effect: it belongs to --optimizer sgd or rmsprop\n"
-       "--nesterov has no effect: it belongs to --optimizer sgd\n"
-       "--alpha has no effect: it belongs to --optimizer rmsprop"},
+       of_optimizers("momentum", ops::kUsesMomentum) + "\n" +
+           "--nesterov has no effect: it belongs to --optimizer sgd\n" +
+           of_optimizers("alpha", ops::kUsesAlpha)},
       {{"--beta1", "0.8", "--beta2", "0.9", "--eps", "1e-7", "--momentum", "0.5"},
-       "--beta1 has no effect: it belongs to --optimizer adamw, adam or lamb\n"
-       "--beta2 has no effect: it belongs to --optimizer adamw, adam or lamb\n"
-       "--eps has no effect: it belongs to --optimizer rmsprop, adamw, adam or lamb"},
+       of_optimizers("beta1", ops::kUsesBetas) + "\n" + of_optimizers("beta2", ops::kUsesBetas) +
+           "\n" + of_optimizers("eps", ops::kUsesEps)},
       {{"--optimizer", "adam", "--beta1", "0.8", "--eps", "1e-7"}, ""},
       {{"--optimizer", "lamb", "--beta2", "0.99", "--eps", "1e-7", "--momentum", "0.5"},
-       "--momentum has no effect: it belongs to --optimizer sgd or rmsprop"},
+       of_optimizers("momentum", ops::kUsesMomentum)},
       {{"--decay-rate", "0.5", "--decay-epochs", "3", "--min-lr", "0.01"},
        "--decay-epochs has no effect: --schedule is not step\n"
        "--decay-rate has no effect: --schedule is not step"},

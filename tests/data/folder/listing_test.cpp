@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 namespace {
 
 std::vector<std::string> names(const std::string& root, int threads = 2) {
-  const auto data = open_image_folder(root, {"", threads, {}, {}});
+  OpenOptions options;
+  options.threads = threads;
+  const auto data = open_image_folder(root, options);
   std::vector<std::string> all;
   for (int64_t i = 0; i < data->size(); ++i)
     all.push_back(data->name(i).substr(root.size() + 1) + "=" + std::to_string(data->label(i)));
@@ -42,7 +44,7 @@ struct Cached {
     age(data.path());
   }
   int64_t open() {
-    ImageFolderOptions options;
+    OpenOptions options;
     options.cache_dir = cache.path();
     options.progress = [this](int64_t) { ++listed; };
     return open_image_folder(data.path(), options)->size();
@@ -76,7 +78,7 @@ TEST_CASE("links to files and folders are followed, broken ones are left out, lo
   fs::create_symlink(t / "nowhere", t / "root/c/4.jpg");
   CHECK(names(t / "root") == std::vector<std::string>{"a/1.jpg=0", "c/3.jpg=1"});
   std::string warning;
-  ImageFolderOptions options;
+  OpenOptions options;
   options.warning = [&](const std::string& text) { warning = text; };
   open_image_folder(t / "root", options);
   CHECK_THAT(warning, Catch::Contains("1 broken link (c/4.jpg)"));
@@ -212,7 +214,7 @@ TEST_CASE(
   TempFolder t;
   t.write("data/a/1.jpg", "x");
   t.write("file", "x");
-  ImageFolderOptions options;
+  OpenOptions options;
   std::vector<std::string> warnings;
   options.cache_dir = t / "cache";
   options.warning = [&](const std::string& text) { warnings.push_back(text); };

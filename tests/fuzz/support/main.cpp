@@ -83,6 +83,6 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds)
     for (int i = 0; i < 50; ++i, ++executions) run(mutated(seeds, random));
-  std::printf("%lld executions\n", static_cast<long long>(executions));
+  std::printf("%ld executions\n", executions);
   return executions > 0 ? 0 : 1;
 }

@@ -77,8 +77,8 @@ std::string cell(const std::optional<double>& value, int width, int digits) {
 }
 
 std::string line_of(const EpochValues& e, bool with_ema, bool best) {
-  std::string line = strf("%5lld", static_cast<long long>(e.epoch)) + cell(e.train_loss, 12, 4) +
-                     cell(e.loss, 10, 4) + cell(e.top1, 9, 3) + cell(e.top5, 9, 3);
+  std::string line = strf("%5ld", e.epoch) + cell(e.train_loss, 12, 4) + cell(e.loss, 10, 4) +
+                     cell(e.top1, 9, 3) + cell(e.top5, 9, 3);
   if (with_ema) line += cell(e.ema_top1, 11, 3);
   return line + cell(e.images_per_second, 11, 1) + (best ? "  best" : "");
 }

@@ -182,7 +182,7 @@ void TensorboardFile::start(const RunStart& report) {
   for (const fs::path& file : previous) {
     if (report.step > 0)
       fs::remove(file);  // its records are in the new file
-    else                 // TensorBoard reads files whose names contain "tfevents"
+    else  // TensorBoard reads files whose names contain "tfevents". A crash may undo the renaming.
       fs::rename(file, folder / ("superseded-" + std::to_string(names_.number_of(file))));
   }
 }

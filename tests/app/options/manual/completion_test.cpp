@@ -66,8 +66,8 @@ TEST_CASE("bash completes commands, options, closed sets of values and files") {
   CHECK(complete("shoal train --model ") == set_of(models::names()));
   CHECK(complete("shoal train --model resnet5") == WordSet{"resnet50"});
   CHECK(complete("shoal train --recipe res").contains("resnet50_v2"));
-  CHECK(complete("shoal train --lr 0.1 --optimizer ") ==
-        WordSet{"sgd", "rmsprop", "adamw", "adam", "lamb"});
+  CHECK(complete("shoal train --lr 0.1 --schedule ") ==
+        WordSet{"constant", "cosine", "step", "onecycle"});
   CHECK(complete("shoal train --optimizer=ad") == WordSet{"adamw", "adam"});
   CHECK(complete("shoal train --lr ").empty());  // a number
   CHECK(complete("shoal train --data ph") == WordSet{"photos"});
