@@ -72,6 +72,33 @@ struct RmspropTf {
   }
 };
 
+// As torch.optim.RMSprop, not centered: eps is outside the square root, and lr multiplies the
+// accumulated changes.
+template <class T>
+struct RmspropTorch {
+  static constexpr bool kTrustRatio = false;
+  T lr, decay, momentum, keep, forget, eps;
+
+  SHOAL_BOTH RmspropTorch(const OptimizerStep& step, const Segment& segment)
+      : lr(static_cast<T>(step.lr * segment.lr_scale)),
+        decay(static_cast<T>(segment.weight_decay)),
+        momentum(static_cast<T>(step.momentum)),
+        keep(static_cast<T>(step.alpha)),
+        forget(static_cast<T>(1 - step.alpha)),
+        eps(static_cast<T>(step.eps)) {}
+
+  SHOAL_BOTH void operator()(T& p, T g, T* s) const {
+    g += decay * p;
+    s[0] = keep * s[0] + forget * (g * g);
+    T change = g / (root(s[0]) + eps);
+    if (momentum != 0) {
+      s[1] = momentum * s[1] + change;
+      change = s[1];
+    }
+    p -= lr * change;
+  }
+};
+
 // The moving averages of Adam and its relatives: s[0] of the gradient, s[1] of its square.
 template <class T>
 struct Moments {

@@ -44,6 +44,8 @@ const std::map<std::string, Settings> kCases = {
     {"rmsprop_plain", {Kind::rmsprop}},
     {"rmsprop_momentum", {Kind::rmsprop, 0.9}},
     {"rmsprop_momentum_clip", {Kind::rmsprop, 0.9, false, 2.5}},
+    {"rmsprop_torch_plain", {Kind::rmsprop_torch}},
+    {"rmsprop_torch_momentum_clip", {Kind::rmsprop_torch, 0.9, false, 2.5}},
     {"adamw", {Kind::adamw}},
     {"adamw_clip", {Kind::adamw, 0, false, 2.5, 0.8, 0.99}},
     {"adam", {Kind::adam}},

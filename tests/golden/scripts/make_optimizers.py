@@ -52,6 +52,11 @@ CASES = {
         lambda g: RMSpropTF(g, lr=1, alpha=0.9, eps=1e-3, momentum=0.9, foreach=False), DECAY, 0),
     "rmsprop_momentum_clip": (
         lambda g: RMSpropTF(g, lr=1, alpha=0.9, eps=1e-3, momentum=0.9, foreach=False), DECAY, 2.5),
+    "rmsprop_torch_plain": (
+        lambda g: torch.optim.RMSprop(g, lr=1, alpha=0.9, eps=1e-8, foreach=False), DECAY, 0),
+    "rmsprop_torch_momentum_clip": (
+        lambda g: torch.optim.RMSprop(g, lr=1, alpha=0.9, eps=1e-8, momentum=0.9, foreach=False),
+        DECAY, 2.5),
     "adamw": (lambda g: torch.optim.AdamW(g, lr=1, betas=(0.9, 0.999), eps=1e-8, foreach=False),
               DECAY, 0),
     "adamw_clip": (
