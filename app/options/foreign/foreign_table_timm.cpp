@@ -45,12 +45,11 @@ Pairs optimizer(const std::string& name) {
   if (name == "sgd" || name == "nesterov") return {{"optimizer", "sgd"}, {"nesterov", "true"}};
   if (name == "momentum") return {{"optimizer", "sgd"}, {"nesterov", "false"}};
   if (name == "rmsproptf") return {{"optimizer", "rmsprop"}, {"eps", "1e-10"}};
-  if (name == "rmsprop")
-    throw UserError("--opt rmsprop is PyTorch's RMSprop; shoal has TensorFlow's: --opt rmsproptf");
+  if (name == "rmsprop") return {{"optimizer", "rmsprop_torch"}};
   if (name == "adamw" || name == "adam") return {{"optimizer", name}};
   if (name == "lamb") return {{"optimizer", "lamb"}, {"clip", "1"}};
   throw UserError("--opt is '" + name +
-                  "'; shoal has sgd, nesterov, momentum, rmsproptf, adamw, adam and lamb");
+                  "'; shoal has sgd, nesterov, momentum, rmsprop, rmsproptf, adamw, adam and lamb");
 }
 
 Pairs schedule(const std::string& name) {
@@ -100,8 +99,9 @@ std::vector<ForeignOption> image_rows() {
 std::vector<ForeignOption> training_rows() {
   return {
       {"opt", kTimm, Kind::value, "optimizer",
-       "sgd: with --nesterov; momentum: sgd without it; rmsproptf: rmsprop with --eps 1e-10 unless "
-       "--opt-eps is given; lamb: with --clip 1 unless --clip-grad is given",
+       "sgd: with --nesterov; momentum: sgd without it; rmsprop: rmsprop_torch; rmsproptf: rmsprop "
+       "with "
+       "--eps 1e-10 unless --opt-eps is given; lamb: with --clip 1 unless --clip-grad is given",
        optimizer},
       same("opt-eps", kTimm, "eps"),
       {"opt-betas", kTimm, Kind::value, "beta1", "B1,B2: also sets --beta2", betas, true},

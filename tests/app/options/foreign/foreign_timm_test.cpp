@@ -133,7 +133,8 @@ TEST_CASE("--opt selects timm's optimizers, and lamb includes timm's clipping") 
         optimizer({"--optimizer", "adamw"}).eps);
   CHECK(overridden("lamb", {"--optimizer", "sgd"}).clip == 0);
   CHECK(overridden("lamb", {"--opt", "rmsproptf"}).eps == 1e-10);
-  CHECK_THROWS_WITH(optimizer({"--opt", "rmsprop"}), Contains("rmsproptf"));
+  CHECK(optimizer({"--opt", "rmsprop"}).kind == ops::OptimizerKind::rmsprop_torch);
+  CHECK(optimizer({"--opt", "rmsprop", "--opt-eps", "0.0316"}).eps == 0.0316);
   CHECK_THROWS_WITH(parsed({"--opt", "lion"}), Contains("adam and lamb"));
 }
 
