@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "models/networks/efficientnet.h"
 #include "models/networks/efficientnet_v2.h"
+#include "models/networks/mobilenet_v2.h"
 #include "models/networks/mobilenet_v3.h"
 #include "models/networks/resnet.h"
 
@@ -29,6 +30,7 @@ const std::vector<Entry>& table() {
     std::vector<Entry> list;
     add(list, efficientnets(), efficientnet);
     add(list, efficientnets_v2(), efficientnet_v2);
+    add(list, mobilenets_v2(), mobilenet_v2);
     add(list, mobilenets_v3(), mobilenet_v3);
     add(list, resnets(), resnet);
     return list;

@@ -49,14 +49,14 @@ Network dense_network(Padding padding, int64_t kernel) {
   return with_classifier(b, x, "dense");
 }
 
-// Returns the network with silu instead of relu, and without activations after residual sums. Where
-// a value is close to 0, rounding decides on which side of relu's kink it is. Gradients then differ
-// by more than rounding errors.
+// Returns the network with silu instead of relu and relu6, and without activations after residual
+// sums. Where a value is close to 0 or 6, rounding decides on which side of the kink it is.
+// Gradients then differ by more than rounding errors.
 Network smooth(Network network) {
   using shoal::ops::Activation;
   for (Node& node : network.nodes)
     if (auto* norm = std::get_if<Norm>(&node.operation);
-        norm && norm->activation == Activation::relu)
+        norm && (norm->activation == Activation::relu || norm->activation == Activation::relu6))
       norm->activation = node.inputs.size() > 1 ? Activation::none : Activation::silu;
   return network;
 }
@@ -85,6 +85,11 @@ TEST_CASE("the fused step computes EfficientNetV2 and a partly frozen ResNet", "
   check_equal(named("resnet50"), {.batch = 3, .size = 64, .frozen_stages = 3});
   check_equal(named("efficientnet_v2_s", 0.2), {.batch = 2, .size = 70});
   check_bf16(named("efficientnet_v2_s", 0.2), {.batch = 4, .size = 64});
+}
+
+TEST_CASE("the fused step computes MobileNetV2", "[slow]") {
+  check_equal(smooth(named("mobilenet_v2", 0.3)), {.batch = 3, .size = 97});
+  check_equal(smooth(named("mobilenet_v2_120d", 0.2)), {.batch = 2, .size = 72});
 }
 
 TEST_CASE("the fused step computes MobileNetV3", "[slow]") {

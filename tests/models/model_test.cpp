@@ -5,6 +5,7 @@
 #include <barrier>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include "models/catalogue.h"
@@ -80,6 +81,37 @@ TEST_CASE("sizes and recipes of the models are torchvision's") {
   CHECK(resnet.eval_resize == 256);
   CHECK_FALSE(resnet.bicubic);
   CHECK(resnet.parameters == 25557032 - 990 * 2049);
+  const ModelInfo mobile = describe(named("mobilenet_v2"));
+  CHECK(mobile.train_size == 224);
+  CHECK(mobile.eval_size == 224);
+  CHECK(mobile.eval_resize == 256);
+  CHECK_FALSE(mobile.bicubic);
+  CHECK(mobile.batch_norm_momentum == 0.1);
+  CHECK(mobile.dropout == 0.2);
+  CHECK(mobile.drop_path == 0);
+}
+
+TEST_CASE("stages, depths and stochastic depth of MobileNetV2 follow its blocks") {
+  ModelOptions options = named("mobilenet_v2");
+  options.drop_path = 0.17;
+  const Network network = make_network(options);
+  REQUIRE(network.info.stages.size() == 20);
+  CHECK(network.info.stages.front() == "features.0");
+  CHECK(network.info.stages.back() == "classifier");
+  for (const Parameter& parameter : network.parameters) {
+    INFO(parameter.name);
+    const Traits& traits = parameter.traits;
+    CHECK(traits.depth == traits.stage);
+    const std::string& name = network.info.stages.at(static_cast<size_t>(traits.stage));
+    CHECK(parameter.name.starts_with(name + "."));
+  }
+  std::map<std::string, double> rates;
+  for (const Node& node : network.nodes)
+    if (const auto* last = std::get_if<Norm>(&node.operation); last && node.inputs.size() > 1)
+      rates[node.name] = last->drop;
+  REQUIRE(rates.size() == 10);
+  CHECK(rates.at("features.3.conv.3") == Approx(0.02));
+  CHECK(rates.at("features.16.conv.3") == Approx(0.15));
 }
 
 TEST_CASE("initial weights follow the seed and torchvision's distributions") {
@@ -109,10 +141,18 @@ TEST_CASE("initial weights follow the seed and torchvision's distributions") {
   CHECK(slot(*resnet, "fc.weight").master->abs().max().item<double>() ==
         Approx(1 / std::sqrt(512.0)).epsilon(0.01));
   CHECK(slot(*resnet, "layer4.1.bn2.weight").master->eq(1).all().item<bool>());
+
+  const std::unique_ptr<Classifier> mobile = create(named("mobilenet_v2", 1000));
+  CHECK(slot(*mobile, "classifier.1.weight").master->std().item<double>() ==
+        Approx(0.01).epsilon(0.02));
+  CHECK(slot(*mobile, "classifier.1.bias").master->abs().max().item<double>() == 0);
+  CHECK(slot(*mobile, "features.18.0.weight").master->std().item<double>() ==
+        Approx(std::sqrt(2.0 / 1280)).epsilon(0.02));
 }
 
 TEST_CASE("any input size and number of classes works, and gradients reach every parameter") {
-  for (const char* name : {"efficientnet_b0", "efficientnet_lite0", "resnet18"}) {
+  for (const char* name :
+       {"efficientnet_b0", "efficientnet_lite0", "mobilenet_v2_050", "resnet18"}) {
     const std::unique_ptr<Classifier> model = create(named(name, 3));
     const std::vector<uint64_t> keys = {5, 6};
     StepContext context;

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Writes models.txt: results of torchvision's networks and of EfficientNet-Lite in float64.
+"""Writes models.txt: results of torchvision's networks, of EfficientNet-Lite and of timm's
+MobileNetV2 in float64.
 
-For tests/models/model_golden_test.cpp. Run with torch 2.11, torchvision 0.26 and
-efficientnet_lite_pytorch 0.1.0, whose modules get torchvision's names:
-python3 tests/golden/scripts/make_models.py
+For tests/models/model_golden_test.cpp. Run with torch 2.11, torchvision 0.26, timm 1.0.31 and
+efficientnet_lite_pytorch 0.1.0; the modules of the last two get torchvision's names:
+python3 tests/golden/scripts/make_models.py [NAME ...]
+With names, the lines of the other networks stay as they are.
 
 This script and the test fill parameters, buffers and images with the same formula. For a tensor
 called `name`, element i in row-major order:
     state = FNV-1a-64(name) + (i + 1) * 0x9e3779b97f4a7c15            (mod 2^64)
     u     = splitmix64_finalizer(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
     weights with 2 or more dimensions: u * sqrt(6 / (elements / size[0]))   (variance 2 / fan in)
-    batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch;
-                bias and running mean 0.1 u; running variance 1 + 0.2 u
+    batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch,
+                except in MobileNetV2; bias and running mean 0.1 u; running variance 1 + 0.2 u
     other biases: 0.1 u;  images ("images"): sqrt(3) u
 The classifier has 10 classes, images are 2x3x64x64, labels 3 and 7, the loss is the mean
 cross-entropy with label smoothing 0.1, without dropout and stochastic depth.
@@ -25,9 +27,11 @@ Lines:
 """
 
 import pathlib
+import sys
 
 import efficientnet_lite_pytorch
 import numpy as np
+import timm
 import torch
 import torchvision
 from torchvision.ops import StochasticDepth
@@ -35,11 +39,12 @@ from torchvision.ops import StochasticDepth
 NAMES = [f"efficientnet_b{i}" for i in range(8)]
 NAMES += [f"efficientnet_lite{i}" for i in range(5)]
 NAMES += [f"efficientnet_v2_{size}" for size in "sml"]
+NAMES += ["mobilenet_v2"] + [f"mobilenet_v2_{width}" for width in ("050", "110d", "120d", "140")]
 NAMES += ["mobilenet_v3_large", "mobilenet_v3_small"]
 NAMES += ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
 FULL_STATE = ["efficientnet_b0", "resnet18", "resnet50"]
 GRADIENTS = ["efficientnet_b0", "efficientnet_b4", "efficientnet_lite0", "efficientnet_v2_s",
-             "mobilenet_v3_large", "resnet50"]
+             "mobilenet_v2", "mobilenet_v3_large", "resnet50"]
 
 
 def fnv(text):
@@ -78,15 +83,29 @@ def residual_ends(names):
     return ends
 
 
-class Lite(torch.nn.Module):
+class Renamed(torch.nn.Module):
+    """A network of another program. Subclasses register its modules under torchvision's names."""
+
+    def __init__(self, theirs):
+        super().__init__()
+        self.theirs = [theirs]  # in a list, so that its modules are not registered here
+
+    def train(self, mode=True):
+        self.theirs[0].train(mode)
+        return super().train(mode)
+
+    def forward(self, images):
+        return self.theirs[0](images)
+
+
+class Lite(Renamed):
     """An EfficientNet-Lite of efficientnet_lite_pytorch under torchvision's names."""
 
     def __init__(self, name, size, classes, **options):
-        super().__init__()
         theirs = efficientnet_lite_pytorch.EfficientNet.from_name(
             name.replace("_lite", "-lite"), image_size=size, num_classes=classes, **options
         )
-        self.theirs = [theirs]  # in a list, so that its modules are registered only below
+        super().__init__(theirs)
         features = [[theirs._conv_stem, theirs._bn0]]
         for block in theirs._blocks:
             parts = [[block._depthwise_conv, block._bn1], [block._project_conv, block._bn2]]
@@ -102,12 +121,23 @@ class Lite(torch.nn.Module):
         self.features = torch.nn.Sequential(*[torch.nn.Sequential(*f) for f in features])
         self.classifier = torch.nn.Sequential(torch.nn.Identity(), theirs._fc)
 
-    def train(self, mode=True):
-        self.theirs[0].train(mode)
-        return super().train(mode)
 
-    def forward(self, images):
-        return self.theirs[0](images)
+class MobileNetV2(Renamed):
+    """timm's mobilenetv2_WIDTH under torchvision's names."""
+
+    def __init__(self, name, classes):
+        theirs = timm.create_model(name.replace("_v2", "v2"), num_classes=classes)
+        super().__init__(theirs)
+        features = [torch.nn.Sequential(theirs.conv_stem, theirs.bn1)]
+        for block in [block for stage in theirs.blocks for block in stage]:
+            layers = list(block.children())  # convolutions, norms and an empty squeeze-excite
+            layers = [m for m in layers if isinstance(m, (torch.nn.Conv2d, torch.nn.BatchNorm2d))]
+            pairs = [torch.nn.Sequential(*layers[i:i + 2]) for i in range(0, len(layers) - 2, 2)]
+            features.append(torch.nn.Module())
+            features[-1].conv = torch.nn.Sequential(*pairs, *layers[-2:])
+        features.append(torch.nn.Sequential(theirs.conv_head, theirs.bn2))
+        self.features = torch.nn.Sequential(*features)
+        self.classifier = torch.nn.Sequential(torch.nn.Identity(), theirs.classifier)
 
 
 def multiply_adds(model, size):
@@ -161,21 +191,30 @@ def is_lite(name):
     return "_lite" in name
 
 
+def is_timm(name):
+    return name.startswith("mobilenet_v2_")
+
+
 def facts(name):
     """Returns a model with 1000 classes, its number of parameters and its multiply-adds."""
-    if not is_lite(name):
+    if not is_lite(name) and not is_timm(name):
         weights = torchvision.models.get_model_weights(name).IMAGENET1K_V1.meta
         model = torchvision.models.get_model(name, weights=None)
         return model, weights["num_params"], weights["_ops"]
-    size = efficientnet_lite_pytorch.EfficientNet.get_image_size(name.replace("_lite", "-lite"))
-    model = Lite(name, size, 1000)
+    size = 224
+    if is_lite(name):
+        size = efficientnet_lite_pytorch.EfficientNet.get_image_size(name.replace("_lite", "-lite"))
+    model = MobileNetV2(name, 1000) if is_timm(name) else Lite(name, size, 1000)
     parameters = sum(p.numel() for p in model.parameters())
     return model, parameters, round(multiply_adds(model, size), 3)
 
 
 def build(name):
-    if is_lite(name):
-        model = Lite(name, 64, 10, dropout_rate=0.0, drop_connect_rate=0.0).double()
+    if is_lite(name) or is_timm(name):
+        if is_timm(name):
+            model = MobileNetV2(name, 10).double()
+        else:
+            model = Lite(name, 64, 10, dropout_rate=0.0, drop_connect_rate=0.0).double()
         fill(model)
         return model
     dropout = {} if name.startswith("resnet") else {"dropout": 0.0}
@@ -215,10 +254,13 @@ def write(out, name):
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    rows = []
-    for model_name in NAMES:
-        write(rows, model_name)
     target = pathlib.Path(__file__).resolve().parents[1] / "models.txt"
+    rows, before = [], target.read_text().splitlines()
+    for model_name in NAMES:
+        if sys.argv[1:] and model_name not in sys.argv[1:]:
+            rows += [line for line in before if line.split()[1] == model_name]
+        else:
+            write(rows, model_name)
     target.write_text("\n".join(rows) + "\n")
     versions = f"torch {torch.__version__} torchvision {torchvision.__version__}"
     print(target, target.stat().st_size, "bytes,", versions)
