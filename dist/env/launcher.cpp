@@ -83,6 +83,14 @@ bool is_simple(const Variables& variables) {
          !any_of(variables, {"SM_HOSTS", "SM_CURRENT_HOST"});
 }
 
+// Recognizes a multi-node parallel job of AWS Batch. Other jobs have none of these variables.
+bool is_batch(const Variables& variables) {
+  const std::string* nodes = find(variables, "AWS_BATCH_JOB_NUM_NODES");
+  return (nodes && *nodes != "1") ||
+         any_of(variables, {"AWS_BATCH_JOB_NODE_INDEX", "AWS_BATCH_JOB_MAIN_NODE_INDEX",
+                            "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS"});
+}
+
 struct Row {
   bool (*recognizes)(const Variables&);
   Launched (*read)(const Variables&);
@@ -92,7 +100,7 @@ constexpr Row kLaunchers[] = {
     {is_torchrun, read_torchrun}, {is_alone, read_torchrun},  {is_open_mpi, read_open_mpi},
     {is_horovod, read_horovod},   {is_pmi, read_pmi},         {is_slurm, read_slurm},
     {is_pet, read_pet},           {is_ranked, read_torchrun}, {is_pods, read_pods},
-    {is_simple, read_simple},
+    {is_simple, read_simple},     {is_batch, read_batch},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // Detects the launcher that started this process as part of a distributed run: torchrun, mpirun,
-// srun, horovodrun or Kubeflow. Pure functions of the variables. Does not use LibTorch.
+// srun, horovodrun, Kubeflow or AWS Batch. Functions of the variables and of this host's network
+// interfaces. Does not use LibTorch.
 //
 // Launchers are checked in this order. The first one whose variables are set is used:
 //
@@ -15,16 +16,19 @@
 //   pods        RANK and WORLD_SIZE, without LOCAL_RANK (Kubeflow's PyTorchJob, PAI)
 //   simple-sagemaker
 //               SSM_NUM_NODES, SSM_HOST_RANK, if SM_HOSTS and SM_CURRENT_HOST are not set
+//   AWS Batch   AWS_BATCH_JOB_NUM_NODES, _NODE_INDEX, _MAIN_NODE_INDEX, and except on the main node
+//               _MAIN_NODE_PRIVATE_IPV4_ADDRESS (multi-node parallel jobs)
 //
-// The last three launchers count hosts, not processes. If no launcher is found, the hosts of a
+// The last four launchers count hosts, not processes. If no launcher is found, the hosts of a
 // SageMaker job are used (env.h).
 //
-// torchrun and the last three launchers must also set MASTER_ADDR and MASTER_PORT, unless their
+// torchrun, PET_*, pods and simple-sagemaker must also set MASTER_ADDR and MASTER_PORT, unless the
 // world size is 1. (PET_NNODES may come with PET_MASTER_ADDR and PET_MASTER_PORT instead.) With the
 // others, both variables are optional. Without MASTER_ADDR, the master is loopback if all processes
-// run on one host. On several hosts, it is Slurm's first host or the host of mpirun or horovodrun;
-// MPI (PMI) then requires MASTER_ADDR. Without MASTER_PORT, the port is derived from an ID of the
-// job. It is 7777 if the launcher provides no ID, and for mpirun in a SageMaker job.
+// run on one host. On several hosts, it is Slurm's first host, the host of mpirun or horovodrun, or
+// AWS Batch's main node; MPI (PMI) then requires MASTER_ADDR. Without MASTER_PORT, the port is
+// derived from an ID of the job. It is 7777 if the launcher provides no ID, for mpirun in a
+// SageMaker job, and for AWS Batch.
 
 #include <optional>
 #include <string>

@@ -85,5 +85,6 @@ Launched read_slurm(const Variables&);
 Launched read_pods(const Variables&);    // Kubeflow's RANK and WORLD_SIZE, which count hosts
 Launched read_pet(const Variables&);     // PET_*: torchrun's settings
 Launched read_simple(const Variables&);  // SSM_* of simple-sagemaker
+Launched read_batch(const Variables&);   // AWS_BATCH_JOB_* of multi-node parallel jobs
 
 }  // namespace shoal::dist

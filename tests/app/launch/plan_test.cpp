@@ -243,6 +243,31 @@ TEST_CASE("a process that a launcher started once per host starts the host's wor
   CHECK(variable(local, 1, "MASTER_PORT") == "12345");
 }
 
+TEST_CASE("every node of an AWS Batch job starts one worker per GPU") {
+  const char* address = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS";
+  Variables node = {{"AWS_BATCH_JOB_NUM_NODES", "2"},
+                    {"AWS_BATCH_JOB_NODE_INDEX", "1"},
+                    {"AWS_BATCH_JOB_MAIN_NODE_INDEX", "0"},
+                    {address, "10.0.1.5"}};
+  CHECK(plan({}, node).in_place);  // without GPUs, one worker
+  HostFacts gpus = kHost;
+  gpus.gpus = 4;
+  const Plan made = plan({}, node, gpus);
+  REQUIRE(made.workers.size() == 4);
+  CHECK(variable(made, 3, "RANK") == "7");
+  CHECK(variable(made, 3, "WORLD_SIZE") == "8");
+  CHECK(variable(made, 3, "LOCAL_RANK") == "3");
+  CHECK(variable(made, 3, "MASTER_ADDR") == "10.0.1.5");
+  CHECK(variable(made, 3, "MASTER_PORT") == "7777");
+  CHECK(plan({"--nproc", "2"}, node, gpus).workers.size() == 2);
+  // An address on the main node, set by a script, must be one of this host.
+  node["AWS_BATCH_JOB_NODE_INDEX"] = "0";
+  HostFacts elsewhere = kHost;
+  elsewhere.may_be_this_host = [](const std::string&) { return false; };
+  CHECK_THROWS_WITH(plan({}, node, elsewhere),
+                    Contains("rank 0 is not on 10.0.1.5") && Contains(address));
+}
+
 TEST_CASE("torchrun's variables override SageMaker's, and rank 0 prints a note") {
   Variables both = kTwoHosts;
   for (const auto& [name, value] : kTorchrun) both[name] = value;

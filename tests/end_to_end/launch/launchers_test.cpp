@@ -83,6 +83,27 @@ TEST_CASE("hosts with the variables of SageMaker's script mode train together", 
   check("script mode", host("127.0.0.1"), host("localhost"));
 }
 
+TEST_CASE("the nodes of an AWS Batch job train together", "[replayed]") {
+  const std::string master = "MASTER_PORT=" + test::free_port();
+  const auto node = [&](const std::string& index) -> Environment {
+    return {master, "AWS_BATCH_JOB_NUM_NODES=2", "AWS_BATCH_JOB_MAIN_NODE_INDEX=1",
+            "AWS_BATCH_JOB_NODE_INDEX=" + index};
+  };
+  Environment child = node("0"), main = node("1");
+  const std::string address = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=";
+  // The main node finds its own address, which Batch sets on the other nodes.
+  const auto doctor = test::run_shoal({"doctor", "--launcher"}, main);
+  const size_t before = doctor.out.find("master "), after = doctor.out.find(" (rank 0's store)");
+  if (before != std::string::npos && after != std::string::npos) {
+    const std::string place = doctor.out.substr(before + 7, after - before - 7);
+    child.push_back(address + place.substr(0, place.rfind(':')));
+  } else {  // this host has only loopback, so a script must name the address
+    REQUIRE(doctor.out.find("MASTER_ADDR") != std::string::npos);
+    for (Environment* each : {&child, &main}) each->push_back(address + "127.0.0.1");
+  }
+  check("batch", child, main);
+}
+
 TEST_CASE("only the host of rank 0 needs a checkpoint to resume from", "[replayed]") {
   const auto pod = [](const std::string& master_port, const std::string& rank) -> Environment {
     return {"MASTER_ADDR=localhost", "MASTER_PORT=" + master_port, "WORLD_SIZE=2", "RANK=" + rank};
