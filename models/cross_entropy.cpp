@@ -16,7 +16,7 @@ using torch::autograd::variable_list;
 
 struct Attach : Function<Attach> {
   // Returns a copy of `loss` whose gradient with respect to the logits is `gradient`, which already
-  // includes cross_entropy()'s `scale`.
+  // includes the loss's `scale`.
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& loss,
                             const at::Tensor& gradient) {
     (void)logits;
@@ -30,10 +30,11 @@ struct Attach : Function<Attach> {
   }
 };
 
-}  // namespace
-
-LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, double smoothing,
-                         double scale, const at::Tensor& class_weights) {
+// Computes a loss and its gradient by `operation(table, arguments, stream)`, which calls one of the
+// table's functions. The other parameters are those of cross_entropy().
+template <class Operation>
+LossResult loss_of(const at::Tensor& logits_any, const Labels& labels, double smoothing,
+                   double scale, const at::Tensor& class_weights, const Operation& operation) {
   const at::Tensor logits = logits_any.detach().contiguous();
   const auto options = logits.options();
   LossResult result;
@@ -43,27 +44,44 @@ LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, dou
   result.top5 = result.sums.select(0, 2);
   at::Tensor gradient;
   if (logits_any.requires_grad()) gradient = at::empty_like(logits);
-  operations(logits.device())
-      .cross_entropy(
-          {.type = type_of(logits),
-           .rows = logits.size(0),
-           .classes = logits.size(1),
-           .logits = logits.const_data_ptr(),
-           .label_a = labels.a.const_data_ptr<int32_t>(),
-           .label_b = labels.b.defined() ? labels.b.const_data_ptr<int32_t>() : nullptr,
-           .lambda = labels.lambda.defined() ? labels.lambda.const_data_ptr<float>() : nullptr,
-           .smoothing = static_cast<float>(smoothing),
-           .gradient_scale = scale,
-           .gradient = gradient.defined() ? gradient.mutable_data_ptr() : nullptr,
-           .loss_sum = result.loss_sum.mutable_data_ptr<double>(),
-           .top1 = result.top1.mutable_data_ptr<int64_t>(),
-           .top5 = result.top5.mutable_data_ptr<int64_t>(),
-           .class_weights =
-               class_weights.defined() ? class_weights.const_data_ptr<double>() : nullptr},
-          stream_of(logits.device()));
+  const ops::CrossEntropy arguments = {
+      .type = type_of(logits),
+      .rows = logits.size(0),
+      .classes = logits.size(1),
+      .logits = logits.const_data_ptr(),
+      .label_a = labels.a.const_data_ptr<int32_t>(),
+      .label_b = labels.b.defined() ? labels.b.const_data_ptr<int32_t>() : nullptr,
+      .lambda = labels.lambda.defined() ? labels.lambda.const_data_ptr<float>() : nullptr,
+      .smoothing = static_cast<float>(smoothing),
+      .gradient_scale = scale,
+      .gradient = gradient.defined() ? gradient.mutable_data_ptr() : nullptr,
+      .loss_sum = result.loss_sum.mutable_data_ptr<double>(),
+      .top1 = result.top1.mutable_data_ptr<int64_t>(),
+      .top5 = result.top5.mutable_data_ptr<int64_t>(),
+      .class_weights = class_weights.defined() ? class_weights.const_data_ptr<double>() : nullptr};
+  operation(operations(logits.device()), arguments, stream_of(logits.device()));
   const at::Tensor loss = result.loss_sum * scale;
   result.loss = gradient.defined() ? Attach::apply(logits_any, loss, gradient) : loss;
   return result;
+}
+
+}  // namespace
+
+LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
+                         double scale, const at::Tensor& class_weights) {
+  return loss_of(logits, labels, smoothing, scale, class_weights,
+                 [](const ops::Table& table, const ops::CrossEntropy& arguments, void* stream) {
+                   table.cross_entropy(arguments, stream);
+                 });
+}
+
+LossResult binary_cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
+                                double scale, const ops::BinaryCrossEntropy& binary,
+                                const at::Tensor& class_weights) {
+  return loss_of(logits, labels, smoothing, scale, class_weights,
+                 [&](const ops::Table& table, const ops::CrossEntropy& arguments, void* stream) {
+                   table.binary_cross_entropy(arguments, binary, stream);
+                 });
 }
 
 }  // namespace shoal::models

@@ -104,4 +104,10 @@ struct LossResult {
 LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                          double scale, const at::Tensor& class_weights = {});
 
+// Like cross_entropy(), but the loss is binary cross-entropy (ops::BinaryCrossEntropy).
+// `class_weights`: the loss of a row is multiplied by their average, weighted with the row's target.
+LossResult binary_cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
+                                double scale, const ops::BinaryCrossEntropy& binary,
+                                const at::Tensor& class_weights = {});
+
 }  // namespace shoal::models

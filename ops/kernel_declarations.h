@@ -17,6 +17,8 @@ void gate_backward_apply(const Gate&, const void* dy, const void* d_pooled, void
 void depthwise_backward_weights(const Depthwise&, const void* x, const void* dy, void* d_weight,
                                 void* stream);          // depthwise.cpp
 void cross_entropy(const CrossEntropy&, void* stream);  // cross_entropy.cpp
+void binary_cross_entropy(const CrossEntropy&, const BinaryCrossEntropy&,
+                          void* stream);  // binary_cross_entropy.cpp
 void gradient_norm(Type, const void* gradients, int64_t total, double* norm, int32_t* non_finite,
                    void* stream);  // optimizer.cpp
 void optimize(const OptimizerStep&, void* stream);

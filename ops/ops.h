@@ -148,6 +148,17 @@ struct CrossEntropy {
   const double* class_weights = nullptr;  // classes; nullptr: all 1
 };
 
+// The settings of binary cross-entropy. Its other arguments are a CrossEntropy, with the same
+// targets. A row's loss is the mean over the classes of -target log(p) - (1-target) log(1-p), where
+// p = sigmoid(logit). With class weights w, this mean is multiplied by Σ w[c] target[c]. The
+// gradient is gradient_scale times the derivative of the loss; it is NaN for an infinite logit.
+struct BinaryCrossEntropy {
+  // 0 or more: the loss uses the target 1 for targets above it, and 0 for all others. Below 0: it
+  // uses the targets as they are. Class weights are always averaged with the latter.
+  double threshold = -1;
+  bool sum_classes = false;  // a row's loss is the sum over the classes instead of their mean
+};
+
 // Arguments of all optimizers. Parameters, gradients, copy and state have `total` elements each,
 // including padding.
 struct OptimizerStep {
@@ -212,6 +223,7 @@ struct Table {
                                      void* d_weight, void* stream);
 
   void (*cross_entropy)(const CrossEntropy&, void* stream);
+  void (*binary_cross_entropy)(const CrossEntropy&, const BinaryCrossEntropy&, void* stream);
 
   // norm = sqrt(Σ g²) in double. Sets *non_finite to 1 if the norm is not finite; never resets it.
   void (*gradient_norm)(Type, const void* gradients, int64_t total, double* norm,

@@ -3,6 +3,7 @@
 // compiles them as plain CPU loops.
 
 #include "ops/cuda/batch_norm.cuh"
+#include "ops/cuda/binary_cross_entropy.cuh"
 #include "ops/cuda/cross_entropy.cuh"
 #include "ops/cuda/gate.cuh"
 #include "ops/cuda/optimizer.cuh"
@@ -24,6 +25,7 @@ inline Table make_table(const char* name) {
   table.gate_backward_sums = gate_backward_sums;
   table.gate_backward_apply = gate_backward_apply;
   table.cross_entropy = cross_entropy;
+  table.binary_cross_entropy = binary_cross_entropy;
   table.gradient_norm = gradient_norm;
   table.optimize = optimize;
   table.ema = ema;

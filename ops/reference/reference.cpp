@@ -18,6 +18,7 @@ const Table& reference() {
       .gate_backward_apply = k::gate_backward_apply,
       .depthwise_backward_weights = k::depthwise_backward_weights,
       .cross_entropy = k::cross_entropy,
+      .binary_cross_entropy = k::binary_cross_entropy,
       .gradient_norm = k::gradient_norm,
       .optimize = k::optimize,
       .ema = k::ema,

@@ -244,3 +244,32 @@ TEST_CASE("cross-entropy with class weights equals ATen's sum") {
   (0.25 * sum).backward();
   CHECK(distance(logits.grad(), logits2.grad()) < 1e-12);
 }
+
+TEST_CASE("binary cross-entropy of mixed labels and its gradient equal ATen's") {
+  const at::Tensor logits = leaf("logits", {4, 12}), logits2 = leaf("logits", {4, 12});
+  const Labels labels = {at::tensor({0, 5, 11, 3}, at::kInt), at::tensor({3, 5, 0, 1}, at::kInt),
+                         at::tensor({0.25, 0.5, 1.0, 0.75}).to(at::kFloat)};
+  const at::Tensor weights = 1.5 + testing::uniform("weights", {12});
+  const at::Tensor share = labels.lambda.to(at::kDouble).unsqueeze(1);
+  const at::Tensor soft = 0.875 * (share * at::one_hot(labels.a.to(at::kLong), 12) +
+                                   (1 - share) * at::one_hot(labels.b.to(at::kLong), 12)) +
+                          0.125 / 12;
+  for (const double threshold : {-1.0, 0.25}) {
+    for (const bool sum_classes : {false, true}) {
+      INFO("threshold " << threshold << ", sum " << sum_classes);
+      const LossResult result =
+          binary_cross_entropy(logits, labels, 0.125, 0.25,
+                               {.threshold = threshold, .sum_classes = sum_classes}, weights);
+      const at::Tensor target = threshold < 0 ? soft : soft.gt(threshold).to(at::kDouble);
+      const at::Tensor losses = at::binary_cross_entropy_with_logits(
+          logits2, target, soft.matmul(weights).unsqueeze(1), {}, at::Reduction::None);
+      const at::Tensor sum = losses.sum() / (sum_classes ? 1.0 : 12.0);
+      CHECK(result.loss_sum.item<double>() == Approx(sum.item<double>()));
+      CHECK(result.loss.item<double>() == Approx(0.25 * sum.item<double>()));
+      CHECK(result.top1.item<int64_t>() == logits.argmax(1).eq(labels.a).sum().item<int64_t>());
+      result.loss.backward();
+      (0.25 * sum).backward();
+      CHECK(distance(logits.grad(), logits2.grad()) < 1e-12);
+    }
+  }
+}

@@ -15,7 +15,7 @@
 
 namespace shoal::cuda {
 
-inline constexpr int kRevision = 6;  // increment it with every change of this file
+inline constexpr int kRevision = 7;  // increment it with every change of this file
 
 struct DeviceInfo {
   char name[256];  // "NVIDIA H100 80GB HBM3"
@@ -80,8 +80,8 @@ inline constexpr int kPluginVersion = [] {
        {sizeof(Plugin), sizeof(DeviceInfo), sizeof(ops::Table), sizeof(ops::Segment),
         sizeof(ops::MixRow), sizeof(ops::PrepareBatch), sizeof(ops::BatchNorm),
         sizeof(ops::BatchNormFinish), sizeof(ops::Gate), sizeof(ops::Depthwise),
-        sizeof(ops::CrossEntropy), sizeof(ops::OptimizerStep), sizeof(MemoryStatistics),
-        size_t{ops::kOptimizerCount}})
+        sizeof(ops::CrossEntropy), sizeof(ops::BinaryCrossEntropy), sizeof(ops::OptimizerStep),
+        sizeof(MemoryStatistics), size_t{ops::kOptimizerCount}})
     version = version * 31 + static_cast<unsigned>(size);
   return static_cast<int>(version & 0x7fffffff);
 }();
