@@ -36,17 +36,17 @@ Option classes_row() {
 
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
-      {row("data", kTrain | kEval | kAverage | kCommon, "DIR",
+      {row("data", kTrain | kEval | kCheck | kAverage | kCommon, "DIR",
            "Folder with train/ and val/, each with class folders, tars or record files; "
            "train.pack, train.tar, train.rec or files named train-* may replace train/, and the "
            "same for val",
            JOB(data)),
-       row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
+       row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, tars, WebDataset shards, TFRecords, "
            "RecordIO, a manifest or pipe:PATH; for several files, their folder or a pattern "
            "({000..127}, *); default: DATA/train (prepare: DOWNLOADS/ILSVRC2012_img_train.tar)",
            JOB(train_dir)),
-       row("val", kTrain | kEval | kAverage | kPrepare, "PATH",
+       row("val", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Validation images, in any form that --train accepts; default: DATA/val (prepare: "
            "DOWNLOADS/ILSVRC2012_img_val.tar)",
            JOB(val_dir)),
@@ -58,18 +58,18 @@ void add_splits(std::vector<Option>& table) {
            .off_is("0")
            .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
-       row("val-labels", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
+       row("val-labels", kTrain | kEval | kCheck | kAverage | kPack | kPrepare, "FILE",
            "File with the classes of validation images that are not in class folders (pack: of the "
            "images in SOURCE): lines `NAME CLASS`, LOC_val_solution.csv, ImageNet's devkit or its "
            "ground truth file; see docs/data.md",
            JOB(val_labels))
            .unset_is("none; prepare: the devkit in DOWNLOADS"),
-       row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
+       row("val-synsets", kTrain | kEval | kCheck | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
            "ImageNet's devkit, or a text file with a class name and its number on each line",
            JOB(val_synsets))
            .unset_is("none; needed only if --val-labels is the devkit's ground truth file"),
-       row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
+       row("tfrecord-keys", kTrain | kEval | kCheck | kAverage | kPredict | kPack, "LIST",
            "How to read TFRecords: comma-separated list of image=KEY, label=KEY, class=KEY (class "
            "name), name=KEY (file name), label-offset=N (number of the first class); for raw "
            "tensors add raw=TYPE, shape=HxWxC or CxHxW, and optionally scale=X (multiplies the "

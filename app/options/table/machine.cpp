@@ -43,7 +43,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
        row("master-port", kRanks, "PORT",
            "Port on host 0 for the rendezvous; 0: value of MASTER_PORT", FIELD(nodes.master_port))
            .within(0, 65535),
-       row("workers", kRanks | kAverage | kPack | kPrepare, "N",
+       row("workers", kRanks | kCheck | kAverage | kPack | kPrepare, "N",
            "Threads per process that read and decode images", JOB(workers))
            .unset_is("the process's share of the CPU cores")
            .within(1, kMaxThreads),

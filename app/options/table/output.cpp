@@ -55,7 +55,7 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .at_least(0)
            .of_training()
            .off_is("0"),
-       row("cache-dir", kTrain | kEval | kAverage | kBench, "DIR",
+       row("cache-dir", kTrain | kEval | kCheck | kAverage | kBench, "DIR",
            "Folder for cached listings of large data folders, and for the indexes of --seek-index",
            JOB(cache_dir))
            .unset_is("train: OUTPUT/cache; other commands: none; SageMaker: the warm pool's "
@@ -127,12 +127,12 @@ void add_printing(std::vector<Option>& table, const char* group) {
            .off_is("none"),
        histograms_row(),
        row("progress", kTrain, "", "Show a progress bar when stderr is a terminal", JOB(progress)),
-       text_choice("log-level", kRun | kPack | kPrepare | kBench | kAverage | kInspect,
+       text_choice("log-level", kRun | kCheck | kPack | kPrepare | kBench | kAverage | kInspect,
                    "Print messages of this level and above", {"debug", "info", "warning", "error"},
                    JOB(log_level)),
        row("json",
-           kEval | kPredict | kAverage | kInspect | kModels | kWeightsCommand | kPack | kPrepare |
-               kBench | kRuns | kCommon,
+           kEval | kPredict | kCheck | kAverage | kInspect | kModels | kWeightsCommand | kPack |
+               kPrepare | kBench | kRuns | kCommon,
            "", "Print the result as JSON", FIELD(json)),
        text_choice(
            "sort", kRuns | kCommon,
