@@ -1,5 +1,6 @@
 """The small jobs to disturb (training, packing, preparing), and their expected results."""
 
+import csv
 import hashlib
 import json
 import re
@@ -95,6 +96,9 @@ class Training(Trial):
             path = self.output / name
             if path.exists() and not is_json(path):
                 found.append(f"{name} is not whole")
+        table = self.output / "summary.csv"
+        if table.exists() and not is_csv(table):
+            found.append("summary.csv is not whole")
         model = self.output / "model/model.safetensors"
         if model.exists() and not is_safetensors(model):
             found.append("model.safetensors is not whole")
@@ -122,6 +126,7 @@ class Training(Trial):
         last = self.manifest()["last"]
         return {
             "outcome": json.loads((self.output / "summary.json").read_text())["outcome"],
+            "summary.csv": epochs_of(self.output),
             "the last checkpoint's name": last,
             "the last checkpoint": digest(self.checkpoints / last),
             "the exported model": digest(self.output / "model/model.safetensors"),
@@ -247,6 +252,12 @@ def history_of(output):
     ]
 
 
+def epochs_of(output):
+    """Returns the rows of a run's summary.csv, without speeds."""
+    rows = csv.DictReader((output / "summary.csv").read_text().splitlines())
+    return [{key: value for key, value in row.items() if key != "images_per_sec"} for row in rows]
+
+
 def with_checkpoints(result, best, more):
     """Returns the expected result of a run that also saved the checkpoints `more`.
 
@@ -288,6 +299,12 @@ def is_json(path):
         return True
     except ValueError:
         return False
+
+
+def is_csv(path):
+    text = path.read_text(errors="replace")
+    rows = list(csv.reader(text.splitlines()))
+    return text.endswith("\n") and all(len(row) == len(rows[0]) for row in rows)
 
 
 def is_safetensors(path):

@@ -1,0 +1,143 @@
+// OUTPUT/summary.csv: one row per epoch, for spreadsheets and for programs that read timm's
+// summary.csv. The rows contain the numbers of history.jsonl, so a resumed run continues the file.
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "base/file/json_lines.h"
+#include "base/file/whole_file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "train/report/epochs/run_history.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
+
+namespace shoal::train {
+namespace {
+
+// timm's columns, then shoal's. As in timm, eval_… are the results of the averaged weights if there
+// are any. weights_… are those of the weights themselves.
+constexpr std::string_view kColumns =
+    "epoch,train_loss,eval_loss,eval_top1,eval_top5,lr,"
+    "train_top1,weights_loss,weights_top1,weights_top5,images_per_sec\n";
+
+struct EpochRow {
+  EpochValues values;        // without images_per_second, for which `speed` counts
+  std::optional<double> lr;  // of the last step
+  MeanSpeed speed;
+
+  bool evaluated() const { return values.top1 || values.ema_top1; }
+};
+
+std::string csv_line(const EpochRow& row) {
+  const EpochValues& v = row.values;
+  const bool ema = v.ema_top1.has_value();
+  std::string line = std::to_string(v.epoch);
+  for (const std::optional<double>& value :
+       {v.train_loss, ema ? v.ema_loss : v.loss, ema ? v.ema_top1 : v.top1,
+        ema ? v.ema_top5 : v.top5, row.lr, v.train_top1, v.loss, v.top1, v.top5,
+        row.speed.images_per_second()})
+    line += "," + (value ? number(*value) : "");
+  return line + "\n";
+}
+
+class SummaryCsv final : public ReportSink {
+ public:
+  // `history`: the lines of history.jsonl up to the checkpoint.
+  SummaryCsv(const ResolvedJob& job, const std::string& history)
+      : averages_(job.ema > 0), path_(std::filesystem::path(job.output) / "summary.csv") {
+    for (const EpochValues& values : read_history(history).epochs)
+      rows_[values.epoch].values = values;
+    std::istringstream lines(history);
+    read_json_lines(lines, [this](const nlohmann::json& row) {
+      const auto epoch = row.find("epoch");
+      const auto found = rows_.find(epoch == row.end() ? -1 : whole_number(*epoch).value_or(-1));
+      if (found == rows_.end() || text_in(row, "event") != "train") return;
+      found->second.lr = number_in(row, "lr");
+      if (const auto timing = row.find("timing"); timing != row.end())
+        found->second.speed.add(number_in(row, "step_in_epoch"),
+                                number_in(*timing, "images_per_sec"));
+    });
+  }
+
+  void start(const RunStart& report) override {
+    const std::string old = read_if_readable(path_).value_or("");
+    ours_ = old.empty() || old.starts_with(kColumns.substr(0, kColumns.find("weights_loss")));
+    if (!ours_)
+      log::warning(path_.string() +
+                   " is of another program and is not replaced; history.jsonl has the epochs");
+    epoch_ = report.epoch;
+    write();
+  }
+  void progress(const TrainingProgress& report) override { enter(report.epoch); }
+  void step(const StepReport& report) override {
+    EpochRow& row = row_of(report.epoch);
+    row.values.train_loss = report.epoch_sum.mean_loss();
+    row.values.train_top1 = report.epoch_sum.top1_percent();
+    row.lr = report.lr;
+    row.speed.add(static_cast<double>(report.step_in_epoch), report.images_per_second);
+  }
+  void evaluation(const EvaluationReport& report) override {
+    EpochValues& v = row_of(report.epoch).values;
+    std::optional<double> loss;
+    if (std::isfinite(report.sum.loss)) loss = report.sum.mean_loss();
+    (report.ema ? v.ema_loss : v.loss) = loss;
+    (report.ema ? v.ema_top1 : v.top1) = report.sum.top1_percent();
+    (report.ema ? v.ema_top5 : v.top5) = report.sum.top5_percent();
+    if (report.ema == averages_) write();  // the epoch's last evaluation
+  }
+  void end(const RunEnd& report) override {
+    epoch_ = report.epoch;
+    write();
+  }
+
+ private:
+  EpochRow& row_of(int64_t epoch) {
+    EpochRow& row = rows_[epoch];
+    row.values.epoch = epoch;
+    return row;
+  }
+  // Writes the previous epoch, which may have no evaluation.
+  void enter(int64_t epoch) {
+    if (epoch == epoch_) return;
+    epoch_ = epoch;
+    write();
+  }
+  void write();
+
+  const bool averages_;  // whether the run evaluates averaged weights
+  const std::filesystem::path path_;
+  std::map<int64_t, EpochRow> rows_;
+  int64_t epoch_ = 0;     // the current one; earlier ones are complete
+  bool ours_ = false;     // whether the file may be replaced; set by start()
+  std::string written_;   // content of the file
+  bool failing_ = false;  // the last write failed, and the failure was logged
+};
+
+// Writes the epochs that are complete or were evaluated. Writes the whole file, because a run that
+// is rolled back repeats epochs. A failure does not end the run; the next call tries again.
+void SummaryCsv::write() {
+  std::string text(kColumns);
+  for (const auto& [epoch, row] : rows_)
+    if (epoch < epoch_ || row.evaluated()) text += csv_line(row);
+  if (!ours_ || text == written_) return;
+  try {
+    write_whole(path_, text);
+    written_ = std::move(text);
+    failing_ = false;
+  } catch (const std::runtime_error& error) {
+    if (!failing_) log::warning(error.what());
+    failing_ = true;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ReportSink> summary_csv(const ResolvedJob& job, const HistoryFile& history) {
+  if (job.eval_only) return nullptr;
+  return std::make_unique<SummaryCsv>(job, history.text());
+}
+
+}  // namespace shoal::train
