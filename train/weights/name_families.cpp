@@ -51,7 +51,7 @@ std::string efficientnet_pytorch_name(const Place& place) {
   const auto of = [&place](const char* convolution, const char* norm) {
     return (place.norm ? norm : convolution) + ("." + place.leaf);
   };
-  if (place.in_fused) return "";
+  if (place.in_fused || place.mobile) return "";
   switch (place.part) {
     case Part::stem:
       return of("_conv_stem", "_bn0");
@@ -77,18 +77,23 @@ std::string efficientnet_pytorch_name(const Place& place) {
 // Parses torchvision's names. EfficientNet: features.0.{0,1} (stem),
 // features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2}, features.LAST.{0,1} (head), classifier.1.
 // MobileNetV3: features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3; stem and head
-// as in EfficientNet. PART is the number of a part in its block, from 0.
+// as in EfficientNet. PART is the number of a part in its block, from 0. MobileNetV2:
+// features.BLOCK.conv.PART.{0,1}, without .{0,1} for the last convolution and its batch norm; the
+// rest as in EfficientNet.
 class Parser {
  public:
   explicit Parser(const TensorShapes& model) {
     for (const auto& tensor : model) {
-      const std::vector<std::string> words = split(tensor.name, '.');
+      v2_ |= is_v2(split(tensor.name, '.'));
+      const std::vector<std::string> words = words_of(tensor.name);
       if (const auto at = place_of_block(words)) add(blocks_[at->key], *at, words, tensor.sizes);
     }
     int index = 0, stage = 0, number = 0;
     for (auto& [key, block] : blocks_) {
-      // In MobileNetV3, a block that changes the number of channels begins a stage.
-      if (index > 0 && block.in != block.out) ++stage, number = 0;
+      // In a MobileNet, a block that changes the number of channels begins a stage. So does the
+      // fourth of MobileNetV2's 17 blocks, which keeps this number at half width.
+      const bool fourth = v2_ && blocks_.size() == 17 && index == 3;
+      if (index > 0 && (block.in != block.out || fourth)) ++stage, number = 0;
       block.stage = mobile_ ? stage : key.first - 1;
       block.number = mobile_ ? number++ : key.second;
       block.index = index++;
@@ -98,16 +103,19 @@ class Parser {
 
   // Returns nullopt for names of other networks.
   std::optional<Place> parse(const std::string& name) const {
-    const std::vector<std::string> words = split(name, '.');
+    const std::vector<std::string> words = words_of(name);
     if (const auto at = place_of_block(words)) return in_block(*at, words);
     if (words.size() == 3 && words[0] == "classifier")
-      return Place{.part = words[1] == "0" ? Part::hidden : Part::classifier, .leaf = words[2]};
+      return Place{.part = words[1] == "0" ? Part::hidden : Part::classifier,
+                   .mobile = mobile_,
+                   .leaf = words[2]};
     if (words.size() != 4 || words[0] != "features" || blocks_.empty()) return std::nullopt;
-    Place place{.norm = words[2] == "1", .leaf = words[3]};
+    Place place{.norm = words[2] == "1", .mobile = mobile_, .leaf = words[3]};
     if (words[1] == "0") return place;
-    place.part = mobile_ ? Part::fused : Part::head;
-    place.in_fused = mobile_;
-    place.stage = mobile_ ? stages_ : 0;
+    const bool v3 = mobile_ && !v2_;
+    place.part = v3 ? Part::fused : Part::head;
+    place.in_fused = v3;
+    place.stage = v3 ? stages_ : 0;
     return place;
   }
 
@@ -126,6 +134,20 @@ class Parser {
 
   static bool is_number(const std::string& word) {
     return !word.empty() && word.find_first_not_of("0123456789") == word.npos && word.size() < 6;
+  }
+  static bool is_v2(const std::vector<std::string>& words) {
+    return words.size() >= 5 && words[0] == "features" && words[2] == "conv";
+  }
+  // Splits a name. Changes MobileNetV2's names to the form features.BLOCK.block.PART.LAYER.LEAF.
+  static std::vector<std::string> words_of(const std::string& name) {
+    std::vector<std::string> words = split(name, '.');
+    if (!is_v2(words)) return words;
+    words[2] = "block";
+    if (words.size() > 5) return words;
+    const std::string last = words[1] == "1" ? "1" : "2";  // the first block does not expand
+    words.insert(words.begin() + 4, words[3] == last ? "0" : "1");
+    words[3] = last;
+    return words;
   }
   // features.STAGE.BLOCK.block.PART.LAYER.LEAF, or features.BLOCK.block.PART.LAYER.LEAF
   static std::optional<InBlock> place_of_block(const std::vector<std::string>& words) {
@@ -162,6 +184,7 @@ class Parser {
                 .norm = words[at.layer] == "1",
                 .expands = block.fused ? block.last > 0 : depthwise > 0,
                 .in_fused = block.fused,
+                .mobile = mobile_,
                 .stage = block.stage,
                 .block = block.number,
                 .index = block.index,
@@ -171,7 +194,7 @@ class Parser {
   }
 
   std::map<std::pair<int, int>, Block> blocks_;
-  bool mobile_ = false;
+  bool mobile_ = false, v2_ = false;  // whether the network is a MobileNet, and MobileNetV2
   int stages_ = 0;
 };
 

@@ -23,7 +23,7 @@ using TensorShapes = std::vector<TensorShape>;
 // has none. PyTorch before 0.4.1 did not save the counters.
 std::vector<std::string> missing_counters(const std::vector<std::string>& names);
 
-// Where a tensor is in an EfficientNet or MobileNetV3, parsed from its name. An inverted residual
+// Where a tensor is in an EfficientNet or MobileNet, parsed from its name. An inverted residual
 // block has up to four parts: expand, depthwise, squeeze, project. A fused block has the part
 // `fused`, a k×k convolution, and, if the block expands, `project`. MobileNetV3's last convolution
 // counts as a fused block. `hidden` is the layer before MobileNetV3's classifier.
@@ -33,6 +33,7 @@ struct Place {
   bool norm = false;         // part of batch norm; false: of a convolution or linear layer
   bool expands = false;      // whether the block's first convolution expands the channels
   bool in_fused = false;     // whether the block is a fused one
+  bool mobile = false;       // whether the network is a MobileNet
   int stage = 0, block = 0;  // from 0; block: number within its stage
   int index = 0;             // from 0; number of the block in the network
   std::string leaf;          // end of the name: "weight", "running_var", "fc1.bias"

@@ -37,6 +37,10 @@ TEST_CASE("a name of weights is resolved to the URL of a file on its publisher's
       {"torchvision:ResNet50_Weights.DEFAULT", torchvision + "resnet50-11ad3fa6.pth"},
       {"torchvision:resnet18", torchvision + "resnet18-f37072fd.pth"},
       {"torchvision:efficientnet_b1", torchvision + "efficientnet_b1-c27df63c.pth"},
+      {"torchvision:MobileNet_V2_Weights.IMAGENET1K_V1", torchvision + "mobilenet_v2-b0353104.pth"},
+      {"torchvision:mobilenet_v2", torchvision + "mobilenet_v2-7ebf99e0.pth"},
+      {"timm:mobilenetv2_140",
+       "https://huggingface.co/timm/mobilenetv2_140.ra_in1k/resolve/main/model.safetensors"},
       {"timm:resnet50.a1_in1k",
        "https://huggingface.co/timm/resnet50.a1_in1k/resolve/main/model.safetensors"},
       {"timm:efficientnet_b0",
@@ -118,6 +122,8 @@ TEST_CASE("the network and the preprocessing follow from the name of the weights
   CHECK(model("torchvision:resnet50") == "resnet50");
   CHECK(model("timm:efficientnet_b3.ra2_in1k") == "efficientnet_b3");
   CHECK(model("timm:tf_efficientnet_lite0") == "efficientnet_lite0");
+  CHECK(model("timm:mobilenetv2_100") == "mobilenet_v2");
+  CHECK(model("timm:mobilenetv2_120d.ra_in1k") == "mobilenet_v2_120d");
   CHECK(model("hf:timm/resnet18.a1_in1k") == "resnet18");
   CHECK(model("https://mirror/resnet101-cd907fc2.pth?x=1#sha256=cd907fc2") == "resnet101");
   CHECK(model("/data/resnet34-b627a593.pth") == "resnet34");

@@ -33,13 +33,29 @@ def fnv(text):
     return h
 
 
+def torchvision_model(name):
+    """Returns torchvision's network; for mobilenet_v2_*, its MobileNetV2 with timm's stages."""
+    if not name.startswith("mobilenet_v2_"):
+        return getattr(torchvision.models, name)()
+    if not name.endswith("d"):
+        return torchvision.models.mobilenet_v2(width_mult=int(name[-3:]) / 100)
+    stages = []
+    for index, stage in enumerate(timm_model(name).blocks):
+        last = stage[0].conv_pwl if index else stage[0].conv_pw
+        stride = stage[0].conv_dw.stride[0]
+        stages.append([6 if index else 1, last.out_channels, len(stage), stride])
+    return torchvision.models.mobilenet_v2(inverted_residual_setting=stages)
+
+
 def timm_model(name):
     """Returns timm's network of that name, with torchvision's batch-norm epsilon."""
-    other = {"efficientnet_v2": "tf_efficientnetv2", "mobilenet_v3_large": "mobilenetv3_large_100",
-             "mobilenet_v3_small": "mobilenetv3_small_100"}
+    eps = 1e-3 if "efficientnet_v2" in name or "mobilenet_v3" in name else 1e-5
+    name = "mobilenet_v2_100" if name == "mobilenet_v2" else name
+    other = {"efficientnet_v2": "tf_efficientnetv2", "mobilenet_v2": "mobilenetv2",
+             "mobilenet_v3_large": "mobilenetv3_large_100", "mobilenet_v3_small": "mobilenetv3_small_100"}
     for ours, theirs in other.items():
         name = name.replace(ours, theirs)
-    return timm.create_model(name, num_classes=1000, bn_eps=1e-3 if "v" in name else 1e-5)
+    return timm.create_model(name, num_classes=1000, bn_eps=eps)
 
 
 def efficientnet_pytorch_model(name):
@@ -48,9 +64,10 @@ def efficientnet_pytorch_model(name):
 
 
 B = [f"efficientnet_b{number}" for number in range(8)]
-OTHERS = [f"efficientnet_v2_{size}" for size in "sml"] + ["mobilenet_v3_large", "mobilenet_v3_small"]
+V2 = ["mobilenet_v2"] + [f"mobilenet_v2_{width}" for width in ("050", "110d", "120d", "140")]
+OTHERS = [f"efficientnet_v2_{size}" for size in "sml"] + V2 + ["mobilenet_v3_large", "mobilenet_v3_small"]
 FAMILIES = {"timm": (timm_model, B + OTHERS), "efficientnet_pytorch": (efficientnet_pytorch_model, B)}
-CHECKED = ["efficientnet_b0", "efficientnet_v2_s", "mobilenet_v3_large", "mobilenet_v3_small"]  # by logits
+CHECKED = ["efficientnet_b0", "efficientnet_v2_s", *V2, "mobilenet_v3_large", "mobilenet_v3_small"]  # by logits
 
 
 def check_logits(ours, theirs):
@@ -75,7 +92,7 @@ def write_names():
     lines = []
     for family, (make, models) in FAMILIES.items():
         for model in models:
-            ours, theirs = getattr(torchvision.models, model)(), make(model)
+            ours, theirs = torchvision_model(model), make(model)
             rows = []
             for (name, value), (other, same) in zip(ours.state_dict().items(), theirs.state_dict().items(), strict=True):
                 assert value.shape == same.shape or value.shape == same.flatten(1).shape, (name, other)

@@ -64,11 +64,11 @@ std::string refusal(const CheckpointData& data, const std::string& model, bool p
 
 }  // namespace
 
-TEST_CASE("names and shapes of EfficientNets and MobileNetV3 are those of other programs") {
+TEST_CASE("names and shapes of EfficientNets and MobileNets are those of other programs") {
   for (const NameFamily& family : name_families()) {
     if (!family.rename) continue;
     const auto hashes = golden_names(family.name).hashes;
-    REQUIRE(hashes.size() == (family.name == std::string("timm") ? 13 : 8));
+    REQUIRE(hashes.size() == (family.name == std::string("timm") ? 18 : 8));
     for (const auto& [model, hash] : hashes) {
       INFO(family.name << " " << model);
       const TensorShapes ours = shapes_of(default_network(model));
@@ -144,6 +144,20 @@ TEST_CASE("weights of EfficientNet-Lite need no conversion") {
   check_numbered(adapted.tensors, 0);
 }
 
+TEST_CASE("weights of MobileNetV2 with timm's names need no conversion") {
+  const models::Network mobile = default_network("mobilenet_v2_050", 5);
+  NamedTensors tensors = numbered("mobilenet_v2_050", 5);
+  const std::vector<std::string> names = names_in(name_families()[1], shapes_of(mobile));
+  REQUIRE(names.size() == tensors.size());
+  for (size_t i = 0; i < names.size(); ++i) tensors[i].first = names[i];
+  const CheckpointData file = file_of(tensors, "mobilenetv2_050");
+  CHECK(model_like(file)->name == "mobilenet_v2_050");
+  const AdaptedWeights adapted = adapt_weights(file, mobile);
+  CHECK(adapted.note == "in timm's names");
+  CHECK(adapted.warnings.empty());
+  check_numbered(adapted.tensors, 0);
+}
+
 TEST_CASE("Lite weights with timm's names are TensorFlow's unless called efficientnet_lite0") {
   const models::Network lite = default_network("efficientnet_lite1", 5);
   const NameFamily& timm = *std::ranges::find_if(
@@ -204,7 +218,8 @@ TEST_CASE("tensors that the model does not have are named") {
 }
 
 TEST_CASE("the model of a file is recognized by names and shapes") {
-  for (const char* name : {"efficientnet_b0", "efficientnet_b7", "resnet18", "resnet152"}) {
+  for (const char* name : {"efficientnet_b0", "efficientnet_b7", "mobilenet_v2",
+                           "mobilenet_v2_120d", "resnet18", "resnet152"}) {
     const auto known = model_like(file_of(numbered(name, 7)));
     REQUIRE(known);
     CHECK(known->name == name);

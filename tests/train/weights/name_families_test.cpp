@@ -52,6 +52,28 @@ TEST_CASE("blocks without squeeze-excite, as in EfficientNet-Lite, have names to
                                  "_fc.weight"});
 }
 
+TEST_CASE("blocks of MobileNetV2 have timm's names, and none of efficientnet_pytorch") {
+  const TensorShapes mobile = {{"features.0.0.weight", {}},
+                               {"features.1.conv.0.0.weight", {32, 1, 3, 3}},
+                               {"features.1.conv.1.weight", {16, 32, 1, 1}},
+                               {"features.1.conv.2.bias", {16}},
+                               {"features.2.conv.0.0.weight", {96, 16, 1, 1}},
+                               {"features.2.conv.1.1.weight", {96}},
+                               {"features.2.conv.2.weight", {24, 96, 1, 1}},
+                               {"features.2.conv.3.running_var", {24}},
+                               {"features.3.conv.0.0.weight", {144, 24, 1, 1}},
+                               {"features.3.conv.2.weight", {24, 144, 1, 1}},
+                               {"features.4.1.weight", {1280}},
+                               {"classifier.1.weight", {}}};
+  CHECK(names_in(name_families()[1], mobile) ==
+        std::vector<std::string>{
+            "conv_stem.weight", "blocks.0.0.conv_dw.weight", "blocks.0.0.conv_pw.weight",
+            "blocks.0.0.bn2.bias", "blocks.1.0.conv_pw.weight", "blocks.1.0.bn2.weight",
+            "blocks.1.0.conv_pwl.weight", "blocks.1.0.bn3.running_var", "blocks.1.1.conv_pw.weight",
+            "blocks.1.1.conv_pwl.weight", "bn2.weight", "classifier.weight"});
+  CHECK(names_in(name_families()[2], mobile).empty());
+}
+
 TEST_CASE("prefixes of wrappers are removed in any combination, unless names become equal") {
   for (const char* name : {"fc.weight", "module.fc.weight", "model.fc.weight",
                            "_orig_mod.module.fc.weight", "module.model._orig_mod.fc.weight"})
