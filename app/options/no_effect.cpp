@@ -67,6 +67,12 @@ bool names_all_images(Case c) {
   return !job.eval_only && !job.val_dir.empty() && !job.train_dir.empty();
 }
 
+// Whether --bce-threshold hides label smoothing. Class weights are averaged with smoothed targets.
+bool rounds_smoothing_away(Case c) {
+  return c.run.loss == train::Loss::binary && c.run.bce_threshold && !mixes(c) &&
+         c.run.class_weighting == "none";
+}
+
 // Returns the row for options that only some optimizers read.
 template <ops::OptimizerUses kUses>
 NoEffect of_optimizers(std::vector<std::string> options) {
@@ -163,6 +169,12 @@ std::vector<NoEffect> all_rows() {
       of_optimizers<ops::kUsesAlpha>({"alpha"}),
       of_optimizers<ops::kUsesBetas>({"beta1", "beta2"}),
       of_optimizers<ops::kUsesEps>({"eps"}),
+      {{"bce-threshold", "bce-sum"},
+       ": --loss is not bce",
+       [](Case c) { return c.run.loss != train::Loss::binary; }},
+      {{"label-smoothing"},
+       ": without mixup and cutmix, --bce-threshold makes all targets 0 or 1",
+       rounds_smoothing_away},
       {{"unfreeze-epoch"}, ": --freeze is none", [](Case c) { return c.run.freeze == "none"; }},
       {{"head-lr-scale", "layer-decay"},
        ": --freeze all-but-head trains the classifier alone; change --lr instead",

@@ -11,6 +11,13 @@ namespace {
 constexpr int64_t kSoon = 64;  // steps; a spike this soon after skipped steps continues a series
 constexpr int64_t kMaxRollbacks = 12;  // in one series of spikes
 
+// Returns the unit for LossWatch. A mean over the classes is small, because the loss of most
+// classes is near 0.
+double unit_of_loss(const ResolvedJob& job) {
+  const bool is_mean = job.loss == Loss::binary && !job.bce_sum;
+  return is_mean ? 1 / static_cast<double>(job.model.classes) : 1;
+}
+
 }  // namespace
 
 Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
@@ -21,7 +28,7 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& st
       communicator_(communicator),
       reporter_(reporter),
       position_(position),
-      losses_(job.spike_ratio) {
+      losses_(job.spike_ratio, unit_of_loss(job)) {
   losses_.restore(position.losses);
 }
 

@@ -14,7 +14,7 @@ namespace {
 // Losses: how many the median covers; how many it needs.
 constexpr size_t kRecent = 64, kEnough = 16;
 constexpr double kDeviations = 6;              // in standard deviations; smaller jumps are noise
-constexpr double kSmallestJump = 0.25;         // smaller jumps cause no event
+constexpr double kSmallestJump = 0.25;         // units; smaller jumps cause no event
 constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median absolute deviation
 // To detect a stall, the last kHalf blocks of kBlock steps are compared with the kHalf before them.
 constexpr size_t kBlock = 100, kHalf = 5;
@@ -45,7 +45,7 @@ std::optional<LossEvent> LossWatch::add(double loss) {
     std::vector<double> distances;
     for (const double value : recent_) distances.push_back(std::abs(value - middle));
     const double noise =
-        std::max(kSmallestJump, kDeviations * kDeviationOfMedian * median(distances));
+        std::max(kSmallestJump * unit_, kDeviations * kDeviationOfMedian * median(distances));
     const bool high = loss > ratio_ * middle && loss > middle + noise;
     const bool low = loss * ratio_ < middle && loss < middle - noise;
     if (high || low) {

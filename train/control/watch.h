@@ -19,10 +19,11 @@ struct LossEvent {
 class LossWatch {
  public:
   // Let m be the median of the last 64 ordinary losses. A loss is unusual if it is above ratio * m
-  // or below m / ratio. It must also differ from m by more than 0.25 and by more than six standard
-  // deviations (estimated from the median absolute deviation). All other losses are ordinary. With
-  // fewer than 16 earlier losses, no loss is unusual. `ratio` must be above 1.
-  explicit LossWatch(double ratio) : ratio_(ratio) {}
+  // or below m / ratio. It must also differ from m by more than 0.25 * unit and by more than six
+  // standard deviations (estimated from the median absolute deviation). All other losses are
+  // ordinary. With fewer than 16 earlier losses, no loss is unusual. `ratio` must be above 1.
+  // `unit`: scale of the loss, 1 for cross-entropy.
+  explicit LossWatch(double ratio, double unit = 1) : ratio_(ratio), unit_(unit) {}
 
   // Adds the mean loss of the next step, which must be finite. The first of consecutive unusual
   // losses is an event; after 64 of them, the new level counts as ordinary. A stall is an event as
@@ -39,7 +40,7 @@ class LossWatch {
  private:
   std::optional<LossEvent> add_to_block(double loss);
 
-  double ratio_;
+  double ratio_, unit_;
   std::deque<double> recent_;  // ordinary losses
   std::deque<double> block_;   // ordinary losses of the current, incomplete block of 100
   std::deque<double> blocks_;  // medians of the last complete blocks

@@ -243,6 +243,21 @@ int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch) {
 
 namespace {
 
+// Requires a --bce-threshold between the targets of a label and of the other classes. Otherwise,
+// unmixed images would have no label, or all classes as labels.
+void check_threshold(const ResolvedJob& job) {
+  if (job.eval_only || job.loss != Loss::binary || !job.bce_threshold) return;
+  const double other = job.label_smoothing / static_cast<double>(job.model.classes);
+  const double label = 1 - job.label_smoothing + other;
+  const double threshold = *job.bce_threshold;
+  require(
+      job.label_smoothing == 0 || (threshold > other && threshold < label),
+      strf("--bce-threshold is %g; with --label-smoothing %g and %lld classes, it must be above "
+           "%g and below %g, the targets of other classes and of the label",
+           threshold, job.label_smoothing, static_cast<long long>(job.model.classes), other,
+           label));
+}
+
 void resolve_reports(const Job& job, ResolvedJob& out) {
   if (job.tensorboard.empty()) out.tensorboard = job.output + "/tensorboard";
   if (job.tensorboard == "none" || job.eval_only) out.tensorboard = "";
@@ -273,6 +288,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
               std::to_string(here.classes) + "; omit it or give at least that many");
   out.model_info = here.model;
   out.model.classes = job.classes.value_or(here.classes);
+  check_threshold(out);
   out.model.channels = job.channels.value_or(here.model.channels);
   out.model.dropout = here.model.dropout;
   out.model.drop_path = here.model.drop_path;

@@ -22,6 +22,8 @@
 namespace shoal::train {
 
 enum class Precision { off, bf16 };
+// Training loss: cross-entropy of the softmax, or binary cross-entropy of each class (ops/ops.h).
+enum class Loss { cross_entropy, binary };
 // What a run does when its loss spikes, besides logging it (train/control/recovery.h).
 enum class OnSpike { log, checkpoint, rollback };
 // What a run does if it cannot write a checkpoint.
@@ -115,7 +117,11 @@ struct RunOptions {
   // Optimization.
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
+  Loss loss = Loss::cross_entropy;
   double label_smoothing = 0;
+  // Loss::binary: targets above this number become 1, all others 0. Unset: they stay as they are.
+  std::optional<double> bce_threshold;
+  bool bce_sum = false;  // Loss::binary: sums over the classes instead of averaging
   // Class weights in the training loss: none, balanced (inversely proportional to the number of
   // images of each class), or the path of a file with classes and weights.
   std::string class_weighting = "none";

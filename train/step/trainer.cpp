@@ -35,6 +35,18 @@ FlatOptions flat_options(const RunOptions& job, at::Device device) {
   return options;
 }
 
+// Returns the loss that the run minimizes. `scale`, `class_weights`: see models::cross_entropy().
+models::LossResult loss_of(const RunOptions& job, const at::Tensor& logits,
+                           const models::Labels& labels, double scale,
+                           const at::Tensor& class_weights) {
+  if (job.loss == Loss::cross_entropy)
+    return models::cross_entropy(logits, labels, job.label_smoothing, scale, class_weights);
+  const ops::BinaryCrossEntropy binary = {.threshold = job.bce_threshold.value_or(-1),
+                                          .sum_classes = job.bce_sum};
+  return models::binary_cross_entropy(logits, labels, job.label_smoothing, scale, binary,
+                                      class_weights);
+}
+
 // Adds the time from construction to destruction to `seconds`, and marks it for the profiler.
 class Timed {
  public:
@@ -129,8 +141,7 @@ at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, 
   // The loss is the mean over this rank's images of the step. The reducer computes the mean over
   // ranks.
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
-  const auto result =
-      models::cross_entropy(logits, input.labels, job_.label_smoothing, scale, class_weights_);
+  const auto result = loss_of(job_, logits, input.labels, scale, class_weights_);
   timed.emplace("backward pass", seconds.backward);
   result.loss.backward();
   if (input.batch_was_read) input.batch_was_read->synchronize();

@@ -29,7 +29,7 @@ Pairs range_of(const std::string& text) {
 constexpr char kScaleMin[] = "crop-scale-min", kScaleMax[] = "crop-scale-max",
                kRatioMin[] = "crop-ratio-min", kRatioMax[] = "crop-ratio-max";
 constexpr char kRepeats[] = "repeated-augmentation", kThree[] = "3", kEma[] = "ema",
-               kDecay[] = "0.9998";
+               kDecay[] = "0.9998", kLoss[] = "loss", kBce[] = "bce";
 
 Pairs at_least_once(const std::string& count) {
   return {{"repeated-augmentation", count == "0" || count == "0.0" ? "1" : count}};
@@ -114,6 +114,9 @@ std::vector<ForeignOption> training_rows() {
        "has an effect only without --lr and not with adamw, adam and lamb", nullptr},
       {"warmup-lr", kTimm, Kind::value, "warmup-start", "divided by --lr", nullptr},
       same("smoothing", kTimm, "label-smoothing"),
+      {"bce-loss", kTimm, Kind::flag, kLoss, "bce, also without mixup, cutmix and label smoothing",
+       always<kLoss, kBce>},
+      same("bce-target-thresh", kTimm, "bce-threshold"),
       same("drop", kTimm, "dropout"),
       same("drop-connect", kTimm, "drop-path"),
       {"model-ema", kTimm, Kind::flag, "ema", "0.9998 unless --model-ema-decay is given",

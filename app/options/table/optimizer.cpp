@@ -82,6 +82,22 @@ Option optimizer_row() {
       .changes_results(MayDiffer::never, kStartAnew);
 }
 
+// Row of --bce-threshold. Without a threshold, the resolved value is "none".
+Option bce_threshold_row() {
+  Option option = row("bce-threshold", kTrain, "X",
+                      "Binary cross-entropy: replace targets above X by 1 and all others by 0",
+                      JOB(bce_threshold))
+                      .unset_is("none")
+                      .from_below(0, 1)
+                      .off_is("none")
+                      .of_training()
+                      .changes_results();
+  option.resolved = [](const train::ResolvedJob& job) -> std::string {
+    return job.bce_threshold ? text_of(*job.bce_threshold) : "none";
+  };
+  return option;
+}
+
 // Returns the start of an option's help: the optimizers that use it, such as "SGD, RMSprop: ".
 std::string for_optimizers(unsigned uses) {
   return joined(optimizers_with(uses, &ops::OptimizerInfo::title)) + ": ";
@@ -150,6 +166,20 @@ void add_optimizer(std::vector<Option>& table) {
            JOB(optimizer.clip))
            .at_least(0)
            .off_is("0")
+           .of_training()
+           .changes_results(),
+       choice<train::Loss>("loss", kTrain,
+                           "Training loss: ce (cross-entropy of the softmax) or bce (binary "
+                           "cross-entropy of each class); evaluations use ce",
+                           {{"ce", train::Loss::cross_entropy}, {"bce", train::Loss::binary}},
+                           JOB(loss))
+           .also_called({"criterion", "loss-fn"})
+           .of_training()
+           .changes_results(),
+       bce_threshold_row(),
+       row("bce-sum", kTrain, "",
+           "Binary cross-entropy: sum the loss over the classes instead of averaging it",
+           JOB(bce_sum))
            .of_training()
            .changes_results(),
        row("label-smoothing", kTrain, "X",

@@ -119,6 +119,18 @@ std::vector<IdleCase> idle_cases() {
        ""},
       {{"--schedule", "step", "--decay-rate", "0.5", "--epochs", "30"},
        "--decay-rate has no effect: the run ends before the first drop after --decay-epochs"},
+      {{"--bce-threshold", "0", "--bce-sum", "--label-smoothing", "0.1"},
+       "--bce-threshold has no effect: --loss is not bce\n"
+       "--bce-sum has no effect: --loss is not bce"},
+      {{"--loss", "bce", "--bce-threshold", "0.2", "--bce-sum", "--label-smoothing", "0.1"},
+       "--label-smoothing has no effect: without mixup and cutmix, --bce-threshold makes all "
+       "targets 0 or 1"},
+      {{"--loss", "bce", "--label-smoothing", "0.1"}, ""},
+      {{"--loss", "bce", "--bce-threshold", "0.2", "--label-smoothing", "0.1", "--cutmix", "1"},
+       ""},
+      {{"--loss", "bce", "--bce-threshold", "0.2", "--label-smoothing", "0.1", "--class-weights",
+        "balanced"},
+       ""},
       {{"--schedule", "constant", "--min-lr", "0.01"},
        "--min-lr has no effect: --schedule is neither cosine nor step"},
       {{"--schedule", "onecycle", "--warmup-epochs", "5"},

@@ -50,6 +50,15 @@ TEST_CASE("a jump or a drop of the loss is one event, however long it lasts") {
   REQUIRE(seen == std::vector<Seen>{{500, "loss_spike"}, {900, "loss_drop"}});
 }
 
+TEST_CASE("the unit of a loss scales the smallest jump that is an event") {
+  const auto jump = [](int64_t i) { return i == 500 ? 2.5 * loss_at(i) : loss_at(i); };
+  const auto small_jump = [&](int64_t i) { return jump(i) / 1000; };
+  LossWatch watch(1.5), unaware(1.5), aware(1.5, 0.001);
+  REQUIRE(events(watch, 0, 600, jump) == std::vector<Seen>{{500, "loss_spike"}});
+  CHECK(events(unaware, 0, 600, small_jump).empty());
+  CHECK(events(aware, 0, 600, small_jump) == std::vector<Seen>{{500, "loss_spike"}});
+}
+
 TEST_CASE("an event contains the loss and the previous median") {
   LossWatch watch(1.5);
   for (int i = 0; i < 40; ++i) REQUIRE(!watch.add(2 + 0.01 * (i % 5)));

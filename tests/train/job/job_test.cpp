@@ -117,6 +117,26 @@ TEST_CASE("the error for an impossible setting names it or says what to do") {
   REQUIRE(message(job, surroundings()).find("--classes is 3") != std::string::npos);
 }
 
+TEST_CASE("--bce-threshold must be between the targets of the label and of the other classes") {
+  Job job;
+  job.loss = Loss::binary;
+  job.label_smoothing = 0.1;  // with 10 classes, the targets are 0.91 and 0.01
+  for (const double threshold : {0.0, 0.01, 0.91, 0.95}) {
+    job.bce_threshold = threshold;
+    INFO(threshold);
+    REQUIRE_THROWS_WITH(resolve(job, surroundings()),
+                        Catch::Contains("--bce-threshold") && Catch::Contains("--label-smoothing"));
+  }
+  job.bce_threshold = 0.2;
+  REQUIRE(resolve(job, surroundings()).bce_threshold == 0.2);
+  job.bce_threshold = 0;
+  job.label_smoothing = 0;
+  REQUIRE_NOTHROW(resolve(job, surroundings()));
+  job.label_smoothing = 0.1;
+  job.loss = Loss::cross_entropy;  // ignores the threshold
+  REQUIRE_NOTHROW(resolve(job, surroundings()));
+}
+
 TEST_CASE("a batch of one image of 32 pixels is refused, because batch norm cannot learn from it") {
   Job job;
   job.batch_size = 1;

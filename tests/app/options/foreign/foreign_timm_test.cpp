@@ -108,6 +108,25 @@ TEST_CASE("timm's --reprob erases with noise unless --remode is given") {
   CHECK(fill({"--reprob", "0"}) == data::EraseFill::constant);
 }
 
+TEST_CASE("timm's options of binary cross-entropy are accepted") {
+  const train::Job job =
+      parsed({"--bce-loss", "--bce-target-thresh", "0.2", "--bce-sum", "--smoothing", "0"}).job;
+  CHECK(job.loss == train::Loss::binary);
+  CHECK(job.bce_threshold == 0.2);
+  CHECK(job.bce_sum);
+  const train::Job plain = parsed({}).job;
+  CHECK(plain.loss == train::Loss::cross_entropy);
+  CHECK_FALSE(plain.bce_threshold);
+  CHECK_FALSE(plain.bce_sum);
+  const std::string file = "args.yaml";
+  const std::vector<app::Setting> off = {{"bce_loss", "false", file},
+                                         {"bce_target_thresh", "null", file}};
+  CHECK(parsed({}, off).job.loss == train::Loss::cross_entropy);
+  CHECK_FALSE(parsed({}, off).job.bce_threshold);
+  CHECK(parsed({"--loss", "ce"}, {{"bce_loss", "true", file}}).job.loss ==
+        train::Loss::cross_entropy);
+}
+
 TEST_CASE("--opt selects timm's optimizers, and lamb includes timm's clipping") {
   using Kind = train::OptimizerOptions::Kind;
   const auto optimizer = [](const Words& words) { return parsed(words).job.optimizer; };

@@ -197,3 +197,20 @@ TEST_CASE("timm's args.yaml is read: known arguments are translated, the others 
                           "lr_noise_pct, lr_noise_std, patience_epochs, train_split, val_split, "
                           "worker_seeding"));
 }
+
+TEST_CASE("timm's args.yaml may select binary cross-entropy") {
+  const std::string text = test::read_text(SHOAL_SOURCE_DIR "/tests/golden/timm_args.yaml");
+  std::string binary;
+  for (const std::string& line : split(text, '\n')) {
+    if (line == "bce_loss: false")
+      binary += "bce_loss: true\nbce_sum: true\n";
+    else if (line == "bce_target_thresh: null")
+      binary += "bce_target_thresh: 0.2\n";
+    else
+      binary += line + "\n";
+  }
+  const train::Job job = with_file("args.yaml", binary).job;
+  CHECK(job.loss == train::Loss::binary);
+  CHECK(job.bce_threshold == 0.2);
+  CHECK(job.bce_sum);
+}

@@ -115,6 +115,7 @@ void each_way(const std::string& name, const std::string& json, Check check) {
 // Option → its value after `false` has switched it off.
 const std::map<std::string, std::string> kOff = {{"amp", "off"},
                                                  {"auto-augment", "none"},
+                                                 {"bce-threshold", ""},
                                                  {"cache", "0"},
                                                  {"checkpoint-minutes", "0"},
                                                  {"checkpoint-steps", ""},
