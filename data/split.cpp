@@ -37,7 +37,7 @@ std::string split_key(const std::string& class_name, const std::string& name) {
     const size_t before = end == 0 ? all.npos : all.find_last_of("/:", end - 1);
     const size_t begin = before == all.npos ? 0 : before + 1;
     std::string_view folder = all.substr(begin, end - begin);
-    if (folder.ends_with(".tar")) folder.remove_suffix(4);
+    if (folder.ends_with(".tar") || folder.ends_with(".zip")) folder.remove_suffix(4);
     if (folder == class_name) return class_name + "/" + name.substr(end + 1);
     end = before;
   }

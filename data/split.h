@@ -10,10 +10,10 @@
 namespace shoal::data {
 
 // Returns the key that decides to which part an image belongs: its path from the class folder on,
-// CLASS/PATH. The key does not depend on where the dataset is, and is the same for tars and packed
-// sets made from the folder. For an image without a class folder in its name (records, WebDataset
-// shards), the key is FILE:NAME. For images of a dataset, call Dataset::key() instead: it ignores
-// the folders above the dataset, which could have the name of a class.
+// CLASS/PATH. The key does not depend on where the dataset is, and is the same for tars, zips and
+// packed sets made from the folder. For an image without a class folder in its name (records,
+// WebDataset shards), the key is FILE:NAME. For images of a dataset, call Dataset::key() instead:
+// it ignores the folders above the dataset, which could have the name of a class.
 std::string split_key(const std::string& class_name, const std::string& name);
 
 // Like split_key(), but returns all of `path` if it has no class folder. For separate image files,

@@ -31,8 +31,8 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
   const std::vector<std::string>& sources = arguments.paths;
   if (sources.empty())
     throw UserError(
-        "predict needs at least one image, folder, tar, packed set, record file or - (a list on "
-        "standard input) after the options");
+        "predict needs at least one image, folder, archive, packed set, record file or - (a list "
+        "on standard input) after the options");
   const auto lists = std::ranges::count(sources, "-");
   if (lists > 1) throw UserError("predict: - is given twice; standard input can be read only once");
   data::OpenOptions options;

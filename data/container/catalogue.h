@@ -19,8 +19,8 @@ struct Image {
   uint64_t offset = 0, bytes = 0;  // position and size in its file
   uint32_t file = 0;               // index of the file
   int32_t label = 0;               // index into the classes
-  // Number of bytes that the image's record has before and after the image. For RecordIO records
-  // in several parts, these fields have other meanings: see records/record_io.cpp.
+  // Number of bytes that the image's record has before and after the image. Datasets with a read()
+  // of their own may use these fields otherwise: see records/record_io.cpp, sources/zip_source.cpp.
   uint32_t before = 0, behind = 0;
 };
 

@@ -9,25 +9,27 @@
 #include <string>
 
 #include "base/file/descriptor.h"
+#include "data/errors.h"
 
 namespace shoal::data {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 18;  // bytes
-constexpr size_t kMaxRatio = 1032;          // maximum compression ratio of deflate
+constexpr size_t kPiece = size_t{1} << 18;        // bytes
+constexpr size_t kRawPiece = size_t{1} << 16;     // bytes
+constexpr size_t kMaxRatio = 1032;                // maximum compression ratio of deflate
+constexpr int kGzipOrZlib = 15 + 32, kRaw = -15;  // values of zlib's windowBits
 
 class Inflater {
  public:
-  Inflater() {
-    constexpr int kGzipOrZlib = 15 + 32;
-    if (::inflateInit2(&z_, kGzipOrZlib) != Z_OK) throw std::bad_alloc();
+  explicit Inflater(int format = kGzipOrZlib) {
+    if (::inflateInit2(&z_, format) != Z_OK) throw std::bad_alloc();
   }
   ~Inflater() { ::inflateEnd(&z_); }
   Inflater(const Inflater&) = delete;
 
   z_stream* operator->() { return &z_; }
   int step() { return ::inflate(&z_, Z_NO_FLUSH); }
-  void next_member() { ::inflateReset(&z_); }
+  void start_over() { ::inflateReset(&z_); }
   // Skips zeros in the input. Zeros may follow a member, for example to fill a block of a tape.
   void skip_zeros() {
     for (; z_.avail_in > 0 && *z_.next_in == 0; --z_.avail_in) ++z_.next_in;
@@ -96,7 +98,7 @@ std::shared_ptr<const File> inflate_file(const File& file, uint64_t most) {
     if (ended) {
       stream.skip_zeros();
       if (stream->avail_in == 0) continue;
-      stream.next_member();
+      stream.start_over();
     }
     stream->next_out = out.data();
     stream->avail_out = static_cast<uInt>(out.size());
@@ -114,6 +116,39 @@ std::shared_ptr<const File> inflate_file(const File& file, uint64_t most) {
   }
   if (!ended) refuse("is cut short: its compressed data has no end");
   return unpacked;
+}
+
+bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t count,
+                 std::vector<uint8_t>& to) {
+  // Checked before memory is allocated for a wrong `count`.
+  if (count / kMaxRatio > packed) throw DamagedImage("its compressed data is too short");
+  thread_local Inflater stream(kRaw);  // reuses its memory
+  thread_local std::vector<uint8_t> in(kRawPiece);
+  stream.start_over();
+  to.resize(count);
+  stream->next_out = to.data();
+  stream->avail_out = static_cast<uInt>(count);
+  stream->avail_in = 0;
+  // A few bytes of output need little more input: the tables of a deflate block.
+  const uint64_t piece = std::min<uint64_t>(in.size(), count + 1024);
+  for (uint64_t read = 0;;) {
+    if (stream->avail_in == 0 && read < packed) {
+      const uint64_t part = std::min(piece, packed - read);
+      read_fully(file, offset + read, in.data(), static_cast<int64_t>(part));
+      read += part;
+      stream->next_in = in.data();
+      stream->avail_in = static_cast<uInt>(part);
+    }
+    const int result = stream.step();
+    if (result == Z_OK) continue;
+    const bool ended = result == Z_STREAM_END, full = stream->avail_out == 0;
+    if (full && (ended || result == Z_BUF_ERROR)) return ended;
+    throw DamagedImage("its compressed data is damaged");
+  }
+}
+
+uint32_t crc32_of(std::span<const uint8_t> bytes) {
+  return static_cast<uint32_t>(::crc32_z(0, bytes.data(), bytes.size()));
 }
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// Decompresses gzip and zlib data with the system's zlib.
+// Decompresses gzip, zlib and raw deflate data with the system's zlib.
 
 #include <cstdint>
 #include <memory>
@@ -31,5 +31,15 @@ constexpr uint64_t kMaxInflated = uint64_t{1} << 32;  // bytes
 // the same path(). Throws std::invalid_argument if the file is damaged, cut short, or larger than
 // `most` bytes decompressed. Throws FileFailure if reading the file or writing to memory fails.
 std::shared_ptr<const File> inflate_file(const File& file, uint64_t most = kMaxInflated);
+
+// Decompresses raw deflate data (without a header): `packed` bytes of `file` from `offset` on.
+// Replaces `to` with the first `count` bytes of the result (1 to kMaxFileBytes). Returns whether
+// the data ends there. Throws DamagedImage if the data is damaged or yields fewer bytes, and what
+// read_fully() throws.
+bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t count,
+                 std::vector<uint8_t>& to);
+
+// Returns the CRC-32 of gzip and zip.
+uint32_t crc32_of(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data

@@ -25,6 +25,7 @@ class AnyStream : public RecordStream {
     if (head.empty()) return false;
     for (const RecordFormat& format : record_formats()) {
       if (!format.begins(head)) continue;
+      if (format.open_stream == nullptr) refuse_format(source_.name(), &format);
       images_ = format.open_stream(source_, labels_, keys_);
       return true;
     }

@@ -63,7 +63,7 @@ class FolderCatalogue {
 
   // Whether the left-out files look like labels of WebDataset samples: a .cls file is among the
   // examples, or all examples are .json and .txt files and there are as many left-out files as
-  // images. LeftOut keeps at most three examples per tar.
+  // images. LeftOut keeps at most three examples per archive.
   bool labels_beside() const {
     int64_t files = 0;
     bool cls = false, others = true;
@@ -83,9 +83,9 @@ class FolderCatalogue {
           files_[0].path +
           " has images without classes; give a file with their classes (--val-labels FILE), or "
           "put them into class folders" +
-          (labels_beside() ? ". In WebDataset, an image and its label follow each other and have "
-                             "the same name before the first dot; the image is a jpg, jpeg, png "
-                             "or webp file"
+          (labels_beside() ? ". In a tar of WebDataset, an image and its label follow each other "
+                             "and have the same name before the first dot; the image is a jpg, "
+                             "jpeg, png or webp file"
                            : ""));
     const auto flat = std::ranges::find_if(flat_of_file_, [](int64_t count) { return count > 0; });
     const auto file = static_cast<uint32_t>(flat - flat_of_file_.begin());
@@ -99,7 +99,7 @@ class FolderCatalogue {
     return "an image";
   }
 
-  // Checks that every tar has images that are not in folders. Each tar is then a class.
+  // Checks that every archive has images that are not in folders. Each archive is then a class.
   void check_class_tars() const {
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       if (scans_[file].size() == 0)
@@ -107,7 +107,7 @@ class FolderCatalogue {
                                     " has no image; add some or remove it");
       if (flat_of_file_[file] > 0) continue;
       throw std::invalid_argument(files_[file].path +
-                                  " has class folders, but another tar beside it has images "
+                                  " has class folders, but another file beside it has images "
                                   "without folders; separate them");
     }
   }
@@ -187,7 +187,7 @@ class FolderCatalogue {
       return std::tie(a.class_name, a.folder, a.file_name, a.placed.file, a.placed.entry) <
              std::tie(b.class_name, b.folder, b.file_name, b.placed.file, b.placed.entry);
     });
-    // If several images have the same name, keeps the last one, as unpacking the tars would.
+    // If several images have the same name, keeps the last one, as unpacking would.
     const auto same = [](const Part& a, const Part& b) {
       return std::tie(a.class_name, a.folder, a.file_name) ==
              std::tie(b.class_name, b.folder, b.file_name);
@@ -223,7 +223,7 @@ class FolderCatalogue {
     }
     if (count > 0 && options_.warning)
       options_.warning(files_[first->placed.file].path + ": left out " + counted(count, "image") +
-                       " because a later tar has an image of the same name, such as " +
+                       " because a later file has an image of the same name, such as " +
                        std::string(first->class_name) + "/" + std::string(first->file_name));
   }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Determines the classes of images in tars: from the folders in the tars, the names of the tars, or
-// a label file.
+// Determines the classes of images in archives (tars, zips): from the folders in the archives, the
+// names of the archives, or a label file.
 
 #include <vector>
 

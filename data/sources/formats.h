@@ -22,15 +22,19 @@ struct RecordFormat {
   std::shared_ptr<const Dataset> (*open_files)(const std::vector<std::string>& paths,
                                                const OpenOptions&);
   // Functions for streams. `begins` gets the first kFormatHead bytes, or all of a shorter stream.
+  // If `open_stream` is null, the format can be read only from files.
   bool (*begins)(std::span<const uint8_t>);
   std::unique_ptr<RecordStream> (*open_stream)(ByteSource&, const StreamLabels&,
                                                const ExampleKeys&);
+  // Extension of a file that replaces the folder of a split, such as train.tar; empty: none.
+  std::string_view extension = "";
 };
 inline constexpr size_t kFormatHead = 512;  // bytes
 
 std::span<const RecordFormat> record_formats();
-std::string format_names();  // "a tar, RecordIO, TFRecord"
-// For streams. Throws std::invalid_argument with `name` and the known formats.
-[[noreturn]] void refuse_format(const std::string& name);
+std::string format_names();  // "a tar, RecordIO, TFRecord, a .zip archive"
+// For streams. Throws std::invalid_argument with `name` and the formats that streams may have.
+// `format`: the format of the stream, which cannot be read from streams; null: unknown.
+[[noreturn]] void refuse_format(const std::string& name, const RecordFormat* format = nullptr);
 
 }  // namespace shoal::data

@@ -15,6 +15,7 @@
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/records/tf_record.h"
+#include "data/sources/formats.h"
 #include "data/sources/open.h"
 #include "data/sources/pipes.h"
 #include "data/sources/synthetic.h"
@@ -99,9 +100,11 @@ const KindRow& row_of(std::string_view text) {
 // Returns the places in `folder` where a split may be, in the order in which to try them.
 std::vector<std::string> candidates(const std::string& folder, const std::string& split) {
   const std::string place = folder + "/" + split;
-  std::vector<std::string> all = {place,          place + ".pack",
-                                  place + ".tar", folder + "/ILSVRC2012_img_" + split + ".tar",
-                                  place + ".rec", place + "-*"};
+  std::vector<std::string> all = {place, place + ".pack"};
+  for (const RecordFormat& format : record_formats())
+    if (!format.extension.empty()) all.push_back(place + "." + std::string(format.extension));
+  all.push_back(folder + "/ILSVRC2012_img_" + split + ".tar");
+  all.push_back(place + "-*");
   if (split == "val") all.push_back(folder + "/validation-*");
   return all;
 }

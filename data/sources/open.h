@@ -1,6 +1,6 @@
 #pragma once
-// Opens files of many images (tar, RecordIO, TFRecord) and manifests. The first bytes of a file
-// determine its format.
+// Opens files of many images (formats.h) and manifests. The content of a file determines its
+// format.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@ namespace shoal::data {
 // files have different formats.
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options);
 
-// Whether open_records() can read the file: a tar, RecordIO, TFRecords, or a manifest. `named`:
-// whether the user named the file itself; otherwise a manifest does not count.
+// Whether open_records() can read the file: a file of many images, or a manifest. `named`: whether
+// the user named the file itself; otherwise a manifest does not count.
 bool is_record_file(const std::string& path, bool named);
 
 // Whether `folder` is a folder that contains files but no folders. Ignores hidden entries.

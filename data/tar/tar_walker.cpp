@@ -60,21 +60,6 @@ bool is_zero(const TarBlock& block) {
   return std::all_of(block.begin(), block.end(), [](char c) { return c == 0; });
 }
 
-// Returns the name without empty and "." folders, and without leading ".." folders. Keeps a slash
-// at the end, which marks a folder.
-std::string plain_name(std::string_view name) {
-  const bool folder = name.ends_with('/');
-  std::string plain;
-  while (!name.empty()) {
-    const std::string_view part = name.substr(0, name.find('/'));
-    name.remove_prefix(std::min(part.size() + 1, name.size()));
-    if (part.empty() || part == "." || (part == ".." && plain.empty())) continue;
-    if (!plain.empty()) plain += '/';
-    plain += part;
-  }
-  return folder ? plain + '/' : plain;
-}
-
 constexpr char kSparse[] =
     "has a sparse file, which cannot be read in place; make the tar without --sparse";
 
@@ -91,6 +76,19 @@ std::string name_of(const TarBlock& block) {
 }
 
 }  // namespace
+
+std::string plain_name(std::string_view name) {
+  const bool folder = name.ends_with('/');
+  std::string plain;
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find('/'));
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+    if (part.empty() || part == "." || (part == ".." && plain.empty())) continue;
+    if (!plain.empty()) plain += '/';
+    plain += part;
+  }
+  return folder ? plain + '/' : plain;
+}
 
 void TarWalker::refuse(const std::string& what) const {
   throw std::invalid_argument(source_.name() + " " + what + " (at byte " + std::to_string(header_) +

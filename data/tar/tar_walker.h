@@ -25,7 +25,11 @@ struct TarEntry {
   uint64_t header_place = 0;  // offset of its header; for messages
 };
 
-// Whether a name, or one of its folders, starts with a dot. Like list_folder(), readers of tars
+// Returns the name of a member without empty and "." folders, and without leading ".." folders.
+// Keeps a slash at the end, which marks a folder.
+std::string plain_name(std::string_view name);
+
+// Whether a name, or one of its folders, starts with a dot. Like list_folder(), readers of archives
 // leave out such files.
 inline bool is_hidden(std::string_view name) {
   return name.starts_with('.') || name.find("/.") != std::string_view::npos;

@@ -34,7 +34,7 @@ Members of_class(const std::string& name) {
 TEST_CASE("the key of an image does not depend on where its folder is or how it is packed") {
   for (const char* name :
        {"train/cat/sub/a.jpg", "/cat/data/cat/sub/a.jpg", "cat/sub/a.jpg", "set.tar:cat/sub/a.jpg",
-        "/data/all.tar:train/cat/sub/a.jpg", "classes/cat.tar:sub/a.jpg",
+        "/data/all.tar:train/cat/sub/a.jpg", "classes/cat.tar:sub/a.jpg", "cat.zip:sub/a.jpg",
         "ILSVRC2012_img_train.tar:cat.tar/sub/a.jpg"})
     CHECK(split_key("cat", name) == "cat/sub/a.jpg");
   CHECK(split_key("cat", "train/cat/a.jpg") != split_key("dog", "train/dog/a.jpg"));

@@ -58,7 +58,7 @@ struct RunOptions {
   double val_split = 0;
   data::Portion portion;         // part of the training images to use; at most one field is set
   std::string sharded = "none";  // splits that are sharded per host: none | train | val | both
-  // Reads tars, TFRecord and RecordIO front to back (data/file.h, Reads::forward).
+  // Reads tars, zips, TFRecord and RecordIO front to back (data/file.h, Reads::forward).
   bool forward_reads = false;
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;

@@ -37,14 +37,15 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCheck | kAverage | kCommon, "DIR",
-           "Folder with train/ and val/, each with class folders, tars or record files; "
-           "train.pack, train.tar, train.rec or files named train-* may replace train/, and the "
-           "same for val",
+           "Folder with train/ and val/, each with class folders, archives or record files; "
+           "train.pack, train.tar, train.rec, train.zip or files named train-* may replace "
+           "train/, and the same for val",
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
-           "Training images: class folders, a packed set, tars, WebDataset shards, TFRecords, "
-           "RecordIO, a manifest or pipe:PATH; for several files, their folder or a pattern "
-           "({000..127}, *); default: DATA/train (prepare: DOWNLOADS/ILSVRC2012_img_train.tar)",
+           "Training images: class folders, a packed set, tars, zips, WebDataset shards, "
+           "TFRecords, RecordIO, a manifest or pipe:PATH; for several files, their folder or a "
+           "pattern ({000..127}, *); default: DATA/train (prepare: "
+           "DOWNLOADS/ILSVRC2012_img_train.tar)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Validation images, in any form that --train accepts; default: DATA/val (prepare: "
@@ -127,8 +128,8 @@ void add_reading(std::vector<Option>& table) {
            .off_is("none")
            .changes_results(MayDiffer::between_epochs, kWithinEpoch),
        row("forward-reads", kTrain | kEval, "",
-           "Read tars and records sequentially in blocks of 4 MiB and shuffle the images in a "
-           "buffer; faster on file systems that read ahead, such as SageMaker FastFile",
+           "Read tars, zips and records sequentially in blocks of 4 MiB and shuffle the images in "
+           "a buffer; faster on file systems that read ahead, such as SageMaker FastFile",
            JOB(forward_reads))
            .changes_results(MayDiffer::between_epochs, kWithinEpoch)});
 }

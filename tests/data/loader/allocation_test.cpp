@@ -108,8 +108,9 @@ TEST_CASE("a warm loader allocates nothing per image, for every kind of source")
   const TempFolder folder;
   for (const auto& [name, content] : images()) folder.write("folder/" + name, content);
   folder.write("images.tar", make_tar(images()));
+  folder.write("images.zip", make_zip(images(), /*deflated=*/true));
   write_pack(*open_dataset(folder / "folder"), folder / "set.pack", PackOptions{});
-  for (const std::string source : {"folder", "images.tar", "set.pack"}) {
+  for (const std::string source : {"folder", "images.tar", "images.zip", "set.pack"}) {
     LoaderOptions options = small();
     INFO(source);
     CHECK(allocated_when_warm(folder / source, options) < kFew);

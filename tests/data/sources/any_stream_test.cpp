@@ -263,5 +263,10 @@ TEST_CASE("records split at the magic number are put together in a stream") {
 TEST_CASE("compressed and unknown formats are refused with advice") {
   CHECK_THAT(error_of_stream(golden_record_bytes("imagenet.tfrecord.gz"), kClasses),
              Contains("CompressionType"));
-  CHECK_THAT(error_of_stream(std::string(2000, 'x'), kClasses), Contains("TFRecord"));
+  const std::string unknown = error_of_stream(std::string(2000, 'x'), kClasses);
+  CHECK_THAT(unknown, Contains("a tar, RecordIO, TFRecord") && !Contains("zip"));
+  for (const Members& members : {Members{{"cat/1.jpg", "x"}}, Members{}})
+    CHECK_THAT(
+        error_of_stream(make_zip(members), kClasses),
+        Contains("is a .zip archive") && Contains("pipe") && Contains("a tar, RecordIO, TFRecord"));
 }

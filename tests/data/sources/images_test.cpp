@@ -74,6 +74,19 @@ TEST_CASE("a folder may contain sets among its images, and a pattern names sever
   CHECK(seen({f.at("all/*.jpg"), f.at("all/c*")}).contents == jpegs({1, 3}));
 }
 
+TEST_CASE("zips among the images of a folder are read, but not documents that are zips") {
+  const Fixture f;
+  const Members members = {{"b.jpg", jpeg_text(2)}, {"sub/a.jpg", jpeg_text(3)}};
+  write_text(f.at("all/a.jpg"), jpeg_text(1));
+  write_text(f.at("all/b.zip"), make_zip(members, true));
+  write_text(f.at("all/c.docx"), make_zip(members));
+  const Seen all = seen({f.at("all")});
+  CHECK(all.contents == jpegs({1, 2, 3}));
+  REQUIRE(all.warnings.size() == 1);
+  CHECK_THAT(all.warnings[0], Contains("c.docx"));
+  CHECK(seen({f.at("all/b.zip")}).names.back() == f.at("all/b.zip") + ":sub/a.jpg");
+}
+
 TEST_CASE("links to folders are followed, except those that lead back") {
   const Fixture f;
   write_text(f.at("set/a/1.jpg"), jpeg_text(1));

@@ -50,14 +50,14 @@ TEST_CASE("a split is found under each of its names, folders first") {
     return location ? location->text.substr(t.path().size() + 1) : "";
   };
   // Each of these has precedence over those already written.
-  for (const char* name : {"validation-00000", "val-00000", "val.rec", "ILSVRC2012_img_val.tar",
-                           "val.tar", "val.pack", "val/cat/1.jpg"}) {
+  for (const char* name : {"validation-00000", "val-00000", "ILSVRC2012_img_val.tar", "val.zip",
+                           "val.rec", "val.tar", "val.pack", "val/cat/1.jpg"}) {
     t.write(name, "x");
     const std::string expected = name;
     if (expected.starts_with("validation")) CHECK(found() == "validation-*");
     if (expected == "val-00000") CHECK(found() == "val-*");
     if (expected == "val/cat/1.jpg") CHECK(found() == "val");
-    if (expected.ends_with(".rec") || expected.ends_with(".tar") || expected.ends_with(".pack"))
+    if (std::filesystem::path(expected).has_extension() && !expected.ends_with(".jpg"))
       CHECK(found() == expected);
     CHECK(found("train").empty());
   }

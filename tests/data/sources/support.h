@@ -19,6 +19,17 @@ std::string make_tar(const Members& members);
 // Returns one ustar header. `type` is the format's type flag.
 std::string tar_header(const std::string& name, const std::string& size_field, char type = '0');
 
+// Parts of a zip. Return an entry, its row in the directory, and the end of the directory.
+// `deflated`: whether the content is compressed. `wide`: whether numbers have 64 bits.
+std::string zip_entry(const std::string& name, const std::string& content, bool deflated = false);
+std::string zip_row(const std::string& name, const std::string& content, uint64_t offset,
+                    bool deflated = false, bool wide = false);
+std::string zip_end(uint64_t rows, uint64_t bytes, uint64_t offset, bool wide = false,
+                    const std::string& comment = "");
+
+// Returns a zip of these members.
+std::string make_zip(const Members& members, bool deflated = false);
+
 // Returns "LABEL CLASS NAME CONTENT" of each image. NAME is the part after the last slash or colon.
 std::vector<std::string> described(const Dataset& data);
 
@@ -29,8 +40,9 @@ std::string content(const Dataset& data, int64_t sample);
 
 // Returns a RecordIO record in one part.
 std::string mxnet_record(const std::string& payload);
-std::string word(uint32_t value);      // four bytes, little-endian
-std::string jpeg_text(int64_t index);  // the bytes of made_jpeg(index)
+std::string word(uint32_t value);       // four bytes, little-endian
+std::string half_word(uint16_t value);  // two bytes, little-endian
+std::string jpeg_text(int64_t index);   // the bytes of made_jpeg(index)
 
 // Return the path and the bytes of a file in tests/golden/records.
 std::string golden_record(const std::string& name);

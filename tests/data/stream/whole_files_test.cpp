@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
 
+#include "data/random.h"
 #include "data/stream/epoch.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -226,6 +229,42 @@ TEST_CASE("records give the same bytes when read forward") {
     Bytes bytes;
     plain->read(i, bytes);
     CHECK(one->image->bytes == bytes);
+  }
+}
+
+TEST_CASE("zips are read forward in the order of their entries, without a seek") {
+  for (const bool deflated : {false, true}) {
+    const TempFolder folder;
+    Names names;
+    for (const char* zip : {"0.zip", "1.zip"}) {
+      Members members;
+      for (char letter = 'L'; letter >= 'A'; --letter) {  // not in the order of the dataset
+        members.emplace_back(std::string("a/") + letter + zip[0] + ".jpg", "");
+        KeyedRandom random(static_cast<uint64_t>(letter));  // cannot be compressed
+        for (int i = 0; i < 1'000'000; ++i)
+          members.back().second += static_cast<char>(random.next());
+        names.push_back(std::string(zip) + ":" + members.back().first);
+      }
+      folder.write(zip, make_zip(members, deflated));
+    }
+    const auto set = open_dataset(folder / "", forward());
+    const auto stream = read_whole_files(set, {0, 1, 0});
+    record(true);
+    Names drawn;
+    const auto epoch = stream->begin_epoch(request(0, false));
+    for (int64_t i = 0; const auto one = epoch->draw(i); ++i) {
+      drawn.push_back(fs::path(one->image->name).parent_path().filename().string() + "/" +
+                      fs::path(one->image->name).filename().string());
+      CHECK(one->image->damage.empty());
+      CHECK(one->image->bytes.size() == 1'000'000);
+    }
+    record(false);
+    CHECK(drawn == names);
+    for (const auto& [descriptor, reads] : calls) {
+      CHECK(reads.size() <= 2 * (12'000'000 / kPiece + 2));  // two files may share a descriptor
+      for (size_t i = 1; i < reads.size(); ++i)
+        CHECK((reads[i].offset > reads[i - 1].offset || reads[i].offset == 0));
+    }
   }
 }
 
