@@ -56,8 +56,7 @@ class FindingList {
   // counted.
   void end(Findings& json, const char* key, const std::string& kind = "") {
     if (count_ > kShownFindings)
-      report_.row(word_, strf("%lld more; --json prints all",
-                              static_cast<long long>(count_ - kShownFindings)));
+      report_.row(word_, strf("%ld more; --json prints all", count_ - kShownFindings));
     if (!kind.empty()) report_.totals[kind] += count_;
     json[key] = std::move(items_);
   }
@@ -93,7 +92,7 @@ struct CheckedSplit {
 };
 
 std::string text_of(const data::Size& size) {
-  return strf("%lldx%lld", static_cast<long long>(size.width), static_cast<long long>(size.height));
+  return strf("%ldx%ld", size.width, size.height);
 }
 
 Findings json_of(const data::Size& size) {
@@ -126,8 +125,8 @@ void report_formats(CheckReport& report, Findings& json, const data::DatasetChec
   for (const auto& [format, count] : found.formats)
     formats.push_back(std::to_string(count) + " " + format);
   std::string text = formats.empty() ? "no readable image" : joined(formats);
-  if (found.gray > 0) text += strf("; %lld gray", static_cast<long long>(found.gray));
-  if (found.cmyk > 0) text += strf("; %lld CMYK", static_cast<long long>(found.cmyk));
+  if (found.gray > 0) text += strf("; %ld gray", found.gray);
+  if (found.cmyk > 0) text += strf("; %ld CMYK", found.cmyk);
   report.row("formats", text);
   if (!formats.empty())
     report.row("pixels", text_of(found.smallest) + " to " + text_of(found.largest) + ", median " +
@@ -166,8 +165,7 @@ void report_split(CheckReport& report, const CheckedSplit& split, int threads) {
   const int64_t images = split.images.size();
   const auto start = std::chrono::steady_clock::now();
   const auto found = data::check_dataset(split.images, threads, [&](int64_t done) {
-    log::status(strf("decoding the %s images: %lld of %lld", name.c_str(),
-                     static_cast<long long>(done), static_cast<long long>(images)));
+    log::status(strf("decoding the %s images: %ld of %ld", name.c_str(), done, images));
   });
   log::status("");
   report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -1,5 +1,6 @@
 // Compares every network in float64 with torchvision's, EfficientNet-Lite with
-// efficientnet_lite_pytorch's, and mobilenet_v2_* with timm's (tests/golden/scripts/make_models.py).
+// efficientnet_lite_pytorch's, and mobilenet_v2_* with timm's. The reference values come from
+// tests/golden/scripts/make_models.py.
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

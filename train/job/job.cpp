@@ -250,12 +250,10 @@ void check_threshold(const ResolvedJob& job) {
   const double other = job.label_smoothing / static_cast<double>(job.model.classes);
   const double label = 1 - job.label_smoothing + other;
   const double threshold = *job.bce_threshold;
-  require(
-      job.label_smoothing == 0 || (threshold > other && threshold < label),
-      strf("--bce-threshold is %g; with --label-smoothing %g and %lld classes, it must be above "
-           "%g and below %g, the targets of other classes and of the label",
-           threshold, job.label_smoothing, static_cast<long long>(job.model.classes), other,
-           label));
+  require(job.label_smoothing == 0 || (threshold > other && threshold < label),
+          strf("--bce-threshold is %g; with --label-smoothing %g and %ld classes, it must be above "
+               "%g and below %g, the targets of other classes and of the label",
+               threshold, job.label_smoothing, job.model.classes, other, label));
 }
 
 void resolve_reports(const Job& job, ResolvedJob& out) {
