@@ -154,7 +154,7 @@ struct CrossEntropy {
 // gradient is gradient_scale times the derivative of the loss; it is NaN for an infinite logit.
 struct BinaryCrossEntropy {
   // 0 or more: the loss uses the target 1 for targets above it, and 0 for all others. Below 0: it
-  // uses the targets as they are. Class weights are always averaged with the latter.
+  // uses the targets as they are. Σ w[c] target[c] always has the targets before the threshold.
   double threshold = -1;
   bool sum_classes = false;  // a row's loss is the sum over the classes instead of their mean
 };

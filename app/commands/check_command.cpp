@@ -71,7 +71,7 @@ class FindingList {
 // One split, open.
 struct CheckedSplit {
   CheckedSplit(const OpenRequest& request, const Classes& known)
-      : place(request.split),
+      : split(request.split),
         images(open_listed(request, known), data::Fingerprints::Of::pixels),
         counts(data::class_counts(images)) {}
 
@@ -86,7 +86,7 @@ struct CheckedSplit {
     return names;
   }
 
-  const Split& place;
+  const Split& split;
   const data::Fingerprints images;
   const std::vector<int64_t> counts;  // number of images of each class
 };
@@ -161,7 +161,7 @@ void report_equal_images(CheckReport& report, Findings& json, const CheckedSplit
 
 // Decodes the images of a split and reports what they are and what is wrong with them.
 void report_split(CheckReport& report, const CheckedSplit& split, int threads) {
-  const std::string &name = split.place.name, &source = split.place.location.text;
+  const std::string &name = split.split.name, &source = split.split.location.text;
   const int64_t images = split.images.size();
   const auto start = std::chrono::steady_clock::now();
   const auto found = data::check_dataset(split.images, threads, [&](int64_t done) {
@@ -188,12 +188,12 @@ void report_split(CheckReport& report, const CheckedSplit& split, int threads) {
 void report_class_difference(CheckReport& report, const CheckedSplit& in,
                              const CheckedSplit& other) {
   const std::set<std::string> names = in.used_classes(), others = other.used_classes();
-  const char* const effect = in.place.name == "val" ? "; training refuses such images" : "";
+  const char* const effect = in.split.name == "val" ? "; training refuses such images" : "";
   FindingList missing(report, "class");
   for (const std::string& name : names)
     if (!others.contains(name))
-      missing.add("'" + name + "' is only in " + in.place.name + effect, name);
-  missing.end(report.json, ("only_in_" + in.place.name).c_str());
+      missing.add("'" + name + "' is only in " + in.split.name + effect, name);
+  missing.end(report.json, ("only_in_" + in.split.name).c_str());
 }
 
 void report_total(CheckReport& report) {
@@ -215,16 +215,15 @@ void check_places(const train::Job& job, const DataPlaces& places) {
   for (const Split* split : {&places.train, &places.val})
     if (split->location.is_pipe())
       throw UserError(split->option + " " + split->location.text +
-                      ": the images of a pipe can be read only once, by the training itself; give "
-                      "them as files");
+                      ": a pipe can be read only once; give the images as files");
   if (places.train.found() || places.val.found()) return;
   if (job.data.empty())
     throw UserError(
         "no images given: add --data DIR (containing train/ or val/), --train PATH or "
         "--val PATH");
   throw UserError("--data: " + job.data + " contains no " + data::split_places("train") +
-                  ", nor the same for val; if it is a single set of images, use --train " +
-                  job.data);
+                  " and no " + data::split_places("val") +
+                  "; if it is a single set of images, use --train " + job.data);
 }
 
 }  // namespace

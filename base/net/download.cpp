@@ -169,7 +169,7 @@ class Download {
   void save_validator() {
     std::error_code error;
     fs::remove(etag_file_, error);
-    // Not flushed: without it, the download only starts again.
+    // Not flushed: if a crash loses this file, the download starts from the beginning.
     if (!validator_.empty()) write_whole(etag_file_, validator_, {.flush = false});
   }
 

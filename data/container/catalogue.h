@@ -19,8 +19,8 @@ struct Image {
   uint64_t offset = 0, bytes = 0;  // position and size in its file
   uint32_t file = 0;               // index of the file
   int32_t label = 0;               // index into the classes
-  // Number of bytes that the image's record has before and after the image. Datasets with a read()
-  // of their own may use these fields otherwise: see records/record_io.cpp, sources/zip_source.cpp.
+  // Number of bytes that the image's record has before and after the image. Datasets that override
+  // read() may store other numbers here: see records/record_io.cpp and sources/zip_source.cpp.
   uint32_t before = 0, behind = 0;
 };
 
@@ -92,7 +92,7 @@ class ContainerDataset : public BasicDataset {
   const Image& image(int64_t sample) const {
     return catalogue_.images[static_cast<size_t>(sample)];
   }
-  // Throws DamagedImage if the file says that the image has more than kMaxFileBytes.
+  // Throws DamagedImage if image.bytes is above kMaxFileBytes.
   static void check_size(const Image& image);
   // See OpenFiles::open().
   std::shared_ptr<const File> open_file(uint32_t file) const { return files_.open(file); }

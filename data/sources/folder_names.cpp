@@ -44,7 +44,7 @@ class FolderCatalogue {
     } else if (files_.size() == 1 || labels_beside()) {
       refuse_unlabeled();
     } else {
-      check_class_tars();
+      check_class_archives();
       for (const SourceFile& file : files_)
         stems_.push_back(std::filesystem::path(file.path).stem().string());
       collect([this](uint32_t file, std::string_view) { return std::string_view(stems_[file]); });
@@ -100,7 +100,7 @@ class FolderCatalogue {
   }
 
   // Checks that every archive has images that are not in folders. Each archive is then a class.
-  void check_class_tars() const {
+  void check_class_archives() const {
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       if (scans_[file].size() == 0)
         throw std::invalid_argument("the class " + files_[file].path +

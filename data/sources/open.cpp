@@ -79,8 +79,14 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
   const RecordFormat* format = nullptr;
   Paths paths;
   std::vector<std::string> strange;
-  for (const std::string& path : files_in(folder)) {
-    const RecordFormat* const found = format_of(path);
+  const std::vector<std::string> files = files_in(folder);
+  // A zip beside images or records is a document or a download, not the dataset.
+  const bool other_data = std::any_of(files.begin(), files.end(), [](const std::string& path) {
+    return !path.ends_with(".zip") && (has_image_extension(path) || format_of(path) != nullptr);
+  });
+  for (const std::string& path : files) {
+    const bool skipped = other_data && path.ends_with(".zip");
+    const RecordFormat* const found = skipped ? nullptr : format_of(path);
     if (found == nullptr) {
       const fs::path beside = fs::path(path).replace_extension(".rec");
       const bool lists = path.ends_with(".lst") || path.ends_with(".idx");  // of a RecordIO file

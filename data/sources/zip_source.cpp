@@ -261,6 +261,10 @@ class ZipScan {
       ++scan_.left_out.hidden;
       return;
     }
+    const bool image = has_image_extension(name);
+    const bool readable = !row.is_link && (row.flags & kZipEncrypted) == 0 &&
+                          (row.method == kZipStored || row.method == kZipDeflated);
+    if (!image && !readable) return scan_.left_out.add(name);
     check(row, ":" + name);
     ScanEntry entry;
     entry.offset = row.header;
@@ -268,7 +272,7 @@ class ZipScan {
     entry.before = row.crc;
     if (row.method != kZipStored)
       entry.behind = static_cast<uint32_t>(std::min<uint64_t>(row.packed, UINT32_MAX));
-    if (!has_image_extension(name) && !is_image(name, head_of(entry, name))) {
+    if (!image && !begins_like_image(entry, name)) {
       scan_.left_out.add(name);
       if (archive_.empty() && (is_tar_name(name) || name.ends_with(".zip"))) archive_ = name;
       return;
@@ -292,17 +296,18 @@ class ZipScan {
       damaged("its directory states a wrong size or offset of " + name.substr(1));
   }
 
-  // Returns the first bytes of an entry's content.
-  std::vector<uint8_t> head_of(const ScanEntry& entry, const std::string& name) const {
+  // Whether an entry's content begins like an image. Like is_image_file(), returns true if the
+  // content is damaged: read() then reports the damage.
+  bool begins_like_image(const ScanEntry& entry, const std::string& name) const {
     std::vector<uint8_t> head;
-    if (entry.bytes == 0) return head;
     try {
       const Image image{entry.offset, entry.bytes, 0, 0, entry.before, entry.behind};
-      read_zip_entry(file_, image, std::min<uint64_t>(entry.bytes, kImageHead), head);
-    } catch (const DamagedImage& damage) {
-      refuse(":" + name + " is damaged: " + damage.what());
+      if (entry.bytes > 0)
+        read_zip_entry(file_, image, std::min<uint64_t>(entry.bytes, kImageHead), head);
+    } catch (const DamagedImage&) {
+      return true;
     }
-    return head;
+    return is_image(name, head);
   }
 
   // Refuses entries that share bytes, because such a small archive could have endless content.
@@ -334,8 +339,7 @@ class ZipDataset : public ContainerDataset {
   using ContainerDataset::ContainerDataset;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
     const Image& p = image(sample);
-    if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
-      throw DamagedImage(std::to_string(p.bytes) + " bytes are too many for an image");
+    check_size(p);
     read_zip_entry(*open_file(p.file), p, p.bytes, bytes);
   }
   void will_read(int64_t first, int64_t count) const override {

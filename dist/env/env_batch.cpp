@@ -31,8 +31,8 @@ Launched read_batch(const Variables& variables) {
   found.workers = "auto";
   env.world_size = reader.whole(kNodes, 1, kMaxProcesses);
   const int node = node_number(reader, kNode, env), main = node_number(reader, kMainNode, env);
-  // Makes the main node rank 0: the others know only its address, and its exit code is the job's.
-  // The others keep their order.
+  // The main node is rank 0: Batch gives the others only its address, and its exit code becomes the
+  // job's. The others keep their order.
   env.rank = node == main ? 0 : node + (node < main ? 1 : 0);
   std::string address;
   if (env.world_size > 1 && !find(variables, "MASTER_ADDR")) {
@@ -46,7 +46,7 @@ Launched read_batch(const Variables& variables) {
   }
   // Uses a fixed port, because each container has a network interface of its own.
   reader.master(env, address, kDefaultPort,
-                "set it to an address of this main node that the other nodes reach; it has no "
+                "set it to an address of this node that the other nodes can reach; shoal found no "
                 "network interface other than loopback");
   reader.interface(env);
   found.variables = reader.used();

@@ -83,7 +83,8 @@ bool is_simple(const Variables& variables) {
          !any_of(variables, {"SM_HOSTS", "SM_CURRENT_HOST"});
 }
 
-// Recognizes a multi-node parallel job of AWS Batch. Other jobs have none of these variables.
+// Recognizes a multi-node parallel job of AWS Batch. AWS_BATCH_JOB_NUM_NODES=1 alone is not enough:
+// a single host needs no launcher.
 bool is_batch(const Variables& variables) {
   const std::string* nodes = find(variables, "AWS_BATCH_JOB_NUM_NODES");
   return (nodes && *nodes != "1") ||

@@ -22,17 +22,6 @@ struct LaneSums {
 };
 static_assert(sizeof(LaneSums) <= sizeof(RowSums), "kRowsAtATime rows fit into the scratch memory");
 
-// Returns the target of class `c` before it is compared with the threshold.
-SHOAL_BOTH inline double soft_target(const CrossEntropy& op, int64_t row, int64_t c) {
-  const int64_t a = op.label_a[row];
-  const int64_t b = op.label_b ? op.label_b[row] : a;
-  const double lambda = op.lambda ? op.lambda[row] : 1.0;
-  double target = op.smoothing / static_cast<double>(op.classes);
-  if (c == a) target += (1.0 - op.smoothing) * lambda;
-  if (c == b) target += (1.0 - op.smoothing) * (1 - lambda);
-  return target;
-}
-
 SHOAL_BOTH inline double binary_target(const BinaryCrossEntropy& binary, double soft) {
   if (binary.threshold < 0) return soft;
   return soft > binary.threshold ? 1.0 : 0.0;

@@ -120,6 +120,17 @@ inline void add_metrics(const CrossEntropy& op, int64_t rows, const RowResult* r
   });
 }
 
+// Returns the target of class `c`: smoothed, and mixed from the labels of two images.
+SHOAL_BOTH inline double soft_target(const CrossEntropy& op, int64_t row, int64_t c) {
+  const int64_t a = op.label_a[row];
+  const int64_t b = op.label_b ? op.label_b[row] : a;
+  const double lambda = op.lambda ? op.lambda[row] : 1.0;
+  double target = op.smoothing / static_cast<double>(op.classes);
+  if (c == a) target += (1.0 - op.smoothing) * lambda;
+  if (c == b) target += (1.0 - op.smoothing) * (1 - lambda);
+  return target;
+}
+
 template <class S>
 void write_gradient(const CrossEntropy& op, int64_t first, int64_t rows, const S* all_logits,
                     const RowResult* results, void* stream) {
@@ -128,12 +139,7 @@ void write_gradient(const CrossEntropy& op, int64_t first, int64_t rows, const S
   S* const gradient = static_cast<S*>(op.gradient) + first * classes;
   for_each_index(rows * classes, stream, [=] SHOAL_BOTH(int64_t i) {
     const int64_t row = i / classes, c = i % classes;
-    const int64_t a = op.label_a[first + row];
-    const int64_t b = op.label_b ? op.label_b[first + row] : a;
-    const double lambda = op.lambda ? op.lambda[first + row] : 1.0;
-    double target = op.smoothing / static_cast<double>(classes);
-    if (c == a) target += (1.0 - op.smoothing) * lambda;
-    if (c == b) target += (1.0 - op.smoothing) * (1 - lambda);
+    const double target = soft_target(op, first + row, c);
     const double probability = std::exp(Element<S>::load(all_logits[i]) - results[row].log_sum);
     const double slope = probability * results[row].target_weight - class_weight(op, c) * target;
     gradient[i] = Element<S>::store(static_cast<V>(op.gradient_scale * slope));

@@ -148,10 +148,13 @@ TEST_CASE("SIGTERM saves and ends a run whose output nobody reads") {
     if (!sent && now() - since > 3) sent = ::kill(shoal, SIGTERM) == 0;
     return false;
   };
+  std::vector<std::string> words = command(root, "run", nproc);
+  if (trains)
+    words.insert(words.end(), {"--stop-timeout", "30"});  // a slow disk may delay the save
   const auto stopped = test::run_program(
       "sh",
       test::joined({"-c", std::string("exec \"$0\" \"$@\" ") + redirections, test::shoal_program()},
-                   command(root, "run", nproc)),
+                   words),
       {"P=" + pipe.string()}, watch, kEndSeconds);
   INFO(redirections << " " << nproc << "\n" << stopped.err);
   CHECK(sent);

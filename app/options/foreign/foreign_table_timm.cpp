@@ -99,9 +99,9 @@ std::vector<ForeignOption> image_rows() {
 std::vector<ForeignOption> training_rows() {
   return {
       {"opt", kTimm, Kind::value, "optimizer",
-       "sgd: with --nesterov; momentum: sgd without it; rmsprop: rmsprop_torch; rmsproptf: rmsprop "
-       "with "
-       "--eps 1e-10 unless --opt-eps is given; lamb: with --clip 1 unless --clip-grad is given",
+       "sgd: with --nesterov; momentum: sgd without it; rmsprop: rmsprop_torch; "
+       "rmsproptf: rmsprop with --eps 1e-10 unless --opt-eps is given; "
+       "lamb: with --clip 1 unless --clip-grad is given",
        optimizer},
       same("opt-eps", kTimm, "eps"),
       {"opt-betas", kTimm, Kind::value, "beta1", "B1,B2: also sets --beta2", betas, true},
@@ -114,7 +114,8 @@ std::vector<ForeignOption> training_rows() {
        "has an effect only without --lr and not with adamw, adam and lamb", nullptr},
       {"warmup-lr", kTimm, Kind::value, "warmup-start", "divided by --lr", nullptr},
       same("smoothing", kTimm, "label-smoothing"),
-      {"bce-loss", kTimm, Kind::flag, kLoss, "bce, also without mixup, cutmix and label smoothing",
+      {"bce-loss", kTimm, Kind::flag, kLoss,
+       "always bce; timm ignores it without mixup, cutmix and label smoothing",
        always<kLoss, kBce>},
       same("bce-target-thresh", kTimm, "bce-threshold"),
       same("drop", kTimm, "dropout"),

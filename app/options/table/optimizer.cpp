@@ -175,13 +175,13 @@ void add_optimizer(std::vector<Option>& table) {
                            JOB(loss))
            .also_called({"criterion", "loss-fn"})
            .of_training()
-           .changes_results(),
+           .changes_results(MayDiffer::never, kStartAnew),
        bce_threshold_row(),
        row("bce-sum", kTrain, "",
            "Binary cross-entropy: sum the loss over the classes instead of averaging it",
            JOB(bce_sum))
            .of_training()
-           .changes_results(),
+           .changes_results(MayDiffer::never, kStartAnew),
        row("label-smoothing", kTrain, "X",
            "Label smoothing: fraction of the target probability spread evenly over all classes",
            JOB(label_smoothing))

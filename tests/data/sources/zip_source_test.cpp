@@ -121,6 +121,12 @@ TEST_CASE("entries that cannot be read in place are refused with advice") {
   std::string hidden = make_zip({{"cat/1.jpg", "a"}, {"cat/.2.jpg", "b"}});
   hidden = with_zip_row(hidden, "cat/.2.jpg", zip_row_field::kFlags, half_word(1));
   CHECK(damages_of_zip(hidden) == Lines{""});
+  const std::string other = make_zip({{"cat/1.jpg", "a"}, {"cat/notes", "b"}});
+  CHECK(damages_of_zip(with_zip_row(other, "cat/notes", zip_row_field::kFlags, half_word(1))) ==
+        Lines{""});
+  // It might be an image.
+  CHECK_THAT(damages_of_zip(with_zip_row(other, "cat/notes", zip_row_field::kCrc, word(1)))[1],
+             Contains("checksum"));
 }
 
 TEST_CASE("names in zips are read as unpacking would read them") {
@@ -265,6 +271,21 @@ TEST_CASE("only files named .zip are read as zips of images") {
   t.write("tars/0.tar", make_tar({{"cat/1.jpg", "a"}}));
   t.write("tars/report.docx", two_images_zip());
   CHECK(open_dataset(t / "tars")->size() == 1);
-  t.write("tars/1.zip", two_images_zip());
-  CHECK_THAT(message_of(t / "tars"), Contains("several formats") && Contains("a .zip archive"));
+}
+
+TEST_CASE("a zip beside images or records is left out with a warning") {
+  const TempFolder t;
+  std::string warnings;
+  OpenOptions options;
+  options.warning = [&](const std::string& warning) { warnings += warning; };
+  t.write("tars/1.tar", make_tar({{"cat/1.jpg", "a"}}));
+  t.write("tars/0.zip", two_images_zip());
+  CHECK(open_dataset(t / "tars", options)->size() == 1);
+  CHECK_THAT(warnings, Contains("0.zip"));
+  t.write("val/1.jpg", "a");
+  t.write("val/annotations.zip", two_images_zip());
+  t.write("labels.txt", "1.jpg cat\n");
+  options.labels = t / "labels.txt";
+  options.classes = {"cat", "dog"};
+  CHECK(open_dataset(t / "val", options)->size() == 1);
 }

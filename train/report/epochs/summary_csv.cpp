@@ -63,8 +63,11 @@ class SummaryCsv final : public ReportSink {
   }
 
   void start(const RunStart& report) override {
-    const std::string old = read_if_readable(path_).value_or("");
-    ours_ = old.empty() || old.starts_with(kColumns.substr(0, kColumns.find("weights_loss")));
+    const std::optional<std::string> old = read_if_readable(path_);
+    std::error_code error;
+    ours_ =
+        old ? old->empty() || old->starts_with(kColumns.substr(0, kColumns.find("weights_loss")))
+            : !std::filesystem::is_regular_file(path_, error);
     if (!ours_)
       log::warning(path_.string() +
                    " is of another program and is not replaced; history.jsonl has the epochs");
@@ -116,8 +119,8 @@ class SummaryCsv final : public ReportSink {
   bool failing_ = false;  // the last write failed, and the failure was logged
 };
 
-// Writes the epochs that are complete or were evaluated. Writes the whole file, because a run that
-// is rolled back repeats epochs. A failure does not end the run; the next call tries again.
+// Writes the epochs that are complete or were evaluated. Replaces the whole file, so that a reader
+// never sees half a row. A failure does not end the run; the next call tries again.
 void SummaryCsv::write() {
   std::string text(kColumns);
   for (const auto& [epoch, row] : rows_)
