@@ -22,9 +22,9 @@ struct Location {
 // Determines the kind of `text` and whether a path exists. Opens no file.
 Location resolve(const std::string& text);
 
-// Searches `folder` for the split "train" or "val": a folder of this name, a file such as train.pack
-// or train.tar, ImageNet's original tar, or files such as val-*. Returns the first match; nothing if
-// there is none.
+// Searches `folder` for the split "train" or "val": a folder of this name, a file such as
+// train.pack or train.tar, ImageNet's original tar, or files such as val-*. Returns the first
+// match; nothing if there is none.
 std::optional<Location> find_split(const std::string& folder, const std::string& split);
 // Returns the places where find_split() looks, for messages: "train/, train.pack, … or train-*".
 std::string split_places(const std::string& split);
