@@ -67,8 +67,8 @@ bool names_all_images(Case c) {
   return !job.eval_only && !job.val_dir.empty() && !job.train_dir.empty();
 }
 
-// Whether label smoothing has no effect because --bce-threshold makes all targets 0 or 1. With class
-// weights it has one: they are averaged with the smoothed targets.
+// Whether label smoothing has no effect because --bce-threshold makes all targets 0 or 1. With
+// class weights it has one: they are averaged with the smoothed targets.
 bool rounds_smoothing_away(Case c) {
   return c.run.loss == train::Loss::binary && c.run.bce_threshold && !mixes(c) &&
          c.run.class_weighting == "none";
