@@ -169,8 +169,9 @@ PathWithOrigin numbered(const Channels& channels, const std::string& stem, const
   return place;
 }
 
-// Returns the training channel if no channel has a usual name: one that contains train/ and val/
-// (first imagenet, then data), else the only other one. Throws UserError if several qualify.
+// Returns the training channel if no channel is named train or training: the channel that contains
+// train/ and val/ (of several: imagenet, else data); if there is none, the only channel besides
+// `val`. Throws UserError if several candidates remain.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {

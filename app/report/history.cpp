@@ -31,7 +31,8 @@ class History {
   Json json() const;
 
  private:
-  // The last values of an epoch. NaN: unknown.
+  // The last values of an epoch, except `speed`, a mean, and val_seconds, the sum over its
+  // evaluations. NaN: unknown.
   struct Epoch {
     double step = kMissing, steps = 0, loss = kMissing, acc1 = kMissing, lr = kMissing;
     double step_seconds = 0, data_seconds = 0;

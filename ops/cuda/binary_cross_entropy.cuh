@@ -50,7 +50,8 @@ void sum_binary_lanes(const CrossEntropy& op, const BinaryCrossEntropy& binary, 
   });
 }
 
-// Stores the factor of the row's loss in RowResult::target_weight.
+// Adds up the lanes of each row. RowResult::loss is already multiplied by the row's factor;
+// RowResult::target_weight stores this factor for the gradient.
 inline void combine_binary_lanes(const CrossEntropy& op, const BinaryCrossEntropy& binary,
                                  int64_t rows, const LaneSums* lanes, RowResult* results,
                                  void* stream) {
