@@ -30,11 +30,11 @@ struct Attach : Function<Attach> {
   }
 };
 
-// Computes a loss and its gradient by `operation(table, arguments, stream)`, which calls one of the
-// table's functions. The other parameters are those of cross_entropy().
-template <class Operation>
+// Computes cross-entropy or, if `binary` is given, binary cross-entropy. The other parameters are
+// those of cross_entropy().
 LossResult loss_of(const at::Tensor& logits_any, const Labels& labels, double smoothing,
-                   double scale, const at::Tensor& class_weights, const Operation& operation) {
+                   double scale, const at::Tensor& class_weights,
+                   const ops::BinaryCrossEntropy* binary = nullptr) {
   const at::Tensor logits = logits_any.detach().contiguous();
   const auto options = logits.options();
   LossResult result;
@@ -59,7 +59,12 @@ LossResult loss_of(const at::Tensor& logits_any, const Labels& labels, double sm
       .top1 = result.top1.mutable_data_ptr<int64_t>(),
       .top5 = result.top5.mutable_data_ptr<int64_t>(),
       .class_weights = class_weights.defined() ? class_weights.const_data_ptr<double>() : nullptr};
-  operation(operations(logits.device()), arguments, stream_of(logits.device()));
+  const ops::Table& table = operations(logits.device());
+  void* const stream = stream_of(logits.device());
+  if (binary)
+    table.binary_cross_entropy(arguments, *binary, stream);
+  else
+    table.cross_entropy(arguments, stream);
   const at::Tensor loss = result.loss_sum * scale;
   result.loss = gradient.defined() ? Attach::apply(logits_any, loss, gradient) : loss;
   return result;
@@ -69,19 +74,13 @@ LossResult loss_of(const at::Tensor& logits_any, const Labels& labels, double sm
 
 LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                          double scale, const at::Tensor& class_weights) {
-  return loss_of(logits, labels, smoothing, scale, class_weights,
-                 [](const ops::Table& table, const ops::CrossEntropy& arguments, void* stream) {
-                   table.cross_entropy(arguments, stream);
-                 });
+  return loss_of(logits, labels, smoothing, scale, class_weights);
 }
 
 LossResult binary_cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                                 double scale, const ops::BinaryCrossEntropy& binary,
                                 const at::Tensor& class_weights) {
-  return loss_of(logits, labels, smoothing, scale, class_weights,
-                 [&](const ops::Table& table, const ops::CrossEntropy& arguments, void* stream) {
-                   table.binary_cross_entropy(arguments, binary, stream);
-                 });
+  return loss_of(logits, labels, smoothing, scale, class_weights, &binary);
 }
 
 }  // namespace shoal::models

@@ -1,6 +1,5 @@
 // shoal check: decodes all images of a dataset and names what is wrong with them.
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include "base/format/counted.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/now.h"
 #include "data/loader/balance.h"
 #include "data/pack/check_dataset.h"
 
@@ -163,12 +163,12 @@ void report_equal_images(CheckReport& report, Findings& json, const CheckedSplit
 void report_split(CheckReport& report, const CheckedSplit& split, int threads) {
   const std::string &name = split.split.name, &source = split.split.location.text;
   const int64_t images = split.images.size();
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   const auto found = data::check_dataset(split.images, threads, [&](int64_t done) {
     log::status(strf("decoding the %s images: %ld of %ld", name.c_str(), done, images));
   });
   log::status("");
-  report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds += now() - start;
   Findings json = {{"source", source}, {"images", images}};
   report.row(name, counted(images, "image") + " of " +
                        counted(split.images.classes().size(), "class") + " in " + source);

@@ -72,25 +72,12 @@ void decode(ImageReader& reader, const Size& size) {
   for (int64_t row = 0; row < size.height;) row += reader.next().count;
 }
 
-// A size in 8 bytes. A side is at most kMaxPixels (limits.h).
-struct SmallSize {
-  int32_t width, height;
-  Size size() const { return {width, height}; }
-};
-
-bool has_fewer_pixels(const SmallSize& a, const SmallSize& b) {
-  const auto key = [](const SmallSize& s) {
-    return std::tuple(int64_t{s.width} * s.height, s.width);
-  };
-  return key(a) < key(b);
-}
-
 }  // namespace
 
 DatasetCheck check_dataset(const Fingerprints& images, int threads,
                            const std::function<void(int64_t)>& progress) {
   DatasetCheck check;
-  std::vector<SmallSize> sizes;
+  std::vector<Size> sizes;
   std::mutex mutex;
   int64_t done = 0;
   for_each_index(static_cast<size_t>(images.size()), threads, [&](size_t i) {
@@ -115,17 +102,17 @@ DatasetCheck check_dataset(const Fingerprints& images, int threads,
       ++check.formats[coding.format];
       check.gray += coding.gray ? 1 : 0;
       check.cmyk += coding.cmyk ? 1 : 0;
-      sizes.push_back({static_cast<int32_t>(size.width), static_cast<int32_t>(size.height)});
+      sizes.push_back(size);
     }
     if (++done % kCheckProgress == 0 && progress) progress(done);
   });
   std::ranges::sort(check.damaged, {}, &DamagedSample::sample);
   if (sizes.empty()) return check;
-  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-  std::nth_element(sizes.begin(), middle, sizes.end(), has_fewer_pixels);
-  check.median = middle->size();
-  check.smallest = std::min_element(sizes.begin(), sizes.end(), has_fewer_pixels)->size();
-  check.largest = std::max_element(sizes.begin(), sizes.end(), has_fewer_pixels)->size();
+  std::ranges::sort(sizes, {},
+                    [](const Size& s) { return std::tuple(s.width * s.height, s.width); });
+  check.smallest = sizes.front();
+  check.median = sizes[sizes.size() / 2];
+  check.largest = sizes.back();
   return check;
 }
 

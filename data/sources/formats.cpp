@@ -30,31 +30,25 @@ constexpr RecordFormat kFormats[] = {
     {"a .zip archive", is_zip, open_zips, begins_zip, nullptr, "zip"},
 };
 
-std::string names_of(bool (*is_wanted)(const RecordFormat&)) {
-  std::string text;
-  for (const RecordFormat& format : kFormats)
-    if (is_wanted(format)) text += std::string(text.empty() ? "" : ", ") += format.name;
-  return text;
-}
-
 }  // namespace
 
 std::span<const RecordFormat> record_formats() {
   return kFormats;
 }
 
-std::string format_names() {
-  return names_of([](const RecordFormat&) { return true; });
+std::string format_names(bool of_streams) {
+  std::string text;
+  for (const RecordFormat& format : kFormats)
+    if (!of_streams || format.open_stream != nullptr)
+      text += std::string(text.empty() ? "" : ", ") += format.name;
+  return text;
 }
 
 void refuse_format(const std::string& name, const RecordFormat* format) {
   const std::string found =
       format == nullptr ? " has an unknown format"
                         : " is " + std::string(format->name) + ", which cannot be read from a pipe";
-  throw std::invalid_argument(name + found +
-                              "; expected one of: " + names_of([](const RecordFormat& one) {
-                                return one.open_stream != nullptr;
-                              }));
+  throw std::invalid_argument(name + found + "; expected one of: " + format_names(true));
 }
 
 }  // namespace shoal::data

@@ -32,7 +32,9 @@ struct RecordFormat {
 inline constexpr size_t kFormatHead = 512;  // bytes
 
 std::span<const RecordFormat> record_formats();
-std::string format_names();  // "a tar, RecordIO, TFRecord, a .zip archive"
+// Returns "a tar, RecordIO, TFRecord, a .zip archive". `of_streams`: only the formats that streams
+// may have.
+std::string format_names(bool of_streams = false);
 // For streams. Throws std::invalid_argument with `name` and the formats that streams may have.
 // `format`: the format of the stream, which cannot be read from streams; null: unknown.
 [[noreturn]] void refuse_format(const std::string& name, const RecordFormat* format = nullptr);

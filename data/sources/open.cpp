@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file/folder.h"
@@ -79,14 +80,15 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
   const RecordFormat* format = nullptr;
   Paths paths;
   std::vector<std::string> strange;
-  const std::vector<std::string> files = files_in(folder);
+  std::vector<std::pair<std::string, const RecordFormat*>> files;
+  for (const std::string& path : files_in(folder)) files.emplace_back(path, format_of(path));
+  const auto is_zip = [](const RecordFormat* one) { return one && one->extension == "zip"; };
   // A zip beside images or records is a document or a download, not the dataset.
-  const bool other_data = std::any_of(files.begin(), files.end(), [](const std::string& path) {
-    return !path.ends_with(".zip") && (has_image_extension(path) || format_of(path) != nullptr);
+  const bool other_data = std::any_of(files.begin(), files.end(), [&](const auto& file) {
+    return !is_zip(file.second) && (file.second || has_image_extension(file.first));
   });
-  for (const std::string& path : files) {
-    const bool skipped = other_data && path.ends_with(".zip");
-    const RecordFormat* const found = skipped ? nullptr : format_of(path);
+  for (const auto& [path, own] : files) {
+    const RecordFormat* const found = other_data && is_zip(own) ? nullptr : own;
     if (found == nullptr) {
       const fs::path beside = fs::path(path).replace_extension(".rec");
       const bool lists = path.ends_with(".lst") || path.ends_with(".idx");  // of a RecordIO file

@@ -92,6 +92,12 @@ std::string method_name(uint16_t method) {
   return std::to_string(method) + name;
 }
 
+// Returns the size of the content in the archive. `entry`: an Image or a ScanEntry.
+template <class Entry>
+uint64_t packed_bytes(const Entry& entry) {
+  return entry.behind > 0 ? entry.behind : entry.bytes;
+}
+
 // Replaces `to` with the first `count` bytes of an entry's content. If these are all bytes, checks
 // the CRC-32. In entries of zips, `offset` is the offset of the local header, `before` the CRC-32,
 // and `behind` the size of the compressed content, or 0 if the content is stored.
@@ -100,7 +106,7 @@ void read_zip_entry(const File& file, const Image& entry, uint64_t count,
   std::array<uint8_t, kZipHeaderBytes> header{};
   read_fully(file, entry.offset, header.data(), static_cast<int64_t>(header.size()));
   const bool stored = entry.behind == 0;
-  const uint64_t packed = stored ? entry.bytes : entry.behind;
+  const uint64_t packed = packed_bytes(entry);
   const uint64_t content = entry.offset + kZipHeaderBytes +
                            zip_number<uint16_t>(header.data() + 26) +
                            zip_number<uint16_t>(header.data() + 28);
@@ -319,8 +325,7 @@ class ZipScan {
               [&](size_t a, size_t b) { return entries[a].offset < entries[b].offset; });
     for (size_t i = 1; i < order.size(); ++i) {
       const ScanEntry &a = entries[order[i - 1]], &b = entries[order[i]];
-      const uint64_t packed = a.behind > 0 ? a.behind : a.bytes;
-      if (a.offset + kZipHeaderBytes + packed > b.offset)
+      if (a.offset + kZipHeaderBytes + packed_bytes(a) > b.offset)
         damaged("its entries " + std::string(scan_.name(order[i - 1])) + " and " +
                 std::string(scan_.name(order[i])) + " overlap");
     }
@@ -346,7 +351,7 @@ class ZipDataset : public ContainerDataset {
     try {
       for (int64_t i = first; i < first + count; ++i) {
         const Image& p = image(i);
-        const uint64_t packed = p.behind > 0 ? p.behind : p.bytes;
+        const uint64_t packed = packed_bytes(p);
         open_file(p.file)->will_read(p.offset, kZipHeaderBytes + kZipNames + packed);
       }
     } catch (const std::runtime_error&) {  // read() will report it

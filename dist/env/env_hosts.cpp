@@ -1,11 +1,16 @@
-// Reads variables that count hosts (pods), not processes. shoal starts the workers of each host
+// Reads variables that count hosts (pods, nodes), not processes. shoal starts the workers of each host
 // later; until then, the Env has one process per host.
 
+#include "dist/env/network.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {
 
 namespace {
+
+constexpr const char *kNodes = "AWS_BATCH_JOB_NUM_NODES", *kNode = "AWS_BATCH_JOB_NODE_INDEX",
+                     *kMainNode = "AWS_BATCH_JOB_MAIN_NODE_INDEX",
+                     *kMainAddress = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS";
 
 // Reads MASTER_ADDR, MASTER_PORT and the network interface. With only one host, reads nothing;
 // otherwise the first two are required.
@@ -65,6 +70,40 @@ Launched read_simple(const Variables& variables) {
   found.workers = "auto";
   ranks_of_hosts(reader, "SSM_HOST_RANK", "SSM_NUM_NODES", found.env);
   given_master(reader, found.env);
+  found.variables = reader.used();
+  return found;
+}
+
+Launched read_batch(const Variables& variables) {
+  Reader reader(variables, {kNodes, kNode, kMainNode, kMainAddress},
+                "pass all variables that AWS Batch sets to this process");
+  Launched found;
+  Env& env = found.env;
+  found.launcher = env.origin = "AWS Batch";
+  found.workers = "auto";
+  // Node numbers are checked like ranks.
+  ranks_of_hosts(reader, kNode, kNodes, env);
+  const int node = env.rank;
+  ranks_of_hosts(reader, kMainNode, kNodes, env);
+  const int main = env.rank;
+  // The main node is rank 0: Batch gives the others only its address, and its exit code becomes the
+  // job's. The others keep their order.
+  env.rank = node == main ? 0 : node + (node < main ? 1 : 0);
+  std::string address;
+  if (env.world_size > 1 && !find(variables, "MASTER_ADDR")) {
+    // Batch does not set the address on the main node itself, but a script may.
+    if (env.rank > 0 || find(variables, kMainAddress)) {
+      address = reader.required(kMainAddress);
+      found.master_variable = kMainAddress;
+    } else {
+      address = outside_address();
+    }
+  }
+  // Uses a fixed port, because each container has a network interface of its own.
+  reader.master(env, address, kDefaultPort,
+                "set it to an address of this node that the other nodes can reach; shoal found no "
+                "network interface other than loopback");
+  reader.interface(env);
   found.variables = reader.used();
   return found;
 }

@@ -1,7 +1,5 @@
 #include "models/networks/efficientnet.h"
 
-#include <cmath>
-
 #include "models/network_builder.h"
 #include "models/networks/inverted_residuals.h"
 
@@ -16,21 +14,6 @@ constexpr int64_t kLiteHead = 1280;  // channels
 constexpr double kLiteMean = 127.0 / 255, kLiteStd = 128.0 / 255;
 constexpr Normalization kLiteNormalization = {{kLiteMean, kLiteMean, kLiteMean},
                                               {kLiteStd, kLiteStd, kLiteStd}};
-
-// Returns the stages of B0, scaled by the row's factors. The Lite models scale neither the stem's
-// channels (the first stage's `in`) nor the numbers of blocks in the first and last stage.
-std::vector<Stage> scaled(const EfficientNetRow& row) {
-  std::vector<Stage> stages(std::begin(kB0), std::end(kB0));
-  for (size_t i = 0; i < stages.size(); ++i) {
-    Stage& s = stages[i];
-    const bool first = i == 0, last = i + 1 == stages.size();
-    if (!(row.lite && first)) s.in = multiple_of_8(static_cast<double>(s.in) * row.width);
-    s.out = multiple_of_8(static_cast<double>(s.out) * row.width);
-    if (!(row.lite && (first || last)))
-      s.repeats = static_cast<int64_t>(std::ceil(static_cast<double>(s.repeats) * row.depth));
-  }
-  return stages;
-}
 
 ModelInfo info_of(const EfficientNetRow& row, const ModelOptions& options) {
   ModelInfo info;
@@ -49,7 +32,8 @@ ModelInfo info_of(const EfficientNetRow& row, const ModelOptions& options) {
 }  // namespace
 
 Network efficientnet(const EfficientNetRow& row, const ModelOptions& options) {
-  const std::vector<Stage> stages = scaled(row);
+  // The Lite models scale neither the stem nor the numbers of blocks in the first and last stage.
+  const std::vector<Stage> stages = scaled(kB0, row.width, row.depth, !row.lite, !row.lite);
   const int64_t head = row.lite ? kLiteHead : 4 * stages.back().out;
   return inverted_residuals({stages, head, row.lite, row.batch_norm_eps}, info_of(row, options),
                             options);

@@ -1,6 +1,7 @@
 #include "models/networks/inverted_residuals.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace shoal::models {
 
@@ -9,7 +10,7 @@ int inverted_residual(NetworkBuilder& b, const std::string& name, int input,
   const uint64_t mask_layer = b.next_mask_layer();
   const bool expands = s.wide != s.in, single = s.fused && !expands;
   int part = 0, x = input;
-  const auto next = [&] { return name + ".block." + std::to_string(part++); };
+  const auto next = [&] { return name + (s.flat ? ".conv." : ".block.") + std::to_string(part++); };
   const auto conv_norm = [&](ConvolutionOptions options) {
     options.padding = s.padding;
     x = b.conv_norm(next(), x, options, s.activation);
@@ -21,19 +22,32 @@ int inverted_residual(NetworkBuilder& b, const std::string& name, int input,
     conv_norm({.out = s.wide, .kernel = s.kernel, .stride = s.stride, .groups = s.wide});
     if (s.squeezed > 0) x = b.squeeze_excite(next(), x, s.squeezed, s.hard);
   }
-  const std::string last = next();
+  const std::string last = next(), normed = s.flat ? next() : last + ".1";
   ConvolutionOptions projection{.out = s.out, .padding = s.padding};
   if (single) projection.kernel = s.kernel, projection.stride = s.stride;
-  x = b.convolution(last + ".0", x, projection);
-  Norm norm = b.norm_state(last + ".1", s.out);
+  x = b.convolution(s.flat ? last : last + ".0", x, projection);
+  Norm norm = b.norm_state(normed, s.out);
   if (single) {
     norm.activation = s.activation;
     norm.adds_last = true;
   }
-  if (s.stride != 1 || s.in != s.out) return b.norm(last + ".1", x, norm);
+  if (s.stride != 1 || s.in != s.out) return b.norm(normed, x, norm);
   norm.drop = drop;
   norm.mask_layer = mask_layer;
-  return b.norm(last + ".1", x, norm, input);
+  return b.norm(normed, x, norm, input);
+}
+
+std::vector<Stage> scaled(std::span<const Stage> base, double width, double depth, bool stem,
+                          bool ends) {
+  std::vector<Stage> stages(base.begin(), base.end());
+  for (Stage& s : stages) {
+    const bool first = &s == &stages.front(), last = &s == &stages.back();
+    if (stem || !first) s.in = multiple_of_8(static_cast<double>(s.in) * width);
+    s.out = multiple_of_8(static_cast<double>(s.out) * width);
+    if (ends || !(first || last))
+      s.repeats = static_cast<int64_t>(std::ceil(static_cast<double>(s.repeats) * depth));
+  }
+  return stages;
 }
 
 Network inverted_residuals(const InvertedResiduals& layout, const ModelInfo& info,

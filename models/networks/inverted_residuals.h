@@ -2,6 +2,7 @@
 // Inverted residual blocks, and networks of them (the EfficientNets), with torchvision's module
 // names.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct InvertedResidual {
   bool hard = false;     // whether squeeze-excite uses the hard sigmoid
   Padding padding = Padding::symmetric;
   bool fused = false;  // see inverted_residual()
+  bool flat = false;  // MobileNetV2's names: modules of "conv"; projection and norm are N and N + 1
 };
 
 // Adds an inverted residual block: 1×1 expansion (unless wide == in), depthwise convolution,
@@ -35,6 +37,12 @@ struct Stage {
   // Whether one k×k convolution replaces expansion, depthwise convolution and squeeze-excite.
   bool fused = false;
 };
+
+// Returns the stages with `width` times the channels, as multiples of 8, and `depth` times the
+// blocks, rounded up. `stem`: whether the first stage's `in` is scaled. `ends`: whether the first
+// and the last stage get more blocks.
+std::vector<Stage> scaled(std::span<const Stage> base, double width, double depth, bool stem,
+                          bool ends);
 
 struct InvertedResiduals {
   std::vector<Stage> stages;  // the first stage's `in` is the stem's channel count

@@ -7,12 +7,11 @@
 //   3. One thread per metric: its sum over the rows.
 //   4. One thread per logit: the gradient.
 
-#include <cmath>
-
 #include "ops/cuda/cross_entropy.cuh"
 #include "ops/cuda/elements.cuh"
 #include "ops/cuda/indexed.cuh"
 #include "ops/places.h"
+#include "ops/targets.h"
 
 namespace shoal::ops::cuda_kernels {
 
@@ -21,11 +20,6 @@ struct LaneSums {
   int64_t before;
 };
 static_assert(sizeof(LaneSums) <= sizeof(RowSums), "kRowsAtATime rows fit into the scratch memory");
-
-SHOAL_BOTH inline double binary_target(const BinaryCrossEntropy& binary, double soft) {
-  if (binary.threshold < 0) return soft;
-  return soft > binary.threshold ? 1.0 : 0.0;
-}
 
 // The kernels compute rows [first, first + rows) of the operation. `all_logits`: the first of these
 // rows.
@@ -41,8 +35,7 @@ void sum_binary_lanes(const CrossEntropy& op, const BinaryCrossEntropy& binary, 
     for (int64_t c = i % kLanesPerRow; c < op.classes; c += kLanesPerRow) {
       const Value<S> logit = Element<S>::load(logits[c]);
       const double x = logit, soft = soft_target(op, first + row, c);
-      sums.loss +=
-          std::fmax(x, 0.0) - x * binary_target(binary, soft) + std::log1p(std::exp(-std::fabs(x)));
+      sums.loss += binary_loss(x, binary_target(binary, soft));
       sums.weight += class_weight(op, c) * soft;
       sums.before += places_before(logit, c, own, label);
     }
@@ -76,12 +69,8 @@ void write_binary_gradient(const CrossEntropy& op, const BinaryCrossEntropy& bin
   S* const gradient = static_cast<S*>(op.gradient) + first * op.classes;
   for_each_index(rows * op.classes, stream, [=] SHOAL_BOTH(int64_t i) {
     const int64_t row = i / op.classes, c = i % op.classes;
-    const double x = Element<S>::load(all_logits[i]);
-    const double e = std::exp(-std::fabs(x));
-    const double sigmoid = (x < 0 ? e : 1) / (1 + e);
-    const double target = binary_target(binary, soft_target(op, first + row, c));
-    // x - x is NaN for an infinite logit, whose loss is not finite.
-    const double slope = sigmoid - target + (x - x);
+    const double slope = binary_slope(Element<S>::load(all_logits[i]),
+                                      binary_target(binary, soft_target(op, first + row, c)));
     const double scale = op.gradient_scale * results[row].target_weight;
     gradient[i] = Element<S>::store(static_cast<Value<S>>(scale * slope));
   });

@@ -12,6 +12,7 @@
 #include "ops/cuda/elements.cuh"
 #include "ops/cuda/indexed.cuh"
 #include "ops/places.h"
+#include "ops/targets.h"
 
 namespace shoal::ops::cuda_kernels {
 
@@ -25,10 +26,6 @@ struct RowResult {
   double log_sum, loss, target_weight;
   int64_t place;
 };
-
-SHOAL_BOTH inline double class_weight(const CrossEntropy& op, int64_t c) {
-  return op.class_weights ? op.class_weights[c] : 1.0;
-}
 
 // Maximum number of rows that fit into the scratch memory at a time.
 constexpr int64_t kRowsAtATime =
@@ -118,17 +115,6 @@ inline void add_metrics(const CrossEntropy& op, int64_t rows, const RowResult* r
     if (which == 1) *op.top1 += right;
     if (which == 2) *op.top5 += right;
   });
-}
-
-// Returns the target of class `c`: smoothed, and mixed from the labels of two images.
-SHOAL_BOTH inline double soft_target(const CrossEntropy& op, int64_t row, int64_t c) {
-  const int64_t a = op.label_a[row];
-  const int64_t b = op.label_b ? op.label_b[row] : a;
-  const double lambda = op.lambda ? op.lambda[row] : 1.0;
-  double target = op.smoothing / static_cast<double>(op.classes);
-  if (c == a) target += (1.0 - op.smoothing) * lambda;
-  if (c == b) target += (1.0 - op.smoothing) * (1 - lambda);
-  return target;
 }
 
 template <class S>

@@ -3,6 +3,7 @@
 #include "ops/places.h"
 #include "ops/reference/kernels.h"
 #include "ops/reference/types.h"
+#include "ops/targets.h"
 
 namespace shoal::ops::reference_kernels {
 namespace {
@@ -35,7 +36,7 @@ void row(const CrossEntropy& op, int64_t r) {
   const double lambda = op.lambda ? op.lambda[r] : 1.0;
   const double smoothing = op.smoothing;
   const double log_sum = row_log_sum(logits, classes);
-  const auto weight = [&](int64_t c) { return op.class_weights ? op.class_weights[c] : 1.0; };
+  const auto weight = [&](int64_t c) { return class_weight(op, c); };
   const auto log_probability = [&](int64_t c) { return Element<S>::load(logits[c]) - log_sum; };
 
   double loss = -(1 - smoothing) * (lambda * weight(a) * log_probability(a) +
@@ -60,11 +61,8 @@ void row(const CrossEntropy& op, int64_t r) {
   if (!op.gradient) return;
   S* gradient = static_cast<S*>(op.gradient) + r * classes;
   for (int64_t c = 0; c < classes; ++c) {
-    double target = smoothing / static_cast<double>(classes);
-    if (c == a) target += (1 - smoothing) * lambda;
-    if (c == b) target += (1 - smoothing) * (1 - lambda);
-    const double g =
-        op.gradient_scale * (std::exp(log_probability(c)) * target_weight - weight(c) * target);
+    const double g = op.gradient_scale * (std::exp(log_probability(c)) * target_weight -
+                                          weight(c) * soft_target(op, r, c));
     gradient[c] = Element<S>::store(static_cast<typename Element<S>::Value>(g));
   }
 }

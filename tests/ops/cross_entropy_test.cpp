@@ -77,6 +77,17 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a smoothing that float rounds gives targets in double precision") {
+  const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
+  const int32_t label[] = {1};
+  Buffer logits(Type::f64, 2);
+  logits.set(0, 0);
+  logits.set(1, 0);
+  const double smoothing = 0.1f;
+  CHECK(run(table, logits, 1, label, nullptr, nullptr, 0.1f).gradient.get(1) ==
+        Approx(0.5 - (smoothing / 2 + (1 - smoothing))).epsilon(1e-12));
+}
+
 TEST_CASE("cross-entropy with class weights equals PyTorch's, with smoothing and two labels") {
   const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
   const int64_t rows = 4, classes = 6;

@@ -124,8 +124,10 @@ namespace {
 // read once by the next operation. Backward adds two reads of the output (by this operation and by
 // the next), and a write and a read of its gradient.
 constexpr int kForwardPasses = 2, kTrainingPasses = 6;
-// Reads and writes of weights and gradients in forward, backward, gradient norm and optimizer.
-constexpr int kWeightPasses = 6;
+// How often an array of the weights' size is read or written. Weights: read in forward, backward
+// and optimizer, written in the optimizer. Gradients: written in backward, read for their norm and
+// in the optimizer. The optimizer's own state is not counted.
+constexpr int kWeightPasses = 7;
 
 }  // namespace
 

@@ -98,7 +98,7 @@ void take_history(RunRow& row, const fs::path& folder) {
   double evaluated = 0;
   for (const train::EpochValues& epoch : history.epochs) {
     if (epoch.top1) evaluated = static_cast<double>(epoch.epoch) + 1;
-    if (epoch.images_per_second) row.images_per_second = epoch.images_per_second;
+    if (const auto speed = epoch.speed.images_per_second()) row.images_per_second = speed;
   }
   if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
 }

@@ -44,12 +44,12 @@ void add_splits(std::vector<Option>& table) {
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, tars, zips, WebDataset shards, "
            "TFRecords, RecordIO, a manifest or pipe:PATH; for several files, their folder or a "
-           "pattern ({000..127}, *); default: DATA/train (prepare: "
-           "DOWNLOADS/ILSVRC2012_img_train.tar)",
+           "pattern ({000..127}, *); default: DATA/train, on SageMaker the training channel "
+           "(prepare: DOWNLOADS/ILSVRC2012_img_train.tar)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
-           "Validation images, in any form that --train accepts; default: DATA/val (prepare: "
-           "DOWNLOADS/ILSVRC2012_img_val.tar)",
+           "Validation images, in any form that --train accepts; default: DATA/val, on SageMaker "
+           "the validation channel (prepare: DOWNLOADS/ILSVRC2012_img_val.tar)",
            JOB(val_dir)),
        row("val-split", kTrain | kEval | kAverage, "FRACTION",
            "Fraction of the training images to hold out for validation, selected by a hash of each "
@@ -129,7 +129,8 @@ void add_reading(std::vector<Option>& table) {
            .changes_results(MayDiffer::between_epochs, kWithinEpoch),
        row("forward-reads", kTrain | kEval, "",
            "Read tars, zips and records sequentially in blocks of 4 MiB and shuffle the images in "
-           "a buffer; faster on file systems that read ahead, such as SageMaker FastFile",
+           "a buffer; faster on file systems that read ahead, such as SageMaker FastFile, "
+           "where it is on by default",
            JOB(forward_reads))
            .changes_results(MayDiffer::between_epochs, kWithinEpoch)});
 }

@@ -13,8 +13,8 @@ Option resume_row() {
   option.placeholder = "PATH";
   option.help =
       "Continue from the newest intact checkpoint, or from PATH; settings that affect results are "
-      "restored unless given now; repeat all other options, such as --data, --val and --nproc";
-  option.unset = "start a new run";
+      "restored unless given now; repeat all other options, such as --data and --nproc";
+  option.unset = "off; on SageMaker: on";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;
@@ -154,7 +154,8 @@ void add_output(std::vector<Option>& table) {
   const char* const group = "Output and checkpoints";
   add(table, group,
       {row("output", kTrain | kDoctor | kCommon, "DIR",
-           "Folder for history, summary and checkpoints; on SageMaker the job's output data folder",
+           "Folder for history, summary and checkpoints (see --checkpoint-dir); on SageMaker: the "
+           "output data folder",
            JOB(output))
            .also_called({"output-dir"}),
        row("output", kAverage | kCommon, "FILE", "File to write, NAME.safetensors; required",

@@ -123,7 +123,8 @@ void add_model(std::vector<Option>& table) {
 
 void add_length(std::vector<Option>& table) {
   add(table, "Length and batch",
-      {row("epochs", kTrain | kCommon, "N", "Passes over the training images", JOB(epochs))
+      {row("epochs", kTrain | kCommon, "N", "Passes over the training images (fractions too)",
+           JOB(epochs))
            .above(0, 1e6)
            .of_training()
            .changes_results(),

@@ -32,28 +32,21 @@ class Collector {
     RunHistory history;
     history.last_time = std::move(last_time_);
     history.last_train_time = std::move(last_train_time_);
-    for (auto& [epoch, collected] : epochs_) {
-      collected.values.images_per_second = collected.speed.images_per_second();
-      history.epochs.push_back(collected.values);
-    }
+    for (const auto& [epoch, values] : epochs_) history.epochs.push_back(values);
     return history;
   }
 
  private:
-  struct Collected {
-    EpochValues values;
-    MeanSpeed speed;
-  };
-
   void take(const Json& row, const std::string& event, int64_t epoch) {
     if (event != "train" && event != "valid" && event != "valid_ema") return;
-    auto& [values, speed] = epochs_[epoch];
+    EpochValues& values = epochs_[epoch];
     values.epoch = epoch;
     if (event == "train") {
       values.train_loss = number_in(row, "loss_average");
       values.train_top1 = number_in(row, "acc1_average");
+      values.lr = number_in(row, "lr");
       if (const auto timing = row.find("timing"); timing != row.end())
-        speed.add(number_in(row, "step_in_epoch"), number_in(*timing, "images_per_sec"));
+        values.speed.add(number_in(row, "step_in_epoch"), number_in(*timing, "images_per_sec"));
     } else if (event == "valid") {
       values.loss = number_in(row, "loss");
       values.top1 = number_in(row, "acc1");
@@ -65,7 +58,7 @@ class Collector {
     }
   }
 
-  std::map<int64_t, Collected> epochs_;
+  std::map<int64_t, EpochValues> epochs_;
   std::string last_time_, last_train_time_;
 };
 
@@ -80,7 +73,7 @@ std::string line_of(const EpochValues& e, bool with_ema, bool best) {
   std::string line = strf("%5ld", e.epoch) + cell(e.train_loss, 12, 4) + cell(e.loss, 10, 4) +
                      cell(e.top1, 9, 3) + cell(e.top5, 9, 3);
   if (with_ema) line += cell(e.ema_top1, 11, 3);
-  return line + cell(e.images_per_second, 11, 1) + (best ? "  best" : "");
+  return line + cell(e.speed.images_per_second(), 11, 1) + (best ? "  best" : "");
 }
 
 }  // namespace

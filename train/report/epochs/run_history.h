@@ -8,6 +8,19 @@
 
 namespace shoal::train {
 
+// Computes the mean speed of an epoch from its training rows. Each row has the speed of the steps
+// since the previous row, so rows with more steps weigh more.
+class MeanSpeed {
+ public:
+  // Adds a row. Ignores a row without a speed. A row without a step counts as one step.
+  void add(std::optional<double> step_in_epoch, std::optional<double> images_per_second);
+  std::optional<double> images_per_second() const;
+
+ private:
+  double last_step_ = 0, steps_ = 0;
+  double seconds_ = 0;  // duration of steps_ divided by the images per step
+};
+
 // The values of one epoch; top1 and top5 in percent. A value is absent if the history lacks it, for
 // example because the epoch was not evaluated or the run has no averaged weights.
 struct EpochValues {
@@ -15,7 +28,8 @@ struct EpochValues {
   std::optional<double> train_loss, train_top1;        // means over the epoch
   std::optional<double> loss, top1, top5;              // evaluation of the weights
   std::optional<double> ema_loss, ema_top1, ema_top5;  // evaluation of the averaged weights
-  std::optional<double> images_per_second;             // in training: mean over the epoch
+  std::optional<double> lr;                            // learning rate of the last step
+  MeanSpeed speed;                                     // of training
 
   // The accuracy that decides which epoch is best: that of the averaged weights if there is one,
   // otherwise that of the weights.
@@ -33,19 +47,6 @@ struct RunHistory {
 // Parses the contents of history.jsonl. Ignores unknown rows, because another version of shoal may
 // have written them. Values in a later row of an epoch replace those in an earlier row.
 RunHistory read_history(const std::string& text);
-
-// Computes the mean speed of an epoch from its training rows. Each row has the speed of the steps
-// since the previous row, so rows with more steps weigh more.
-class MeanSpeed {
- public:
-  // Adds a row. Ignores a row without a speed. A row without a step counts as one step.
-  void add(std::optional<double> step_in_epoch, std::optional<double> images_per_second);
-  std::optional<double> images_per_second() const;
-
- private:
-  double last_step_ = 0, steps_ = 0;
-  double seconds_ = 0;  // duration of steps_ divided by the images per step
-};
 
 // Returns the index of the epoch with the highest deciding_top1(); among equal ones, the first.
 // Returns nullopt if no epoch was evaluated.

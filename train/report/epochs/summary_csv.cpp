@@ -3,10 +3,8 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <sstream>
 #include <string_view>
 
-#include "base/file/json_lines.h"
 #include "base/file/whole_file.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -23,22 +21,12 @@ constexpr std::string_view kColumns =
     "epoch,train_loss,eval_loss,eval_top1,eval_top5,lr,"
     "train_top1,weights_loss,weights_top1,weights_top5,images_per_sec\n";
 
-struct EpochRow {
-  EpochValues values;        // without images_per_second, for which `speed` counts
-  std::optional<double> lr;  // of the last step
-  MeanSpeed speed;
-
-  bool evaluated() const { return values.top1 || values.ema_top1; }
-};
-
-std::string csv_line(const EpochRow& row) {
-  const EpochValues& v = row.values;
+std::string csv_line(const EpochValues& v) {
   const bool ema = v.ema_top1.has_value();
   std::string line = std::to_string(v.epoch);
   for (const std::optional<double>& value :
-       {v.train_loss, ema ? v.ema_loss : v.loss, ema ? v.ema_top1 : v.top1,
-        ema ? v.ema_top5 : v.top5, row.lr, v.train_top1, v.loss, v.top1, v.top5,
-        row.speed.images_per_second()})
+       {v.train_loss, ema ? v.ema_loss : v.loss, v.deciding_top1(), ema ? v.ema_top5 : v.top5, v.lr,
+        v.train_top1, v.loss, v.top1, v.top5, v.speed.images_per_second()})
     line += "," + (value ? number(*value) : "");
   return line + "\n";
 }
@@ -48,18 +36,7 @@ class SummaryCsv final : public ReportSink {
   // `history`: the lines of history.jsonl up to the checkpoint.
   SummaryCsv(const ResolvedJob& job, const std::string& history)
       : averages_(job.ema > 0), path_(std::filesystem::path(job.output) / "summary.csv") {
-    for (const EpochValues& values : read_history(history).epochs)
-      rows_[values.epoch].values = values;
-    std::istringstream lines(history);
-    read_json_lines(lines, [this](const nlohmann::json& row) {
-      const auto epoch = row.find("epoch");
-      const auto found = rows_.find(epoch == row.end() ? -1 : whole_number(*epoch).value_or(-1));
-      if (found == rows_.end() || text_in(row, "event") != "train") return;
-      found->second.lr = number_in(row, "lr");
-      if (const auto timing = row.find("timing"); timing != row.end())
-        found->second.speed.add(number_in(row, "step_in_epoch"),
-                                number_in(*timing, "images_per_sec"));
-    });
+    for (const EpochValues& values : read_history(history).epochs) rows_[values.epoch] = values;
   }
 
   void start(const RunStart& report) override {
@@ -76,14 +53,14 @@ class SummaryCsv final : public ReportSink {
   }
   void progress(const TrainingProgress& report) override { enter(report.epoch); }
   void step(const StepReport& report) override {
-    EpochRow& row = row_of(report.epoch);
-    row.values.train_loss = report.epoch_sum.mean_loss();
-    row.values.train_top1 = report.epoch_sum.top1_percent();
-    row.lr = report.lr;
-    row.speed.add(static_cast<double>(report.step_in_epoch), report.images_per_second);
+    EpochValues& values = row_of(report.epoch);
+    values.train_loss = report.epoch_sum.mean_loss();
+    values.train_top1 = report.epoch_sum.top1_percent();
+    values.lr = report.lr;
+    values.speed.add(static_cast<double>(report.step_in_epoch), report.images_per_second);
   }
   void evaluation(const EvaluationReport& report) override {
-    EpochValues& v = row_of(report.epoch).values;
+    EpochValues& v = row_of(report.epoch);
     std::optional<double> loss;
     if (std::isfinite(report.sum.loss)) loss = report.sum.mean_loss();
     (report.ema ? v.ema_loss : v.loss) = loss;
@@ -97,10 +74,10 @@ class SummaryCsv final : public ReportSink {
   }
 
  private:
-  EpochRow& row_of(int64_t epoch) {
-    EpochRow& row = rows_[epoch];
-    row.values.epoch = epoch;
-    return row;
+  EpochValues& row_of(int64_t epoch) {
+    EpochValues& values = rows_[epoch];
+    values.epoch = epoch;
+    return values;
   }
   // Writes the previous epoch, which may have no evaluation.
   void enter(int64_t epoch) {
@@ -112,7 +89,7 @@ class SummaryCsv final : public ReportSink {
 
   const bool averages_;  // whether the run evaluates averaged weights
   const std::filesystem::path path_;
-  std::map<int64_t, EpochRow> rows_;
+  std::map<int64_t, EpochValues> rows_;
   int64_t epoch_ = 0;     // the current one; earlier ones are complete
   bool ours_ = false;     // whether the file may be replaced; set by start()
   std::string written_;   // content of the file
@@ -123,8 +100,8 @@ class SummaryCsv final : public ReportSink {
 // never sees half a row. A failure does not end the run; the next call tries again.
 void SummaryCsv::write() {
   std::string text(kColumns);
-  for (const auto& [epoch, row] : rows_)
-    if (epoch < epoch_ || row.evaluated()) text += csv_line(row);
+  for (const auto& [epoch, values] : rows_)
+    if (epoch < epoch_ || values.deciding_top1()) text += csv_line(values);
   if (!ours_ || text == written_) return;
   try {
     write_whole(path_, text);

@@ -36,7 +36,7 @@ TEST_CASE("a history is read back by epoch, as it was written") {
   CHECK(last.top1 == 40);
   CHECK(last.top5 == 90);
   CHECK(last.ema_top1 == 20);
-  CHECK(last.images_per_second == 100);
+  CHECK(last.speed.images_per_second() == 100);
   CHECK(best_epoch(history.epochs) == 0);  // epoch 1 is ranked by its averaged weights: 20 %
   CHECK_FALSE(history.torn);
   CHECK(read_history("").epochs.empty());
@@ -50,7 +50,7 @@ TEST_CASE("an epoch's speed is that of all its steps, not of the last row") {
   std::string text = history_row(step) + "\n";
   step.step_in_epoch = 33, step.images_per_second = 100, step.step_seconds = 0.01;
   text += history_row(step) + "\n";
-  CHECK(*read_history(text).epochs.at(0).images_per_second == Approx(4 * 33 / 12.12));
+  CHECK(*read_history(text).epochs.at(0).speed.images_per_second() == Approx(4 * 33 / 12.12));
   MeanSpeed speed;
   CHECK_FALSE(speed.images_per_second());
   speed.add(10, 20);
