@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-// Formats like printf: strf("%.3f", x). An int64_t is written with %ld. shoal needs strf() because
+// Formats like printf: strf("%.3f", x). Use %ld for an int64_t. shoal needs strf() because
 // libstdc++ 12 has no <format>, and files that include LibTorch must not include fmt.
 static_assert(std::is_same_v<int64_t, long>);
 [[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);

@@ -113,8 +113,8 @@ struct LoaderOptions {
   Progression progression;  // schedules for training; `size` is ignored, see sides()
   MixOptions mix;
   Order order = Order::random;
-  // Class-balanced sampling in training, 0 to 1: an epoch uses a class with n images in proportion
-  // to n^(1 - balance) (loader/balance.h). 0: off, each image once.
+  // Class-balanced sampling in training, 0 to 1 (loader/balance.h). How often an epoch samples a
+  // class of n images is proportional to n^(1 - balance). 0: off, each image once per epoch.
   double balance = 0;
   // How often an epoch shows each of its images, augmented differently each time. The length of an
   // epoch stays the same, so it uses only 1/repeats of the dataset (loader/feed.h).

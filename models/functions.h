@@ -105,7 +105,7 @@ LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double 
                          double scale, const at::Tensor& class_weights = {});
 
 // Like cross_entropy(), but the loss is binary cross-entropy (ops::BinaryCrossEntropy).
-// `class_weights`: a row's loss is multiplied by their average, weighted by the row's target.
+// `class_weights`: a row's loss is multiplied by Σ class weight * target (before the threshold).
 LossResult binary_cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                                 double scale, const ops::BinaryCrossEntropy& binary,
                                 const at::Tensor& class_weights = {});

@@ -153,8 +153,8 @@ struct CrossEntropy {
 // p = sigmoid(logit). With class weights w, this mean is multiplied by Σ w[c] target[c]. The
 // gradient is gradient_scale times the derivative of the loss; it is NaN for an infinite logit.
 struct BinaryCrossEntropy {
-  // 0 or more: the loss uses the target 1 for targets above it, and 0 for all others. Below 0: it
-  // uses the targets as they are. Σ w[c] target[c] always has the targets before the threshold.
+  // If 0 or more, the loss replaces targets above the threshold by 1 and all others by 0. If below
+  // 0, it uses the targets unchanged. Σ w[c] target[c] always uses the unchanged targets.
   double threshold = -1;
   bool sum_classes = false;  // a row's loss is the sum over the classes instead of their mean
 };

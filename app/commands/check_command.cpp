@@ -24,7 +24,7 @@ namespace {
 using Findings = nlohmann::ordered_json;
 
 constexpr int64_t kShownFindings = 10;  // rows of a list in the terminal
-constexpr int64_t kFewImages = 10;      // classes with fewer images are named
+constexpr int64_t kFewImages = 10;      // classes with fewer images are reported
 
 // What `shoal check` prints: rows at once, or one JSON object at the end.
 struct CheckReport {
@@ -52,8 +52,8 @@ class FindingList {
     if (report_.as_json) items_.push_back(std::move(item));
     if (++count_ <= kShownFindings) report_.row(word_, text);
   }
-  // Call after the last add(). Stores the list in `json`[`key`]. `kind`: for the totals; empty: not
-  // counted.
+  // Call after the last add(). Stores the list in `json`[`key`] and adds the number of problems to
+  // totals[`kind`]. `kind` empty: the total does not count them.
   void end(Findings& json, const char* key, const std::string& kind = "") {
     if (count_ > kShownFindings)
       report_.row(word_, strf("%ld more; --json prints all", count_ - kShownFindings));
@@ -68,7 +68,7 @@ class FindingList {
   Findings items_ = Findings::array();
 };
 
-// One split, open.
+// An opened split.
 struct CheckedSplit {
   CheckedSplit(const OpenRequest& request, const Classes& known)
       : split(request.split),
@@ -106,7 +106,8 @@ void report_classes(CheckReport& report, Findings& json, const CheckedSplit& spl
     return counted(*count, "image") + " ('" +
            names[static_cast<size_t>(count - split.counts.begin())] + "')";
   };
-  report.row("classes", described(least) + " to " + described(most));
+  report.row("classes", *least == *most ? counted(*least, "image") + " each"
+                                        : described(least) + " to " + described(most));
   std::map<std::string, int64_t> by_name;
   FindingList few(report, "class");
   for (size_t c = 0; c < names.size(); ++c) {
@@ -202,7 +203,7 @@ void report_total(CheckReport& report) {
   for (const auto& [kind, count] : report.totals)
     if (count > 0) problems.push_back(counted(count, kind));
   report.row("total", strf("%s, %.0f images/s: ", counted(report.images, "image").c_str(), rate) +
-                          (problems.empty() ? "all readable, none twice" : joined(problems)));
+                          (problems.empty() ? "all readable, no duplicates" : joined(problems)));
   report.json["images"] = report.images;
   report.json["damaged"] = report.totals["damaged image"];
   report.json["images_per_sec"] = rate;

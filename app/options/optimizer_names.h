@@ -8,8 +8,8 @@
 
 namespace shoal::app {
 
-// Returns the name or title of each optimizer that has any of the OptimizerUses bits in `uses`;
-// neighbors with the same title are named once. `text`: the member to return.
+// Returns the name or title of each optimizer that has any of the OptimizerUses bits in `uses`.
+// Equal titles of consecutive optimizers are returned once. `text`: the member to return.
 inline std::vector<std::string> optimizers_with(unsigned uses,
                                                 const char* ops::OptimizerInfo::*text) {
   std::vector<std::string> texts;

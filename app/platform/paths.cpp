@@ -169,9 +169,10 @@ PathWithOrigin numbered(const Channels& channels, const std::string& stem, const
   return place;
 }
 
-// Returns the training channel if no channel is named train or training: the channel that contains
-// train/ and val/ (of several: imagenet, else data); if there is none, the only channel besides
-// `val`. Throws UserError if several candidates remain.
+// Returns the training channel of a job without a channel train or training. This is the channel
+// that contains train/ and val/. If several do, prefers imagenet, then data. If none does, it is
+// the only channel of images besides `val`. Returns "" if there is no candidate. Throws UserError
+// if several candidates remain.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {

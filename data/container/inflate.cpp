@@ -120,7 +120,7 @@ std::shared_ptr<const File> inflate_file(const File& file, uint64_t most) {
 
 bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t count,
                  std::vector<uint8_t>& to) {
-  // Checked before memory is allocated for a wrong `count`.
+  // Checked first, so that a wrong `count` does not allocate too much memory.
   if (count / kMaxRatio > packed) throw DamagedImage("its compressed data is too short");
   thread_local Inflater stream(kRaw);  // reuses its memory
   thread_local std::vector<uint8_t> in(kRawPiece);
@@ -129,7 +129,8 @@ bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t co
   stream->next_out = to.data();
   stream->avail_out = static_cast<uInt>(count);
   stream->avail_in = 0;
-  // A few bytes of output need little more input: the tables of a deflate block.
+  // If only a few bytes are wanted, reads little more than these: 1 KiB more is enough for the
+  // tables of a deflate block.
   const uint64_t piece = std::min<uint64_t>(in.size(), count + 1024);
   for (uint64_t read = 0;;) {
     if (stream->avail_in == 0 && read < packed) {

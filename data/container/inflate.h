@@ -34,12 +34,12 @@ std::shared_ptr<const File> inflate_file(const File& file, uint64_t most = kMaxI
 
 // Decompresses raw deflate data (without a header): `packed` bytes of `file` from `offset` on.
 // Replaces `to` with the first `count` bytes of the result (1 to kMaxFileBytes). Returns whether
-// the data ends there. Throws DamagedImage if the data is damaged or yields fewer bytes, and what
-// read_fully() throws.
+// the result has no more bytes. Throws DamagedImage if the data is damaged or yields fewer bytes,
+// and what read_fully() throws.
 bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t count,
                  std::vector<uint8_t>& to);
 
-// Returns the CRC-32 of gzip and zip.
+// Returns the CRC-32 that gzip and zip use.
 uint32_t crc32_of(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data

@@ -21,7 +21,7 @@ struct Coding {
   bool gray = false, cmyk = false;
 };
 
-// Reads the frame header (SOF) of a JPEG that was decoded without an error. Skips other bytes than
+// Reads the frame header (SOF) of a JPEG that was decoded without an error. Skips bytes between
 // segments, as libjpeg-turbo does.
 Coding jpeg_coding(std::span<const uint8_t> bytes) {
   for (size_t at = 2; at + 9 < bytes.size();) {

@@ -1,6 +1,6 @@
 #pragma once
 // Opens files of many images (formats.h) and manifests. The content of a file determines its
-// format.
+// format; a zip must also be named .zip.
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 // A zip archive consists of entries, a directory with a row for each entry, and an end record that
 // locates the directory. In archives with 64-bit sizes, a second end record and its locator precede
-// the end record. An entry consists of a local header and its content. The local header may have
-// another length than the directory states, so each read of an image begins with it. Listing reads
-// only the directory, and the beginnings of files whose names do not tell whether they are images.
+// the end record. An entry consists of a local header and its content. The length of the
+// local header is not in the directory, so reading an image starts with its local header. Listing
+// reads only the directory, and the first bytes of files without an image extension.
 #include "data/sources/zip_source.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ constexpr uint64_t kZipHeaderBytes = 30, kZipRowBytes = 46, kZipEndBytes = 22, k
                    kZipLocator64Bytes = 20, kMaxZipComment = 65535;
 constexpr uint64_t kZipNames = 256;                   // bytes of name and extra field, rarely more
 constexpr size_t kZipPiece = size_t{1} << 20;         // bytes of the directory to read at a time
-constexpr uint16_t kZipEncrypted = 0x2041;            // flags: encrypted, strongly, hidden headers
+constexpr uint16_t kZipEncrypted = 0x2041;            // flags: encrypted, strongly, masked headers
 constexpr uint16_t kZipStored = 0, kZipDeflated = 8;  // methods
 constexpr uint16_t kZipExtra64 = 1;
 
@@ -61,7 +61,7 @@ struct ZipRow {
 struct ZipDirectory {
   uint64_t offset = 0, bytes = 0;
   uint64_t rows = 0;
-  bool is64 = false;  // otherwise, some programs state the number of rows modulo 65536
+  bool is64 = false;  // if false, `rows` may be the number of rows modulo 65536
 };
 
 // Returns the offset of the end record; nothing if there is none.
@@ -142,7 +142,7 @@ class ZipScan {
               std::to_string(stated));
     check_overlaps();
     if (scan_.size() == 0 && !archive_.empty())
-      refuse(" contains no image, but the archive " + archive_ + "; unpack it");
+      refuse(" contains the archive " + archive_ + " but no image; unpack the outer zip");
     return std::move(scan_);
   }
 
@@ -239,7 +239,7 @@ class ZipScan {
     return true;
   }
 
-  // Finds the numbers in a row's extra fields that do not fit into 32 bits.
+  // Returns the 64-bit numbers in a row's extra fields, for values that do not fit into 32 bits.
   static std::span<const uint8_t> wide_numbers(std::span<const uint8_t> extra) {
     while (extra.size() >= 4) {
       const uint16_t kind = zip_number<uint16_t>(extra.data());
@@ -251,7 +251,7 @@ class ZipScan {
     return {};
   }
 
-  // Returns `value`, or the next of the wide numbers if it replaces `value`.
+  // Returns `value`, or the next of the 64-bit `numbers` if `value` is UINT32_MAX.
   uint64_t widened(uint32_t value, std::span<const uint8_t>& numbers) const {
     if (value != UINT32_MAX) return value;
     if (numbers.size() < sizeof(uint64_t)) damaged("its directory lacks a size or an offset");
@@ -316,7 +316,8 @@ class ZipScan {
     return is_image(name, head);
   }
 
-  // Refuses entries that share bytes, because such a small archive could have endless content.
+  // Refuses overlapping entries, because a small archive of them can unpack to huge content (a zip
+  // bomb).
   void check_overlaps() const {
     const auto& entries = scan_.entries;
     std::vector<size_t> order(entries.size());

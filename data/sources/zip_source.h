@@ -1,9 +1,9 @@
 #pragma once
 // Dataset of images in zip archives, read in place. Entries may be stored or compressed with
-// deflate. Classes are found as in tars (tar_source.h): several zips without folders are class
-// zips, a zip of folders contains class folders, and OpenOptions::labels names the classes of
-// images without folders. Samples have the same numbers as in the class folders that unpacking the
-// zips would create. Archives inside a zip are not read. Source: PKWARE's APPNOTE 6.3.
+// deflate. Classes are found as in tars (tar_source.h): each of several zips without folders
+// is a class, the folders in a zip are classes, and OpenOptions::labels names the classes of images
+// without folders. Samples have the same indexes as in the class folders that unpacking the zips
+// would create. Archives inside a zip are not read. Source: PKWARE's APPNOTE 6.3.
 
 #include <cstdint>
 #include <memory>

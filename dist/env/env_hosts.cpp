@@ -1,5 +1,5 @@
-// Reads variables that count hosts (pods, nodes), not processes. shoal starts the workers of each host
-// later; until then, the Env has one process per host.
+// Reads variables that count hosts (pods, nodes), not processes. shoal starts the workers of each
+// host later; until then, the Env has one process per host.
 
 #include "dist/env/network.h"
 #include "dist/env/variables.h"

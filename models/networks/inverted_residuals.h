@@ -18,7 +18,9 @@ struct InvertedResidual {
   bool hard = false;     // whether squeeze-excite uses the hard sigmoid
   Padding padding = Padding::symmetric;
   bool fused = false;  // see inverted_residual()
-  bool flat = false;  // MobileNetV2's names: modules of "conv"; projection and norm are N and N + 1
+  // Names as in MobileNetV2: parts are NAME.conv.N; the last convolution is part N, its batch norm
+  // part N + 1.
+  bool flat = false;
 };
 
 // Adds an inverted residual block: 1×1 expansion (unless wide == in), depthwise convolution,

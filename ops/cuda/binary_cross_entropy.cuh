@@ -21,8 +21,8 @@ struct LaneSums {
 };
 static_assert(sizeof(LaneSums) <= sizeof(RowSums), "kRowsAtATime rows fit into the scratch memory");
 
-// The kernels compute rows [first, first + rows) of the operation. `all_logits`: the first of these
-// rows.
+// The kernels compute rows [first, first + rows) of the operation. `all_logits` points to the first
+// of these rows.
 template <class S>
 void sum_binary_lanes(const CrossEntropy& op, const BinaryCrossEntropy& binary, int64_t first,
                       int64_t rows, const S* all_logits, LaneSums* lanes, void* stream) {

@@ -77,7 +77,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a smoothing that float rounds gives targets in double precision") {
+TEST_CASE("targets are computed in double, also if float rounds the label smoothing") {
   const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
   const int32_t label[] = {1};
   Buffer logits(Type::f64, 2);

@@ -243,8 +243,8 @@ int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch) {
 
 namespace {
 
-// Requires a --bce-threshold between the targets of a label and of the other classes. Otherwise,
-// unmixed images would have no label, or all classes as labels.
+// Requires a --bce-threshold between the target of the label and that of the other classes.
+// Otherwise, the threshold would make all targets of an unmixed image 0, or all of them 1.
 void check_threshold(const ResolvedJob& job) {
   if (job.eval_only || job.loss != Loss::binary || !job.bce_threshold) return;
   const double other = job.label_smoothing / static_cast<double>(job.model.classes);

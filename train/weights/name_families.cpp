@@ -90,8 +90,9 @@ class Parser {
     }
     int index = 0, stage = 0, number = 0;
     for (auto& [key, block] : blocks_) {
-      // In a MobileNet, a block that changes the number of channels begins a stage. So does the
-      // fourth of MobileNetV2's 17 blocks, which keeps this number at half width.
+      // In a MobileNet, a block that changes the number of channels begins a stage. In a
+      // MobileNetV2 of 17 blocks, the fourth always begins one: at width 0.5, it does not change
+      // the number.
       const bool fourth = v2_ && blocks_.size() == 17 && index == 3;
       if (index > 0 && (block.in != block.out || fourth)) ++stage, number = 0;
       block.stage = mobile_ ? stage : key.first - 1;

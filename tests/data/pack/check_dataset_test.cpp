@@ -64,7 +64,7 @@ TEST_CASE("images are counted by format, gray and CMYK") {
 
 TEST_CASE("the format of a JPEG does not depend on bytes inside or between its segments") {
   Bytes bytes = read_golden("images/grey.jpg");
-  // The Huffman tables, whose marker is next to those of frames, before the frame.
+  // Copies the Huffman tables to before the frame. Their marker, C4, is between those of frames.
   const Bytes mark = {0xff, 0xc4};
   const auto tables = std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end());
   REQUIRE(tables + 4 < bytes.end());

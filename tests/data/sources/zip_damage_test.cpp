@@ -99,7 +99,7 @@ TEST_CASE("the size that a zip states limits memory") {
   CHECK_THROWS_WITH(data_of(kMaxFileBytes + 1)->read(0, bytes), Contains("too many"));
   CHECK_THROWS_AS(data_of(kMaxFileBytes)->read(0, bytes), DamagedImage);
   CHECK(bytes.capacity() < 1 << 20);  // so few compressed bytes cannot contain so much
-  // A real bomb ends at the size that is stated.
+  // Decompression of a zip bomb stops at the stated size.
   std::string zeros;
   zeros.resize(50'000'000);
   const std::string bomb = make_zip({{"cat/1.jpg", zeros}}, true);

@@ -124,7 +124,7 @@ TEST_CASE("entries that cannot be read in place are refused with advice") {
   const std::string other = make_zip({{"cat/1.jpg", "a"}, {"cat/notes", "b"}});
   CHECK(damages_of_zip(with_zip_row(other, "cat/notes", zip_row_field::kFlags, half_word(1))) ==
         Lines{""});
-  // It might be an image.
+  // A damaged file without an extension is listed, because it might be an image.
   CHECK_THAT(damages_of_zip(with_zip_row(other, "cat/notes", zip_row_field::kCrc, word(1)))[1],
              Contains("checksum"));
 }
@@ -215,7 +215,7 @@ TEST_CASE("archives above 4 GiB and with more than 65,535 entries are read") {
     directory += zip_row(name, std::to_string(i), entries.size());
     entries += zip_entry(name, std::to_string(i));
   }
-  // Without 64-bit numbers, the stated number of entries is that modulo 65536.
+  // Without 64-bit numbers, the zip states the number of entries modulo 65536.
   for (const bool wide : {true, false}) {
     t.write("many.zip",
             entries + directory + zip_end(kCount, directory.size(), entries.size(), wide));

@@ -91,7 +91,7 @@ TEST_CASE("MASTER_ADDR and MASTER_PORT override AWS Batch's main node") {
   }
 }
 
-TEST_CASE("AWS Batch jobs with one node have no launcher or a world of one host") {
+TEST_CASE("AWS Batch: an ordinary job has no launcher, a multi-node job of one node has one") {
   CHECK_FALSE(find_launcher({{"AWS_BATCH_JOB_ID", "1"}, {"AWS_BATCH_JOB_ATTEMPT", "1"}}));
   CHECK_FALSE(find_launcher({{"AWS_BATCH_JOB_NUM_NODES", "1"}}));
   const Launched alone = launch({{"AWS_BATCH_JOB_NUM_NODES", "1"},

@@ -52,7 +52,7 @@ TEST_CASE("blocks without squeeze-excite, as in EfficientNet-Lite, have names to
                                  "_fc.weight"});
 }
 
-TEST_CASE("blocks of MobileNetV2 have timm's names, and none of efficientnet_pytorch") {
+TEST_CASE("MobileNetV2 has names in timm, but not in efficientnet_pytorch") {
   const TensorShapes mobile = {{"features.0.0.weight", {}},
                                {"features.1.conv.0.0.weight", {32, 1, 3, 3}},
                                {"features.1.conv.1.weight", {16, 32, 1, 1}},

@@ -46,8 +46,9 @@ class SummaryCsv final : public ReportSink {
         old ? old->empty() || old->starts_with(kColumns.substr(0, kColumns.find("weights_loss")))
             : !std::filesystem::is_regular_file(path_, error);
     if (!ours_)
-      log::warning(path_.string() +
-                   " is of another program and is not replaced; history.jsonl has the epochs");
+      log::warning(
+          path_.string() +
+          " was written by another program and is not replaced; history.jsonl has the metrics");
     epoch_ = report.epoch;
     write();
   }
