@@ -3,6 +3,7 @@
 #include "models/fused_step.h"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
@@ -75,7 +76,7 @@ TEST_CASE("the fused evaluation computes what the reference does, for each image
       fill(*model);
       model->train(false);
     }
-    const at::Tensor images = at::randn({5, 3, 70, 64}).to(type);
+    const at::Tensor images = at::randn({5, 3, 70, 64}, at::detail::createCPUGenerator(5)).to(type);
     const at::Tensor logits = fused.forward(images, {});
     const double limit = type == at::kFloat ? 1e-5 : 0.03;
     CHECK(apart(logits, reference.forward(images.to(at::kFloat), {}), 0) < limit);
@@ -180,7 +181,7 @@ TEST_CASE("what a convolution reads in backward and what it writes do not share 
 TEST_CASE("only the last forward of the fused step can be differentiated") {
   const Network network = named("efficientnet_b0");
   Executor model(network, 1, Kernels::fused);
-  const at::Tensor images = at::randn({2, 3, 64, 64});
+  const at::Tensor images = at::randn({2, 3, 64, 64}, at::detail::createCPUGenerator(6));
   const at::Tensor first = model.forward(images, {});
   const at::Tensor second = model.forward(images, {});
   CHECK_THROWS_AS(first.sum().backward(), std::logic_error);
