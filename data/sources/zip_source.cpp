@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "base/format/zip_format.h"
 #include "data/byte_source.h"
 #include "data/container/catalogue.h"
 #include "data/container/image_files.h"
@@ -27,27 +27,9 @@
 namespace shoal::data {
 namespace {
 
-enum : uint32_t {
-  kZipHeader = 0x04034b50,
-  kZipRow = 0x02014b50,
-  kZipEnd = 0x06054b50,
-  kZipEnd64 = 0x06064b50,
-  kZipLocator64 = 0x07064b50,
-};
-constexpr uint64_t kZipHeaderBytes = 30, kZipRowBytes = 46, kZipEndBytes = 22, kZipEnd64Bytes = 56,
-                   kZipLocator64Bytes = 20, kMaxZipComment = 65535;
-constexpr uint64_t kZipNames = 256;                   // bytes of name and extra field, rarely more
-constexpr size_t kZipPiece = size_t{1} << 20;         // bytes of the directory to read at a time
-constexpr uint16_t kZipEncrypted = 0x2041;            // flags: encrypted, strongly, masked headers
-constexpr uint16_t kZipStored = 0, kZipDeflated = 8;  // methods
-constexpr uint16_t kZipExtra64 = 1;
-
-template <class T>
-T zip_number(const uint8_t* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
+constexpr uint64_t kZipNames = 256;            // bytes of name and extra field, rarely more
+constexpr size_t kZipPiece = size_t{1} << 20;  // bytes of the directory to read at a time
+constexpr uint16_t kZipEncrypted = 0x2041;     // flags: encrypted, strongly, masked headers
 
 struct ZipRow {
   std::string name;
@@ -67,16 +49,16 @@ struct ZipDirectory {
 // Returns the offset of the end record; nothing if there is none.
 std::optional<uint64_t> find_zip_end(const File& file) {
   const auto size = static_cast<uint64_t>(file.stamp().bytes);
-  std::vector<uint8_t> tail(std::min(size, kMaxZipComment + kZipEndBytes));
+  std::vector<uint8_t> tail(std::min(size, zip::kMaxComment + zip::kEndBytes));
   const uint64_t begin = size - tail.size();
   const int64_t count = file.read_at(begin, tail.data(), static_cast<int64_t>(tail.size()));
   tail.resize(static_cast<size_t>(count));
   for (const bool exact : {true, false}) {  // the comment ends at the end of the file, or before it
-    for (size_t end = tail.size(); end >= kZipEndBytes; --end) {
-      const uint8_t* const at = tail.data() + end - kZipEndBytes;
-      const size_t behind = tail.size() - end, comment = zip_number<uint16_t>(at + 20);
-      if (zip_number<uint32_t>(at) == kZipEnd && (exact ? comment == behind : comment < behind))
-        return begin + end - kZipEndBytes;
+    for (size_t end = tail.size(); end >= zip::kEndBytes; --end) {
+      const uint8_t* const at = tail.data() + end - zip::kEndBytes;
+      const size_t behind = tail.size() - end, comment = zip::number<uint16_t>(at + 20);
+      if (zip::number<uint32_t>(at) == zip::kEnd && (exact ? comment == behind : comment < behind))
+        return begin + end - zip::kEndBytes;
     }
   }
   return std::nullopt;
@@ -103,16 +85,16 @@ uint64_t packed_bytes(const Entry& entry) {
 // and `behind` the size of the compressed content, or 0 if the content is stored.
 void read_zip_entry(const File& file, const Image& entry, uint64_t count,
                     std::vector<uint8_t>& to) {
-  std::array<uint8_t, kZipHeaderBytes> header{};
+  std::array<uint8_t, zip::kLocalHeaderBytes> header{};
   read_fully(file, entry.offset, header.data(), static_cast<int64_t>(header.size()));
   const bool stored = entry.behind == 0;
   const uint64_t packed = packed_bytes(entry);
-  const uint64_t content = entry.offset + kZipHeaderBytes +
-                           zip_number<uint16_t>(header.data() + 26) +
-                           zip_number<uint16_t>(header.data() + 28);
-  if (zip_number<uint32_t>(header.data()) != kZipHeader ||
-      (zip_number<uint16_t>(header.data() + 6) & kZipEncrypted) != 0 ||
-      zip_number<uint16_t>(header.data() + 8) != (stored ? kZipStored : kZipDeflated) ||
+  const uint64_t content = entry.offset + zip::kLocalHeaderBytes +
+                           zip::number<uint16_t>(header.data() + 26) +
+                           zip::number<uint16_t>(header.data() + 28);
+  if (zip::number<uint32_t>(header.data()) != zip::kLocalHeader ||
+      (zip::number<uint16_t>(header.data() + 6) & kZipEncrypted) != 0 ||
+      zip::number<uint16_t>(header.data() + 8) != (stored ? zip::kStored : zip::kDeflated) ||
       content + packed > static_cast<uint64_t>(file.stamp().bytes))
     throw DamagedImage("its header contradicts the directory of the zip");
   bool complete = true;
@@ -164,19 +146,19 @@ class ZipScan {
     const std::optional<uint64_t> end = find_zip_end(file_);
     if (!end) damaged("this zip has no directory");
     uint64_t limit = *end;
-    std::array<uint8_t, kZipEndBytes> record{};
+    std::array<uint8_t, zip::kEndBytes> record{};
     const uint8_t* const at = record.data();
     read(limit, record);
-    ZipDirectory directory{zip_number<uint32_t>(at + 16), zip_number<uint32_t>(at + 12),
-                           zip_number<uint16_t>(at + 10), false};
-    bool split = zip_number<uint16_t>(at + 4) != 0 || zip_number<uint16_t>(at + 6) != 0 ||
-                 zip_number<uint16_t>(at + 8) != directory.rows;
-    if (limit >= kZipLocator64Bytes) {
-      read(limit - kZipLocator64Bytes, std::span(record).first(kZipLocator64Bytes));
-      if (zip_number<uint32_t>(at) == kZipLocator64) {
-        split = zip_number<uint32_t>(at + 16) > 1;
-        limit = zip_number<uint64_t>(at + 8);
-        if (!split) directory = wide_directory(limit, *end - kZipLocator64Bytes);
+    ZipDirectory directory{zip::number<uint32_t>(at + 16), zip::number<uint32_t>(at + 12),
+                           zip::number<uint16_t>(at + 10), false};
+    bool split = zip::number<uint16_t>(at + 4) != 0 || zip::number<uint16_t>(at + 6) != 0 ||
+                 zip::number<uint16_t>(at + 8) != directory.rows;
+    if (limit >= zip::kLocator64Bytes) {
+      read(limit - zip::kLocator64Bytes, std::span(record).first(zip::kLocator64Bytes));
+      if (zip::number<uint32_t>(at) == zip::kLocator64) {
+        split = zip::number<uint32_t>(at + 16) > 1;
+        limit = zip::number<uint64_t>(at + 8);
+        if (!split) directory = wide_directory(limit, *end - zip::kLocator64Bytes);
       }
     }
     if (split)
@@ -188,13 +170,13 @@ class ZipScan {
 
   // Reads the end record with 64-bit numbers at `offset`. It must end before `limit`.
   ZipDirectory wide_directory(uint64_t offset, uint64_t limit) const {
-    std::array<uint8_t, kZipEnd64Bytes> record{};
+    std::array<uint8_t, zip::kEnd64Bytes> record{};
     const uint8_t* const at = record.data();
     const bool outside = limit < record.size() || offset > limit - record.size();
     if (!outside) read(offset, record);
-    if (outside || zip_number<uint32_t>(at) != kZipEnd64) damaged("its end record is wrong");
-    return {zip_number<uint64_t>(at + 48), zip_number<uint64_t>(at + 40),
-            zip_number<uint64_t>(at + 32), true};
+    if (outside || zip::number<uint32_t>(at) != zip::kEnd64) damaged("its end record is wrong");
+    return {zip::number<uint64_t>(at + 48), zip::number<uint64_t>(at + 40),
+            zip::number<uint64_t>(at + 32), true};
   }
 
   // Returns the next bytes of the directory, valid until the next call.
@@ -213,17 +195,17 @@ class ZipScan {
   bool next(ByteSource& source, ZipRow& row) {
     if (taken_ == piece_.size() && source.position() == directory_.offset + directory_.bytes)
       return false;
-    const uint8_t* at = take(source, kZipRowBytes);
-    if (zip_number<uint32_t>(at) != kZipRow) damaged("its directory is wrong");
-    const auto host = zip_number<uint16_t>(at + 4) >> 8;
-    const auto name_bytes = zip_number<uint16_t>(at + 28),
-               extra_bytes = zip_number<uint16_t>(at + 30),
-               comment_bytes = zip_number<uint16_t>(at + 32);
-    const auto packed = zip_number<uint32_t>(at + 20), bytes = zip_number<uint32_t>(at + 24),
-               header = zip_number<uint32_t>(at + 42), attributes = zip_number<uint32_t>(at + 38);
-    row.flags = zip_number<uint16_t>(at + 8);
-    row.method = zip_number<uint16_t>(at + 10);
-    row.crc = zip_number<uint32_t>(at + 16);
+    const uint8_t* at = take(source, zip::kDirectoryEntryBytes);
+    if (zip::number<uint32_t>(at) != zip::kDirectoryEntry) damaged("its directory is wrong");
+    const auto host = zip::number<uint16_t>(at + 4) >> 8;
+    const auto name_bytes = zip::number<uint16_t>(at + 28),
+               extra_bytes = zip::number<uint16_t>(at + 30),
+               comment_bytes = zip::number<uint16_t>(at + 32);
+    const auto packed = zip::number<uint32_t>(at + 20), bytes = zip::number<uint32_t>(at + 24),
+               header = zip::number<uint32_t>(at + 42), attributes = zip::number<uint32_t>(at + 38);
+    row.flags = zip::number<uint16_t>(at + 8);
+    row.method = zip::number<uint16_t>(at + 10);
+    row.crc = zip::number<uint32_t>(at + 16);
     constexpr int kUnix = 3, kFat = 0;
     row.is_link = host == kUnix && (attributes >> 16 & 0170000) == 0120000;
     at = take(source, size_t{name_bytes} + extra_bytes + comment_bytes);
@@ -242,20 +224,20 @@ class ZipScan {
   // Returns the 64-bit numbers in a row's extra fields, for values that do not fit into 32 bits.
   static std::span<const uint8_t> wide_numbers(std::span<const uint8_t> extra) {
     while (extra.size() >= 4) {
-      const uint16_t kind = zip_number<uint16_t>(extra.data());
+      const uint16_t kind = zip::number<uint16_t>(extra.data());
       const size_t bytes =
-          std::min<size_t>(zip_number<uint16_t>(extra.data() + 2), extra.size() - 4);
-      if (kind == kZipExtra64) return extra.subspan(4, bytes);
+          std::min<size_t>(zip::number<uint16_t>(extra.data() + 2), extra.size() - 4);
+      if (kind == zip::kExtra64) return extra.subspan(4, bytes);
       extra = extra.subspan(4 + bytes);
     }
     return {};
   }
 
-  // Returns `value`, or the next of the 64-bit `numbers` if `value` is UINT32_MAX.
+  // Returns `value`, or the next of the 64-bit `numbers` if `value` is kIn64.
   uint64_t widened(uint32_t value, std::span<const uint8_t>& numbers) const {
-    if (value != UINT32_MAX) return value;
+    if (value != zip::kIn64) return value;
     if (numbers.size() < sizeof(uint64_t)) damaged("its directory lacks a size or an offset");
-    const auto wide = zip_number<uint64_t>(numbers.data());
+    const auto wide = zip::number<uint64_t>(numbers.data());
     numbers = numbers.subspan(sizeof wide);
     return wide;
   }
@@ -269,14 +251,14 @@ class ZipScan {
     }
     const bool image = has_image_extension(name);
     const bool readable = !row.is_link && (row.flags & kZipEncrypted) == 0 &&
-                          (row.method == kZipStored || row.method == kZipDeflated);
+                          (row.method == zip::kStored || row.method == zip::kDeflated);
     if (!image && !readable) return scan_.left_out.add(name);
     check(row, ":" + name);
     ScanEntry entry;
     entry.offset = row.header;
     entry.bytes = row.bytes;
     entry.before = row.crc;
-    if (row.method != kZipStored)
+    if (row.method != zip::kStored)
       entry.behind = static_cast<uint32_t>(std::min<uint64_t>(row.packed, UINT32_MAX));
     if (!image && !begins_like_image(entry, name)) {
       scan_.left_out.add(name);
@@ -291,13 +273,13 @@ class ZipScan {
     if (row.is_link) refuse(name + " is a symbolic link; make the zip without the option -y");
     if ((row.flags & kZipEncrypted) != 0)
       refuse(name + " is encrypted; unpack the zip, or make it without a password");
-    if (row.method != kZipStored && row.method != kZipDeflated)
+    if (row.method != zip::kStored && row.method != zip::kDeflated)
       refuse(name + " is compressed with method " + method_name(row.method) +
              "; unpack the zip, or make it with stored images (zip -0)");
-    const uint64_t limit = directory_.offset, least = kZipHeaderBytes + row.packed;
+    const uint64_t limit = directory_.offset, least = zip::kLocalHeaderBytes + row.packed;
     const bool outside = row.packed > limit || row.header > limit || least > limit - row.header;
     const bool wrong =
-        row.method == kZipStored ? row.packed != row.bytes : row.packed == 0 && row.bytes > 0;
+        row.method == zip::kStored ? row.packed != row.bytes : row.packed == 0 && row.bytes > 0;
     if (outside || wrong)
       damaged("its directory states a wrong size or offset of " + name.substr(1));
   }
@@ -326,7 +308,7 @@ class ZipScan {
               [&](size_t a, size_t b) { return entries[a].offset < entries[b].offset; });
     for (size_t i = 1; i < order.size(); ++i) {
       const ScanEntry &a = entries[order[i - 1]], &b = entries[order[i]];
-      if (a.offset + kZipHeaderBytes + packed_bytes(a) > b.offset)
+      if (a.offset + zip::kLocalHeaderBytes + packed_bytes(a) > b.offset)
         damaged("its entries " + std::string(scan_.name(order[i - 1])) + " and " +
                 std::string(scan_.name(order[i])) + " overlap");
     }
@@ -353,7 +335,7 @@ class ZipDataset : public ContainerDataset {
       for (int64_t i = first; i < first + count; ++i) {
         const Image& p = image(i);
         const uint64_t packed = packed_bytes(p);
-        open_file(p.file)->will_read(p.offset, kZipHeaderBytes + kZipNames + packed);
+        open_file(p.file)->will_read(p.offset, zip::kLocalHeaderBytes + kZipNames + packed);
       }
     } catch (const std::runtime_error&) {  // read() will report it
     }
@@ -364,8 +346,8 @@ class ZipDataset : public ContainerDataset {
 
 bool begins_zip(std::span<const uint8_t> head) {
   if (head.size() < sizeof(uint32_t)) return false;
-  const auto signature = zip_number<uint32_t>(head.data());
-  return signature == kZipHeader || signature == kZipEnd;
+  const auto signature = zip::number<uint32_t>(head.data());
+  return signature == zip::kLocalHeader || signature == zip::kEnd;
 }
 
 bool is_zip(const File& file) {

@@ -108,9 +108,8 @@ void Heartbeat::Shared::exchange(c10d::Store& store, int64_t number) {
   ++answers;
 }
 
-// Waits until the store has not answered for lost_after, then reports the loss. Counts intervals
-// instead of comparing times, so that time during which this process itself is suspended does not
-// count.
+// Reports the loss of the store if it does not answer for options.lost_after. Counts intervals
+// instead of comparing times: the time while this process itself is suspended does not count.
 void Heartbeat::Shared::watch_store() {
   int64_t seen = -1;
   for (Milliseconds silent{0}; wait(); silent += interval()) {

@@ -48,7 +48,7 @@ struct PlannedNode {
   bool differentiates = false;  // runs backward: it or a node before it has trained parameters
   // -1 if kernel is none. Linear layers: y, then the slopes of the activation.
   Place output = -1;
-  // Joins, pooling and linear layers: the gradient of the output. Other batch norms:
+  // Joins, pooling and linear layers: the gradient of the output. Batch norms that are not joins:
   // ops::fused::Upstream::u.
   Place gradient = -1;
 };

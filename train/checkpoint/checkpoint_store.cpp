@@ -19,6 +19,8 @@ namespace {
 constexpr const char* kLock = "lock";
 constexpr const char* kChoice = "--checkpoint-dir (--output)";
 
+// Renames a finished file. Unlike move_into_place(), does not flush the folder: some callers rename
+// several files.
 void rename_or_throw(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
@@ -124,6 +126,7 @@ void CheckpointStore::complete_unmarked(const Warn& warn) {
       throw;  // a read or write failed; the checkpoint may still be whole
     } catch (const std::runtime_error& error) {
       const std::string name = unused_prefix("unknown-", entry.name) + entry.name + ".pt";
+      // Not flushed: if a power loss undoes the renaming, the next run repeats it.
       rename_or_throw(path(entry), in_directory(name));
       if (warn) warn(std::string(error.what()) + "; it is kept as " + in_directory(name).string());
     }

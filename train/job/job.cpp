@@ -246,10 +246,10 @@ namespace {
 // Requires a --bce-threshold between the target of the label and that of the other classes.
 // Otherwise, the threshold would make all targets of an unmixed image 0, or all of them 1.
 void check_threshold(const ResolvedJob& job) {
-  if (job.eval_only || job.loss != Loss::binary || !job.bce_threshold) return;
+  if (job.eval_only || job.loss != Loss::binary || job.bce_threshold < 0) return;
   const double other = job.label_smoothing / static_cast<double>(job.model.classes);
   const double label = 1 - job.label_smoothing + other;
-  const double threshold = *job.bce_threshold;
+  const double threshold = job.bce_threshold;
   require(job.label_smoothing == 0 || (threshold > other && threshold < label),
           strf("--bce-threshold is %g; with --label-smoothing %g and %ld classes, it must be above "
                "%g and below %g, the targets of other classes and of the label",
@@ -307,6 +307,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.train_samples = job.train_samples.value_or(0);
   out.epoch_steps = job.epoch_steps.value_or(0);
   out.ema = job.ema.value_or(0);
+  out.bce_threshold = job.bce_threshold.value_or(-1);
   out.checkpoint_dir = checkpoint_directory(job);
   out.export_dir = job.export_dir.value_or("");
   out.checkpoint_steps = job.checkpoint_steps.value_or(0);

@@ -119,8 +119,6 @@ struct RunOptions {
   ScheduleOptions schedule;
   Loss loss = Loss::cross_entropy;
   double label_smoothing = 0;
-  // Loss::binary: targets above this number become 1, all others 0. Unset: they stay as they are.
-  std::optional<double> bce_threshold;
   bool bce_sum = false;  // Loss::binary: sums over the classes instead of averaging
   // Class weights in the training loss: none, balanced (inversely proportional to the number of
   // images of each class), or the path of a file with classes and weights.
@@ -211,6 +209,8 @@ struct Job : RunOptions {
   // Global batch size that `lr` is meant for. The learning rate scales linearly to the actual one.
   std::optional<int64_t> scale_lr;
   std::optional<double> ema;  // decay of the averaged weights per step; unset: no average
+  // Loss::binary: targets above this number become 1, all others 0. Unset: they stay as they are.
+  std::optional<double> bce_threshold;
   // Loader and compute threads per process; default: this process's share of the processors.
   std::optional<int> workers, threads;
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
@@ -261,6 +261,7 @@ struct ResolvedJob : RunOptions {
   data::Interpolation interpolation = data::Interpolation::bilinear;  // of training images
   data::Interpolation val_interpolation = data::Interpolation::bilinear;
   double ema = 0;             // 0: no averaged weights
+  double bce_threshold = -1;  // below 0: none
   int64_t frozen_stages = 0;  // number of stages that `freeze` names
   int workers = 1, threads = 1;
   int gpu = 0;  // this rank's GPU, with device cuda

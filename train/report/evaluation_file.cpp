@@ -7,6 +7,7 @@
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "train/report/class_metrics.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {
@@ -15,10 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;  // version of the file format
-
-Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json calibration_of(const Classification& figures) {
   Json bins = Json::array();
@@ -80,10 +77,7 @@ void write_evaluation(const std::string& folder, const EvaluationReport& report,
   for (const Confusion& one : report.figures.confusion)
     json["confusion"].push_back({one.label, one.predicted, one.images});
   for (const ClassCounts& one : report.figures.classes)
-    json["per_class"].push_back({{"images", one.images},
-                                 {"precision", json_of(one.precision())},
-                                 {"recall", json_of(one.recall())},
-                                 {"f1", json_of(one.f1())}});
+    append_metrics(json["per_class"].emplace_back(Json::object()), one);
   for (const WorstImage& one : report.worst)
     json["worst"].push_back({{"path", one.path},
                              {"label", one.label},

@@ -36,12 +36,12 @@ FlatOptions flat_options(const RunOptions& job, at::Device device) {
 }
 
 // Returns the loss that the run minimizes. `scale`, `class_weights`: see models::cross_entropy().
-models::LossResult loss_of(const RunOptions& job, const at::Tensor& logits,
+models::LossResult loss_of(const ResolvedJob& job, const at::Tensor& logits,
                            const models::Labels& labels, double scale,
                            const at::Tensor& class_weights) {
   if (job.loss == Loss::cross_entropy)
     return models::cross_entropy(logits, labels, job.label_smoothing, scale, class_weights);
-  const ops::BinaryCrossEntropy binary = {.threshold = job.bce_threshold.value_or(-1),
+  const ops::BinaryCrossEntropy binary = {.threshold = job.bce_threshold,
                                           .sum_classes = job.bce_sum};
   return models::binary_cross_entropy(logits, labels, job.label_smoothing, scale, binary,
                                       class_weights);

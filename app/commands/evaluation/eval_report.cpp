@@ -6,6 +6,7 @@
 #include "app/commands/printable_row.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "train/report/class_metrics.h"
 
 namespace shoal::app {
 namespace {
@@ -16,19 +17,11 @@ using train::Confusion;
 
 constexpr size_t kConfusions = 10;  // number of confusions that --details prints
 
-Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json per_class(const EvaluatedWeights& evaluated) {
   Json rows = Json::array();
   for (size_t i = 0; i < evaluated.report.figures.classes.size(); ++i) {
-    const ClassCounts& one = evaluated.report.figures.classes[i];
-    rows.push_back({{"class", evaluated.classes[i]},
-                    {"images", one.images},
-                    {"precision", json_of(one.precision())},
-                    {"recall", json_of(one.recall())},
-                    {"f1", json_of(one.f1())}});
+    rows.push_back({{"class", evaluated.classes[i]}});
+    train::append_metrics(rows.back(), evaluated.report.figures.classes[i]);
   }
   return rows;
 }

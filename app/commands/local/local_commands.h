@@ -19,6 +19,7 @@ struct Call {
 // start_ranks: starts and watches one worker per rank of this host (train, eval, predict). A single
 // worker replaces this process, unless this process is PID 1 or runs on SageMaker.
 // start_worker: does the same for a command that always has one worker (export, pack, …).
+// report_command replaces this process with shoal-report. doctor_command also starts shoal-worker.
 // The other functions do the work of their command in this process.
 #define COMMAND(name, constant, paths, run_in_shoal, ...) int run_in_shoal(const Call& call);
 #include "app/options/commands.def"

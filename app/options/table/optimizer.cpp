@@ -93,7 +93,7 @@ Option bce_threshold_row() {
                       .of_training()
                       .changes_results();
   option.resolved = [](const train::ResolvedJob& job) -> std::string {
-    return job.bce_threshold ? text_of(*job.bce_threshold) : "none";
+    return job.bce_threshold < 0 ? "none" : text_of(job.bce_threshold);
   };
   return option;
 }

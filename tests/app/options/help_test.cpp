@@ -61,9 +61,7 @@ TEST_CASE("help with a word lists options that contain it in name, text, group o
   CHECK_THAT(help("stochastic depth"), Contains("--drop-path P"));  // matches the text
   CHECK_THAT(help("resnet50"), Contains("\nRecipes") && Contains("76.1 %"));
   CHECK_THAT(help("sigterm"), Contains("\nExit codes\n") && Contains("143"));
-  CHECK(help("zebra") ==
-        "no option of `shoal train` mentions 'zebra'; `shoal train --help all` "
-        "shows all\n");
+  CHECK_THAT(help("zebra"), Contains("zebra") && Contains("--help all"));
   CHECK_THAT(help("num-workers"), Contains("did you mean --workers?"));
 }
 

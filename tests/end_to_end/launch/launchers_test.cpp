@@ -91,7 +91,7 @@ TEST_CASE("the nodes of an AWS Batch job train together", "[replayed]") {
   };
   Environment child = node("0"), main = node("1");
   const std::string address = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=";
-  // The main node finds its own address, which Batch sets on the other nodes.
+  // AWS Batch tells the main node's address only to the other nodes. The main node finds it itself.
   const auto doctor = test::run_shoal({"doctor", "--launcher"}, main);
   const size_t before = doctor.out.find("master "), after = doctor.out.find(" (rank 0's store)");
   if (before != std::string::npos && after != std::string::npos) {

@@ -271,9 +271,8 @@ TEST_CASE("--load-partial takes the tensors that fit and says what starts anew")
                  "--model",  "resnet18",         "--size",     "32",        "--batch-size",
                  "20",       "--epochs",         "1",          "--lr",      "0.02",
                  "--output", trained.path("new")};
-  CHECK_THAT(refusal(words),
-             Contains("layer1.0.conv1.weight is missing") &&
-                 Contains("conv1.weight has the shape 64×3×7×7, in the file 32×6×7×7"));
+  CHECK_THAT(refusal(words), Contains("layer1.0.conv1.weight is missing") &&
+                                 Contains("conv1.weight has") && Contains("32×6×7×7"));
   words.push_back("--load-partial");
   CHECK_THAT(succeeds(words).err, Contains("120 of 122 tensors taken") &&
                                       Contains("2 start anew") &&

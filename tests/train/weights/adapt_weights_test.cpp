@@ -101,7 +101,7 @@ TEST_CASE("a linear layer that another program stores as a convolution is taken"
   }
   const AdaptedWeights adapted = adapt_weights(data, model);
   REQUIRE(adapted.tensors.size() == 244);
-  CHECK(adapted.note == "in timm's names, batch norm converted from eps 1e-05 to 0.001");
+  CHECK_THAT(adapted.note, Contains("timm") && Contains("1e-05") && Contains("0.001"));
   for (size_t i = 0; i < ours.size(); ++i) {
     const auto& [name, value] = adapted.tensors[i];
     INFO(name);
@@ -114,13 +114,13 @@ TEST_CASE("weights in other names get the model's names, and variances its batch
   const models::Network b0 = default_network("efficientnet_b0");
   const AdaptedWeights timm = adapt_weights(b0_in("timm"), b0);
   CHECK(timm.tensors.size() == 360);
-  CHECK(timm.note == "in timm's names");
+  CHECK_THAT(timm.note, Contains("timm") && !Contains("eps"));
   CHECK(timm.warnings.empty());
   check_numbered(timm.tensors, 0);
 
   const AdaptedWeights other = adapt_weights(b0_in("efficientnet_pytorch"), b0);
-  CHECK(other.note ==
-        "in efficientnet_pytorch's names, batch norm converted from eps 0.001 to 1e-05");
+  CHECK_THAT(other.note,
+             Contains("efficientnet_pytorch") && Contains("0.001") && Contains("1e-05"));
   check_numbered(other.tensors, 1e-3 - 1e-5);
   REQUIRE(other.warnings.size() == 1);
   CHECK_THAT(other.warnings[0],

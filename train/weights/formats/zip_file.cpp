@@ -7,25 +7,15 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
+
+#include "base/format/zip_format.h"
 
 namespace shoal::train {
 namespace {
 
-enum : uint32_t {
-  kLocalHeader = 0x04034b50,
-  kDirectoryEntry = 0x02014b50,
-  kEnd = 0x06054b50,
-  kEnd64 = 0x06064b50,
-  kLocator64 = 0x07064b50,
-};
-constexpr uint64_t kLocalHeaderBytes = 30, kDirectoryEntryBytes = 46, kEndBytes = 22,
-                   kLocator64Bytes = 20, kMaxComment = 65535;
 constexpr uint64_t kMaxFiles = 1'000'000;
-constexpr uint16_t kEncrypted = 1, kStored = 0;
-constexpr uint16_t kExtra64 = 1;
-constexpr uint32_t kIn64 = UINT32_MAX;  // the value is in the extra field
+constexpr uint16_t kEncrypted = 1;
 
 [[noreturn]] void damaged() {
   throw std::runtime_error("its zip directory is damaged");
@@ -40,22 +30,20 @@ std::span<const char> ZipFile::part(uint64_t at, uint64_t bytes) const {
 
 template <class T>
 T ZipFile::number(uint64_t at) const {
-  T value;
-  std::memcpy(&value, part(at, sizeof value).data(), sizeof value);
-  return value;
+  return zip::number<T>(part(at, sizeof(T)).data());
 }
 
 ZipFile::Directory ZipFile::find_directory() const {
-  const uint64_t last = bytes_.size() - kEndBytes;
-  const uint64_t first = last - std::min(last, kMaxComment);
+  const uint64_t last = bytes_.size() - zip::kEndBytes;
+  const uint64_t first = last - std::min(last, zip::kMaxComment);
   uint64_t end = last;
-  while (number<uint32_t>(end) != kEnd || number<uint16_t>(end + 20) > last - end)
+  while (number<uint32_t>(end) != zip::kEnd || number<uint16_t>(end + 20) > last - end)
     if (end-- == first) damaged();
-  if (end < kLocator64Bytes || number<uint32_t>(end - kLocator64Bytes) != kLocator64)
+  if (end < zip::kLocator64Bytes || number<uint32_t>(end - zip::kLocator64Bytes) != zip::kLocator64)
     return {number<uint16_t>(end + 10), number<uint32_t>(end + 12), number<uint32_t>(end + 16)};
-  const auto end64 = number<uint64_t>(end - kLocator64Bytes + 8);
-  if (number<uint32_t>(end64) != kEnd64) damaged();
-  part(end64, 56);
+  const auto end64 = number<uint64_t>(end - zip::kLocator64Bytes + 8);
+  if (number<uint32_t>(end64) != zip::kEnd64) damaged();
+  part(end64, zip::kEnd64Bytes);
   return {number<uint64_t>(end64 + 32), number<uint64_t>(end64 + 40), number<uint64_t>(end64 + 48)};
 }
 
@@ -66,12 +54,13 @@ class ZipFile::Fields {
   Fields(const ZipFile& zip, uint64_t at, uint64_t bytes) : zip_(zip) {
     for (const uint64_t end = at + bytes; at + 4 <= end;) {
       const uint64_t size = zip.number<uint16_t>(at + 2);
-      if (zip.number<uint16_t>(at) == kExtra64) next_ = at + 4, end_ = std::min(at + 4 + size, end);
+      if (zip.number<uint16_t>(at) == zip::kExtra64)
+        next_ = at + 4, end_ = std::min(at + 4 + size, end);
       at += 4 + size;
     }
   }
   uint64_t widened(uint32_t value) {
-    if (value != kIn64) return value;
+    if (value != zip::kIn64) return value;
     if (end_ - next_ < sizeof(uint64_t)) damaged();
     next_ += sizeof(uint64_t);
     return zip_.number<uint64_t>(next_ - sizeof(uint64_t));
@@ -83,17 +72,17 @@ class ZipFile::Fields {
 };
 
 uint64_t ZipFile::add_entry(uint64_t at) {
-  part(at, kDirectoryEntryBytes);
-  if (number<uint32_t>(at) != kDirectoryEntry) damaged();
+  part(at, zip::kDirectoryEntryBytes);
+  if (number<uint32_t>(at) != zip::kDirectoryEntry) damaged();
   const auto name_bytes = number<uint16_t>(at + 28), extra_bytes = number<uint16_t>(at + 30),
              comment_bytes = number<uint16_t>(at + 32);
-  const auto text = part(at + kDirectoryEntryBytes, name_bytes);
-  const uint64_t extra = at + kDirectoryEntryBytes + name_bytes;
+  const auto text = part(at + zip::kDirectoryEntryBytes, name_bytes);
+  const uint64_t extra = at + zip::kDirectoryEntryBytes + name_bytes;
   part(extra, uint64_t{extra_bytes} + comment_bytes);
   Fields fields(*this, extra, extra_bytes);
   Entry entry;
   entry.stored =
-      (number<uint16_t>(at + 8) & kEncrypted) == 0 && number<uint16_t>(at + 10) == kStored;
+      (number<uint16_t>(at + 8) & kEncrypted) == 0 && number<uint16_t>(at + 10) == zip::kStored;
   entry.bytes = fields.widened(number<uint32_t>(at + 24));
   const uint64_t compressed = fields.widened(number<uint32_t>(at + 20));
   entry.header = fields.widened(number<uint32_t>(at + 42));
@@ -107,7 +96,7 @@ uint64_t ZipFile::add_entry(uint64_t at) {
 }
 
 ZipFile::ZipFile(std::span<const char> bytes) : bytes_(bytes) {
-  if (bytes.size() < kEndBytes || number<uint32_t>(0) != kLocalHeader)
+  if (bytes.size() < zip::kEndBytes || number<uint32_t>(0) != zip::kLocalHeader)
     throw std::runtime_error("it is not a zip archive");
   const Directory directory = find_directory();
   if (directory.entries > kMaxFiles) throw std::runtime_error("it has more than a million files");
@@ -123,10 +112,10 @@ std::optional<std::span<const char>> ZipFile::find(const std::string& name) cons
   if (!entry.stored)
     throw std::runtime_error("its " + name +
                              " is compressed or encrypted; save it with torch.save");
-  part(entry.header, kLocalHeaderBytes);
-  if (number<uint32_t>(entry.header) != kLocalHeader) damaged();
+  part(entry.header, zip::kLocalHeaderBytes);
+  if (number<uint32_t>(entry.header) != zip::kLocalHeader) damaged();
   const uint64_t skipped = uint64_t{number<uint16_t>(entry.header + 26)} +
-                           number<uint16_t>(entry.header + 28) + kLocalHeaderBytes;
+                           number<uint16_t>(entry.header + 28) + zip::kLocalHeaderBytes;
   return part(entry.header + skipped, entry.bytes);
 }
 

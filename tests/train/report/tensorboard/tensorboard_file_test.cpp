@@ -154,7 +154,8 @@ TEST_CASE("a resumed run has no point twice, with its old event file or without"
     for (int64_t step : {1, 2}) report(killed, step);
     killed.evaluation(evaluation_at(2));
     killed.images(grid_at("valid/worst", 2));
-    // The newest checkpoint is from before this evaluation: its history has four lines.
+    // The newest checkpoint is from step 3, before the evaluation at step 3. The
+    // checkpoint's history has four lines: steps 1, 2 and 3, and the evaluation at step 2.
     report(killed, 3);
     killed.evaluation(evaluation_at(3));
     killed.images(grid_at("valid/worst", 3));
