@@ -37,8 +37,8 @@ std::string imgcodecs_path() {
 
 [[noreturn]] void fail_missing(const std::string& reason) {
   throw MissingLibrary(
-      "PNG, WebP, BMP and TIFF images need OpenCV's imgcodecs library; install it (Debian and "
-      "Ubuntu: package libopencv-imgcodecs406): " +
+      "PNG, WebP, BMP and TIFF images need OpenCV's imgcodecs library; install it (Debian 12 "
+      "and Ubuntu 24.04: package libopencv-imgcodecs406): " +
       reason);
 }
 

@@ -1,9 +1,10 @@
 # Sourced by scripts/build, scripts/demo and scripts/lint: installs system packages with apt
 # (Debian, Ubuntu). On other systems, only checks for the programs.
 
-# Each entry of `tools`, `comforts` and `linters` is PROGRAM:PACKAGE.
+# Each entry of `tools`, `comforts`, `shells` and `linters` is PROGRAM:PACKAGE.
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils protoc:protobuf-compiler)
 comforts=(ccache:ccache) # recommended, not required
+shells=(zsh:zsh fish:fish) # for tests of completions, which are disabled without them
 linters=(clang-format:clang-format clang-tidy:clang-tidy) # for scripts/lint: version 14, as in Debian 12
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
   nlohmann-json3-dev libtomlplusplus-dev libyaml-cpp-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
@@ -21,10 +22,11 @@ find_python() {
 # missing_packages yes|no: sets `required` and `wanted` (optional) to the packages that are not
 # installed. yes: Python is required; no: it is optional.
 missing_packages() {
-  local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev
+  local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev optional=("${comforts[@]}")
   required=() wanted=()
   for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
-  for pair in "${comforts[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
+  [ "${SHOAL_TESTS-}" != ON ] || optional+=("${shells[@]}")
+  for pair in "${optional[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
   if ! find_python >/dev/null; then # optional: only Python tests need it
     if [ "$1" = yes ]; then required+=(python3-pip); else wanted+=(python3-pip); fi
   fi
@@ -47,6 +49,7 @@ apt_install() {
   "${apt[@]}" update >"$log" 2>&1 </dev/null || say "apt-get update failed; continuing with the old package lists"
   "${apt[@]}" install --no-install-recommends "$@" >>"$log" 2>&1 </dev/null || {
     tail -n 15 "$log" >&2
+    [ ${#required[@]} -gt 0 ] || { say "continuing without these packages, which are optional"; return; }
     die 1 "apt-get could not install the packages; see the full log in $log"
   }
   rm -f "$log"

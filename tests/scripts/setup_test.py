@@ -112,6 +112,25 @@ class Setup(unittest.TestCase):
         self.assertEqual(code, 0, out)
         self.assertRegex(out, "^== no browser ctest --test-dir build/release .* -R x$")
 
+    def test_a_build_with_tests_installs_zsh_and_fish_and_continues_if_that_fails(self):
+        self.program("bin/apt-get", f'echo "$*" >>{self.folder}/log; exit 1\n')
+        self.program("bin/sudo", '[ "$1" != -n ] || shift; exec "$@"\n')
+        ensure = (
+            f"set -euo pipefail; . {SCRIPTS}/setup/common.sh; . {SCRIPTS}/setup/packages.sh; "
+            "tools=() comforts=() libraries=() shells=(absent-1:zsh absent-2:fish); "
+        )
+        log = self.folder / "log"
+        for tests, more, expected in (
+            ("OFF", "", (0, False)),
+            ("ON", "", (0, True)),
+            ("ON", "tools=(absent-3:g++); ", (1, True)),
+        ):
+            log.write_text("")
+            words = ("bash", "-c", f"{ensure}{more}ensure_packages no; echo continued")
+            code, out = self.run_with(*words, SHOAL_TESTS=tests)
+            self.assertEqual((code, " zsh fish" in log.read_text()), expected, out)
+            self.assertEqual("continued" in out, code == 0, out)
+
     def test_without_catch2_2_the_program_is_configured_and_the_tests_are_not(self):
         words = ("cmake", "-S", ROOT, "-B", "build", "-G", "Ninja", "-DSHOAL_CUDA=OFF")
         # Any other version has the same effect: CMake does not find version 2.

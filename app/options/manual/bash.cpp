@@ -83,8 +83,8 @@ std::string bash_completion() {
     text += case_of(row);
     names += row.name + " ";
   }
-  return text + "    help) values='" + names + "' ;;\n    '') values='" + names +
-         "help --version' ;;\n" + kEnd;
+  return text + "    help) values='" + names + "' ;;\n    '') names='--help --version' values='" +
+         names + "help' ;;\n" + kEnd;
 }
 
 }  // namespace shoal::app

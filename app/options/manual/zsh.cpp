@@ -66,7 +66,10 @@ std::string zsh_completion() {
   for (const CommandRow& row : commands())
     text += "    '" + row.name + ":" + escaped(row.summary, "") + "'\n";
   text +=
-      "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
+      "  )\n  local -a first=(help $commands)\n"
+      "  if ((CURRENT == 2)); then\n    if [[ $PREFIX == -* ]]; then\n"
+      "      compadd -- --help --version\n    else\n      _describe command first\n    fi\n"
+      "    return\n  fi\n"
       "  local command=$words[2]\n  shift words\n  ((CURRENT--))\n  case $command in\n"
       "    help) _describe command commands ;;\n";
   for (const CommandRow& row : commands()) {

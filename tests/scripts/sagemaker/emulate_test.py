@@ -1,74 +1,21 @@
-"""Tests `emulate` with a program that runs the Python code in the hyperparameter `code`.
-
-The code can use `base`, the folder in place of /opt/ml, and config(NAME), which reads a platform file.
-"""
+"""Tests `emulate` with a stand-in for shoal."""
 
 import gzip
 import io
 import json
-import os
 import struct
-import sys
-import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from support import IMAGE, emulate
-from emulation.cluster import allowed
+from emulated import StandIn
+from support import emulate
 
-PROGRAM = f"""#!{sys.executable} -B
-import json, os, pathlib, signal, socket, sys
-base = pathlib.Path(os.environ["SAGEMAKER_BASE_DIR"])
-if sys.argv[1:2] == ["pack"]:
-    names = sorted(path.name for path in pathlib.Path(sys.argv[2]).rglob("*") if path.is_file())
-    pathlib.Path(sys.argv[3]).write_text(" ".join(names))
-    sys.exit(0)
-config = lambda name: json.loads((base / f"input/config/{{name}}.json").read_text())
-exec(json.loads(config("hyperparameters")["code"]))
-"""
 MAGIC = struct.pack("<I", 0xCED7230A)
 WAIT = "print('training', flush=True)\nsignal.pause()\n"
 
 
-class Emulating(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        program = self.folder / "program"
-        program.write_text(PROGRAM)
-        program.chmod(0o755)
-        self.bucket = self.folder / "s3/bucket"
-        self.put("train/a/1", b"one")
-        self.put("train/b/2", b"two")
-        self.settings = {
-            "image": IMAGE,
-            "role": "shoal",
-            "instances": "ml.c5.xlarge",
-            "output": "s3://bucket/jobs",
-            "job_name": "job",
-            "metrics": "none",
-            "channels": {"train": "s3://bucket/train/"},
-        }
-
-    def put(self, key, data):
-        path = self.bucket / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-    def emulate(self, *words):
-        return emulate(*words, "--s3", self.folder / "s3")
-
-    def job(self, code, *words, **settings):
-        """Runs a job. Returns (exit code, stdout, stderr)."""
-        found = self.settings | {"hyperparameters": {"code": json.dumps(code)}} | settings
-        file = self.folder / "job.json"
-        file.write_text(json.dumps(found))
-        return self.emulate(file, "--program", self.folder / "program", *words)
-
-    def result(self, name):
-        return (self.bucket / "jobs/job/output" / name).read_text()
-
+class Emulating(StandIn):
     def test_the_container_has_the_platforms_files_and_the_results_reach_s3(self):
         code = """
 found = {name: config(name) for name in ("resourceconfig", "inputdataconfig", "checkpointconfig")}
@@ -131,28 +78,23 @@ print("x loss=3.5; loss=nothing;\\nx loss=0.25; acc=7;")
         kept = self.folder.glob("s3/.containers/job/*/*/model/*")
         self.assertEqual([path.name for path in kept], ["1"])
 
-    def test_file_channels_are_copies_and_fastfile_channels_are_read_only(self):
+    def test_file_channels_are_copies(self):
         code = """
-for name in ("copy", "fast"):
-    path = base / "input/data" / name / "a/1"
-    text = path.read_text()
-    try:
-        path.write_text("changed")
-    except OSError as error:
-        text += f" {error.strerror}"
-    (base / "model" / name).write_text(text)
+path = base / "input/data/train/a/1"
+(base / "model/m").write_text(path.read_text())
+path.write_text("changed")
 """
-        channels = {
-            "copy": "s3://bucket/train/",
-            "fast": {"source": "s3://bucket/train/", "mode": "FastFile"},
-        }
-        code, _, err = self.job(code, channels=channels)
-        self.assertEqual((code, self.result("model/copy")), (0, "one"), err)
-        if allowed("--mount"):
-            self.assertEqual(self.result("model/fast"), "one Read-only file system")
-            self.assertEqual((self.bucket / "train/a/1").read_text(), "one")
-        else:
-            self.assertIn("FastFile channels are links", err)
+        code, _, err = self.job(code)
+        self.assertEqual((code, self.result("model/m")), (0, "one"), err)
+        self.assertEqual((self.bucket / "train/a/1").read_text(), "one")
+
+    def test_without_mount_namespaces_fastfile_channels_are_links(self):
+        code = "(base / 'model/m').write_text((base / 'input/data/train/a/1').read_text())"
+        channels = {"train": {"source": "s3://bucket/train/", "mode": "FastFile"}}
+        with mock.patch("emulation.cluster.allowed", return_value=None):
+            code, _, err = self.job(code, channels=channels)
+        self.assertEqual((code, self.result("model/m")), (0, "one"), err)
+        self.assertIn("FastFile channels are links", err)
 
     def read_pipes(self, channel, epochs, hosts=1, code=""):
         """Returns the bytes that each host reads: one entry per epoch."""
@@ -291,28 +233,14 @@ if len(runs) < 2:
         self.assertEqual((code_, "uploaded" in err), (2, False), err)
         self.assertIn("--stop-after, --stop-at: only spot jobs are restarted", err)
 
-    def test_hosts_find_one_another_by_name(self):
-        pipe = self.folder / "port"
-        code = f"""
-resources = config("resourceconfig")
-first, host = resources["hosts"][0], resources["current_host"]
-if host == first:
-    server = socket.create_server((first, 0))
-    with open({str(pipe)!r}, "w") as file:
-        file.write(str(server.getsockname()[1]))
-    text = server.accept()[0].recv(99).decode()
-    (base / "model/text").write_text(text + " " + resources["network_interface_name"])
-else:
-    with open({str(pipe)!r}) as file:
-        port = int(file.read())
-    socket.create_connection((first, port)).send(host.encode())
-"""
-        os.mkfifo(pipe)
-        code_, _, err = self.job(code, "--hosts", "2", "--loopback")
-        self.assertEqual((code_, self.result("model/text")), (0, "127.0.0.2 lo"), err)
-        code_, _, err = self.job(code, instances="2 x ml.c5.xlarge")
-        own = "127.0.0.2 lo" if "no network namespaces" in err else "algo-2 eth0"
-        self.assertEqual((code_, self.result("model/text")), (0, own), err)
+    def test_hosts_are_loopback_addresses_without_namespaces_or_with_loopback(self):
+        text, err = self.text_from_second_host("--loopback")
+        self.assertEqual(text, "127.0.0.2 lo", err)
+        (self.folder / "port").unlink()
+        with mock.patch("emulation.cluster.allowed", return_value=None):
+            text, err = self.text_from_second_host()
+        self.assertEqual(text, "127.0.0.2 lo", err)
+        self.assertIn("no network namespaces", err)
 
     def test_a_host_that_fails_ends_the_job_of_all_hosts(self):
         code = "if config('resourceconfig')['current_host'] == '127.0.0.2': sys.exit(4)\n" + WAIT

@@ -1,74 +1,56 @@
-"""Trains in `emulate`: an interrupted spot job gives the same weights as an undisturbed one.
+"""Trains in `emulate`: interrupted spot jobs, two hosts, Pipe channels.
 
 Environment: SHOAL_PROGRAM is the built program.
 """
 
-import json
-import os
-import shutil
-import tempfile
 import unittest
-from pathlib import Path
 
-from support import IMAGE, ROOT, emulate
+from emulated import Shoal
 
-PROGRAM = os.environ["SHOAL_PROGRAM"]
-IMAGES = ("baseline_420", "grey", "progressive", "restart")
-SETTINGS = {
-    "image": IMAGE,
-    "role": "shoal",
-    "instances": "ml.c5.xlarge",
-    "output": "s3://bucket/jobs",
-    "metrics": PROGRAM,
-    "spot": True,
-    "max_wait": "2d",
-    "hyperparameters": {
-        "model": "efficientnet_b0",
-        "size": 32,
-        "val-size": 32,
-        "batch-size": 4,
-        "epochs": 2,
-        "lr": 0.001,
-        "print-freq": 1,
-        "nproc": 1,
-        "threads": 1,
-        "workers": 1,
-    },
-}
+SPOT = {"spot": True, "max_wait": "2d"}
 
 
-class Training(unittest.TestCase):
+class Training(Shoal):
+    def check_interruption(self, stop, **settings):
+        """Compares the weights of a job interrupted at the line `stop` with an undisturbed one."""
+        settings |= SPOT
+        out, _, whole = self.train("whole", checkpoints="s3://bucket/whole", **settings)
+        self.assertRegex(out, r"Acc@1 \d")
+        words = ("--stop-at", stop)
+        settings |= {"checkpoints": "s3://bucket/interrupted"}
+        out, _, interrupted = self.train("interrupted", *words, **settings)
+        self.assertIn("stopped by SIGTERM", out)
+        self.assertRegex(out, r"start .*/checkpoints/epoch-0000-step-\d+\.pt")
+        self.assertTrue(interrupted == whole, "the weights differ")
+        return out
+
     def test_an_interrupted_spot_job_gives_the_weights_of_an_undisturbed_one(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            for part in ("train/a", "train/b", "val/a", "val/b"):
-                (folder / part).mkdir(parents=True)
-                # 20 steps per epoch, so that the job is still running when it is stopped
-                for copy in range(10 if part.startswith("train") else 1):
-                    for image in IMAGES:
-                        source = ROOT / f"tests/golden/images/{image}.jpg"
-                        shutil.copy(source, folder / part / f"{image}-{copy}.jpg")
-            settings = SETTINGS | {"channels": {p: str(folder / p) for p in ("train", "val")}}
-            (folder / "job.json").write_text(json.dumps(settings))
+        # 20 steps per epoch, so that the job is still running when it is stopped
+        self.check_interruption(r"Epoch: \[0\]\[ 1/20\]")
 
-            def run(job, *words):
-                code, out, err = emulate(
-                    folder / "job.json",
-                    *("--program", PROGRAM, "--s3", folder / "s3", "--job-name", job),
-                    *("--checkpoints", f"s3://bucket/{job}", *words),
-                )
-                self.assertEqual(code, 0, out + err)
-                return (
-                    out,
-                    (folder / f"s3/bucket/jobs/{job}/output/model/model.safetensors").read_bytes(),
-                )
+    def test_an_interrupted_job_with_pipes_gives_the_weights_of_an_undisturbed_one(self):
+        for part in ("a", "b"):  # the pipe delivers both objects
+            (self.bucket / "stream").mkdir(exist_ok=True)
+            self.make_tar(f"stream/{part}.tar", [f"train/{part}"])
+        self.make_tar("val.tar", ["val/a", "val/b"])
+        (self.bucket / "names").mkdir()
+        (self.bucket / "names/classes").write_text("a\nb\n")
+        out = self.check_interruption(
+            r"Epoch: \[0\]\[ 1/20\]",
+            channels={
+                "train": {"source": "s3://bucket/stream/", "mode": "Pipe"},
+                "validation": {"source": "s3://bucket/val.tar", "mode": "Pipe"},
+                "names": "s3://bucket/names/",
+            },
+            hyperparameters={
+                "train-samples": 80,
+                "classes": "/opt/ml/input/data/names/classes",
+            },
+        )
+        self.assertIn("valid:images=8;", out)
 
-            out, whole = run("whole")
-            self.assertRegex(out, r"Acc@1 \d")
-            out, interrupted = run("interrupted", "--stop-at", r"Epoch: \[0\]\[ 1/20\]")
-            self.assertIn("stopped by SIGTERM", out)
-            self.assertRegex(out, r"start .*/checkpoints/epoch-0000-step-\d+\.pt")
-            self.assertTrue(interrupted == whole, "the weights differ")
+    def test_two_hosts_train_the_weights_of_two_processes_on_one_host(self):
+        self.check_two_hosts("127.0.0.1", "--loopback")
 
 
 if __name__ == "__main__":

@@ -1,86 +1,15 @@
 #include "app/options/manual/completion.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "app/options/recipes.h"
 #include "models/catalogue.h"
-#include "tests/support/capture.h"
 
 using namespace shoal;
 using app::Command;
 using Catch::Contains;
-
-namespace {
-
-// Completes command lines with bash. The current folder has a file photo.jpg and a folder photos.
-class Bash {
- public:
-  Bash() {
-    std::ofstream(folder_.path() / "shoal") << app::bash_completion();
-    std::ofstream(folder_.path() / "photo.jpg") << "x";
-    std::filesystem::create_directory(folder_.path() / "photos");
-  }
-
-  std::set<std::string> operator()(const std::string& line) const {
-    const std::string script = "cd '" + folder_.path().string() + "' && . ./shoal && COMP_LINE='" +
-                               line +
-                               "' COMP_POINT=${#COMP_LINE} && _shoal && printf '%s\\n' "
-                               "\"${COMPREPLY[@]}\"";
-    const test::Captured captured = test::capture([&] {
-      ::execlp("bash", "bash", "-euc", script.c_str(), nullptr);
-      return 127;
-    });
-    INFO(line << "\n" << captured.err);
-    CHECK(captured.err.empty());
-    std::set<std::string> words;
-    std::istringstream lines(captured.out);
-    for (std::string word; std::getline(lines, word);)
-      if (!word.empty()) words.insert(word);
-    return words;
-  }
-
- private:
-  test::TemporaryDirectory folder_;
-};
-
-using WordSet = std::set<std::string>;
-
-WordSet set_of(const std::vector<std::string>& words) {
-  return {words.begin(), words.end()};
-}
-
-}  // namespace
-
-TEST_CASE("bash completes commands, options, closed sets of values and files") {
-  const Bash complete;
-  CHECK(complete("shoal tra") == WordSet{"train"});
-  CHECK(complete("shoal help ev") == WordSet{"eval"});
-  CHECK(complete("shoal train --warmup") == WordSet{"--warmup-epochs", "--warmup-start"});
-  CHECK(complete("shoal train --no-nester") == WordSet{"--no-nesterov"});
-  CHECK(complete("shoal train --model ") == set_of(models::names()));
-  CHECK(complete("shoal train --model resnet5") == WordSet{"resnet50"});
-  CHECK(complete("shoal train --recipe res").contains("resnet50_v2"));
-  CHECK(complete("shoal train --lr 0.1 --schedule ") ==
-        WordSet{"constant", "cosine", "step", "onecycle"});
-  CHECK(complete("shoal train --optimizer=ad") == WordSet{"adamw", "adam"});
-  CHECK(complete("shoal train --lr ").empty());  // a number
-  CHECK(complete("shoal train --data ph") == WordSet{"photos"});
-  CHECK(complete("shoal predict ph") == WordSet{"photo.jpg", "photos"});
-  CHECK(complete("shoal predict --checkpoint=ph") == WordSet{"photo.jpg", "photos"});
-  CHECK(complete("shoal export x -o ph") == WordSet{"photo.jpg", "photos"});
-  CHECK(complete("shoal models --json ").contains("--layers"));  // only options can follow
-  CHECK(complete("shoal config --optim") == WordSet{"--optimizer"});
-  CHECK(complete("shoal completion zs") == WordSet{"zsh"});
-  // bash replaces only what follows the last colon.
-  CHECK(complete("shoal train --weights torchvision:resnet101/") ==
-        WordSet{"resnet101/V1", "resnet101/V2"});
-}
 
 TEST_CASE("zsh completion escapes the colons in the actions of options") {
   std::istringstream lines(app::zsh_completion());
@@ -110,7 +39,7 @@ TEST_CASE("all completions and manual pages contain every option of every comman
       const std::string names = bash.substr(in_bash, bash.find("\n      case", in_bash) - in_bash);
       CHECK_THAT(names, Contains("--" + option->name + " ") || Contains("--" + option->name + "'"));
       CHECK(zsh.find("'--" + option->name, in_zsh) < zsh.find("\n      ;;", in_zsh));
-      CHECK_THAT(fish, Contains("from " + row.name + "' -l " + option->name + " "));
+      CHECK_THAT(fish, Contains("_command " + row.name + "' -l " + option->name + " "));
       std::string name = option->name;
       for (size_t at = 0; (at = name.find('-', at)) != name.npos; at += 2) name.insert(at, "\\");
       if (row.command != Command::config)
