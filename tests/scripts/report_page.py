@@ -11,6 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import numpy
 from browser import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,27 @@ DRAWN_CHARTS = """(() => {
     .map((box) => box.querySelector("b").textContent);
 })()"""
 
+# Returns the color that a function draws at the top left corner of a canvas.
+DRAWN = """((draw) => {
+  const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  draw(pen);
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+})"""
+
+# Color of a chart at its top and at a step.
+MARK = (
+    DRAWN
+    + """((pen) => {
+  const { graph, plot } = charts.get("CHART");
+  pen.fillStyle = color("--panel");
+  pen.fillRect(0, 0, 1, 1);
+  for (const canvas of plot.querySelectorAll("canvas"))
+    pen.drawImage(canvas, -Math.round(graph.toDomXCoord(STEP)), -graph.getArea().y - 3);
+})"""
+)
+# Color of a style.
+COLOR = DRAWN + """((pen) => { pen.fillStyle = color("NAME"); pen.fillRect(0, 0, 1, 1); })"""
+
 
 def shoal(*arguments, folder, fails=False):
     done = subprocess.run(
@@ -39,7 +61,7 @@ def shoal(*arguments, folder, fails=False):
 
 
 def make_data(folder, train=TRAIN):
-    """Writes some of the demo's images: `train` training images and VAL validation images a class."""
+    """Writes some of the demo's images: `train` and VAL images per class."""
     left = {
         f"{split}/{name}": n for split, n in [("train", train), ("val", VAL)] for name in CLASSES
     }
@@ -118,3 +140,22 @@ class PageTest(unittest.TestCase):
     def drawn_charts(self):
         """Returns the titles of the charts that show something."""
         return self.browser.evaluate(DRAWN_CHARTS)
+
+    def box(self, selector):
+        """Scrolls to an element and returns [left, top, width, height] in the window."""
+        return self.browser.evaluate(
+            f"(() => {{ const part = document.querySelector({selector!r}); part.scrollIntoView();"
+            " const box = part.getBoundingClientRect();"
+            " return [box.left, box.top, box.width, box.height]; })()"
+        )
+
+    def mouse(self, kind, x, y, **more):
+        self.browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def color(self, name):
+        return numpy.array(self.browser.evaluate(COLOR.replace("NAME", name)), float)
+
+    def distance_of_mark(self, chart, step):
+        """Returns the difference between a chart's color at a step and that of a bad event."""
+        script = MARK.replace("CHART", chart).replace("STEP", str(step))
+        return numpy.abs(numpy.array(self.browser.evaluate(script)) - self.color("--bad")).max()

@@ -37,7 +37,8 @@ BATCH = 32
 EPOCH = TRAIN // BATCH  # steps
 HEAD_SCALE = 10
 COUNTERS = {"epoch", "step_in_epoch", "step", "correct1", "correct5", "images"}
-TOLERANCE = 10  # a grid is a JPEG
+TOLERANCE = 10  # of colors, because a grid is a JPEG
+LIMIT = 120  # seconds until a run has a measured utilization and a checkpoint
 
 # An image is mirrored as a whole, and not changed otherwise.
 MIRROR = ["--hflip", "1", "--crop-scale-min", "1", "--crop-ratio-min", "1", "--crop-ratio-max", "1"]
@@ -80,6 +81,11 @@ def numbers(prefix, values, without=()):
         for key, value in values.items()
         if isinstance(value, (int, float)) and key not in without
     }
+
+
+def best_point(run):
+    best = json.loads((run / "summary.json").read_text())["best"]
+    return {"best/acc1": [(best["step"], float(numpy.float32(best["acc1"])))]}
 
 
 def points_of(rows):
@@ -233,9 +239,11 @@ class TensorBoard(unittest.TestCase):
 
     def kill_when(self, process, ready):
         """Kills the processes of a run once `ready` is true."""
+        end = time.monotonic() + LIMIT
         try:
             while not ready():
                 self.assertIsNone(process.poll(), "the run ended too early")
+                self.assertLess(time.monotonic(), end, "the run lacks a row or a checkpoint")
                 time.sleep(0.02)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
@@ -296,8 +304,6 @@ class TensorBoard(unittest.TestCase):
         self.assertEqual(hparams, summary["settings"])
         self.assertEqual(metrics, {tag: points[-1] for tag, points in file.scalars().items()})
         self.assertEqual(status, api_pb2.STATUS_SUCCESS)
-        best = summary["best"]
-        return {"best/acc1": [(best["step"], float(numpy.float32(best["acc1"])))]}
 
     def check_histograms(self, run, file, steps):
         tags = file.tags["histograms"]
@@ -336,13 +342,14 @@ class TensorBoard(unittest.TestCase):
         rows = rows_of(run)
         self.assertEqual(len(list((run / "tensorboard").iterdir())), 1)
         file = EventFile(run, purge=False)
-        expected = points_of(rows) | self.check_settings(run, file)
+        expected = points_of(rows) | best_point(run)
         for tag in ["train/loss", "train/acc1", "train/lr", "train/grad_norm", "valid/loss",
                     "valid/acc1", "valid_ema/loss", "valid_ema/acc1", "train_timing/images_per_sec",
                     "train_timing/data", "utilization/cpu_cores", "utilization/cpu_percent",
                     "utilization/memory_gb"]:  # fmt: skip
             self.assertIn(tag, expected)
         self.check_scalars(run, expected)
+        self.check_settings(run, file)
         self.assertEqual(sorted(file.tags["images"]), ["train/images", "valid_ema/worst"])
         self.assertEqual(file.steps("Images", "train/images"), [0])
         self.check_training_images(file.images("train/images")[0])
@@ -354,7 +361,8 @@ class TensorBoard(unittest.TestCase):
         options = ["--channels", "1", "--epochs", "2", "--export", "last", "--export-dir", run.name]
         self.finish(self.start(run.name, *options))
         file = EventFile(run, purge=False)
-        self.check_scalars(run, points_of(rows_of(run)) | self.check_settings(run, file))
+        self.check_scalars(run, points_of(rows_of(run)) | best_point(run))
+        self.check_settings(run, file)
         self.assertEqual(sorted(file.tags["images"]), ["train/images", "valid/worst"])
         self.check_training_images(file.images("train/images")[0], channels=1)
         self.check_worst_images(run, file, "valid/worst", channels=1)
