@@ -113,7 +113,7 @@ void History::add_valid(const Row& row, double time, bool ema) {
   const double number = number_or_missing(row, "epoch");
   if (number >= 0 && number < 1e9) {
     Epoch& epoch = epochs_[static_cast<int64_t>(number)];
-    if (std::isnan(epoch.step)) epoch.step = last_step_;
+    epoch.step = last_step_;  // the last steps of the epoch may have no row
     (ema ? epoch.ema_loss : epoch.val_loss) = number_or_missing(row, "loss");
     (ema ? epoch.ema_acc1 : epoch.val_acc1) = number_or_missing(row, "acc1");
     if (!ema) epoch.val_acc5 = number_or_missing(row, "acc5");

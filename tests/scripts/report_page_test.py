@@ -8,66 +8,12 @@ import json
 import os
 import socket
 import subprocess
-import tarfile
 import tempfile
 import unittest
 from pathlib import Path
 
 from browser import Browser
-
-ROOT = Path(__file__).resolve().parents[2]
-CLASSES = ["cat", "dog", "ship"]
-TRAIN, VAL = 16, 8  # images per class
-
-# Compares each canvas with an empty one of the same size.
-DRAWN_CHARTS = """(() => {
-  const drawn = (canvas) => {
-    const empty = document.createElement("canvas");
-    [empty.width, empty.height] = [canvas.width, canvas.height];
-    return canvas.toDataURL() !== empty.toDataURL();
-  };
-  return [...document.querySelectorAll(".chart")]
-    .filter((box) => [...box.querySelectorAll("canvas")].some(drawn))
-    .map((box) => box.querySelector("b").textContent);
-})()"""
-
-
-def shoal(*arguments, folder):
-    subprocess.run(
-        [os.environ["SHOAL_PROGRAM"], *arguments],
-        cwd=folder, check=True, capture_output=True, timeout=200,
-    )  # fmt: skip
-
-
-def make_data(folder):
-    """Writes some of the demo's images."""
-    left = {
-        f"{split}/{name}": n for split, n in [("train", TRAIN), ("val", VAL)] for name in CLASSES
-    }
-    with tarfile.open(ROOT / "scripts/data/cifar10-small.tar.xz") as archive:
-        for member in archive:
-            place = str(Path(member.name).parent)
-            if member.isfile() and left.get(place, 0) > 0:
-                left[place] -= 1
-                (folder / place).mkdir(parents=True, exist_ok=True)
-                (folder / member.name).write_bytes(archive.extractfile(member).read())
-    assert not any(left.values()), left
-
-
-def train(folder, name, *options):
-    shoal(
-        "train", "--data", "data", "--output", name, "--model", "efficientnet_b0", "--size", "32",
-        "--batch-size", "8", "--print-freq", "1", *options, folder=folder,
-    )  # fmt: skip
-
-
-def percent(value, places=2):
-    return f"{value:.{places}f} %"
-
-
-# Pages contain the history's numbers with six significant digits.
-def loss(value):
-    return f"{float(f'{value:.6g}'):.4f}"
+from report_page import CLASSES, VAL, PageTest, loss, make_data, percent, shoal, train
 
 
 def free_port():
@@ -75,12 +21,9 @@ def free_port():
         return server.getsockname()[1]
 
 
-class ReportPage(unittest.TestCase):
+class ReportPage(PageTest):
     @classmethod
-    def setUpClass(cls):
-        temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(temporary.cleanup)
-        cls.root = Path(temporary.name)
+    def make_runs(cls):
         make_data(cls.root / "data")
         train(cls.root, "first", "--epochs", "2", "--ema", "0.5", "--lr", "0.001")
         train(cls.root, "second", "--epochs", "1", "--lr", "0.0123")
@@ -90,46 +33,6 @@ class ReportPage(unittest.TestCase):
             events.write(json.dumps(event) + "\n")
         shoal("report", "first", folder=cls.root)
         shoal("report", "first", "second", "-o", "both.html", folder=cls.root)
-        cls.browser = Browser()
-        cls.addClassCleanup(cls.browser.close)
-
-    def setUp(self):
-        self.browser.window(1280)
-
-    def json(self, file):
-        return json.loads((self.root / file).read_text())
-
-    def history(self, run, event):
-        rows = map(json.loads, (self.root / run / "history.jsonl").read_text().splitlines())
-        return [row for row in rows if row["event"] == event]
-
-    def open(self, page):
-        self.browser.open(page if page.startswith("http:") else self.root / page)
-        self.browser.until("document.querySelector('footer') !== null")
-
-    def check_clean(self):
-        self.assertEqual(self.browser.problems, [])
-
-    def texts(self, selector):
-        """Returns the texts of the elements that a selector finds."""
-        return self.browser.evaluate(
-            f"[...document.querySelectorAll({selector!r})].map((part) => part.textContent)"
-        )
-
-    def table(self, selector):
-        """Returns the rows of a table, by the titles of its columns."""
-        titles = self.texts(selector + " th")
-        cells = self.texts(selector + " tbody td")
-        rows = [cells[i : i + len(titles)] for i in range(0, len(cells), len(titles))]
-        return [dict(zip(titles, row)) for row in rows]
-
-    def click(self, selector, text):
-        number = self.texts(selector).index(text)
-        self.browser.evaluate(f"document.querySelectorAll({selector!r})[{number}].click()")
-
-    def drawn_charts(self):
-        """Returns the titles of the charts that show something."""
-        return self.browser.evaluate(DRAWN_CHARTS)
 
     def test_a_page_shows_the_numbers_of_its_run(self):
         self.open("first/report.html")

@@ -92,14 +92,29 @@ function drawEvents(canvas, area, graph) {
   canvas.restore();
 }
 
+// Returns the part of the x axis that contains all values of all runs, with a margin; null if there
+// are none. All charts show it until the user zooms, so that they can be compared.
+function wholeRange() {
+  let first = Infinity, last = -Infinity;
+  for (const run of report.runs)
+    for (const columns of [run.history.train, run.history.valid, run.history.valid_ema, run.history.utilization || {}])
+      (columns.step || []).forEach((step, i) => {
+        const x = X_AXES[state.x].of(run, columns, i);
+        if (isNumber(x)) [first, last] = [Math.min(first, x), Math.max(last, x)];
+      });
+  const margin = last > first ? 0.01 * (last - first) : 0.5;
+  return first <= last ? [first - margin, last + margin] : null;
+}
+
 let zooming = false;
+// `range`: part of the x axis; null: all of it.
 function zoomAll(from, range) {
   if (zooming) return;
   zooming = true;
   state.zoom = range;
   for (const chart of charts.values())
     if (chart.graph && chart.graph !== from && chart.box.isConnected)
-      chart.graph.updateOptions({ dateWindow: range });
+      chart.graph.updateOptions({ dateWindow: range || wholeRange() });
   zooming = false;
 }
 
@@ -126,12 +141,12 @@ function graphOptions(chart, options) {
     labels: ["x", ...chart.series.map((one, k) => "s" + k)], series,
     connectSeparatedPoints: true, legend: "never", logscale: !!options.log,
     valueRange: options.range || null, includeZero: !!options.zero,
-    dateWindow: state.zoom, rightGap: 8, xRangePad: 4, yRangePad: 8,
+    dateWindow: state.zoom || wholeRange(), rightGap: 8, yRangePad: 8,
     highlightCircleSize: 3, gridLineColor: color("--line"), axisLineColor: color("--line"),
     axisLabelFontSize: 11, axisLineWidth: 1, gridLineWidth: 1,
     axes: {
-      x: { drawGrid: false, pixelsPerLabel: 70, axisLabelFormatter: (x) => number(x, 3), axisLabelWidth: 60 },
-      y: { axisLabelFormatter: (y) => number(y, 3), axisLabelWidth: 46, pixelsPerLabel: 36 },
+      x: { drawGrid: false, pixelsPerLabel: 55, axisLabelFormatter: (x) => number(x, 3), axisLabelWidth: 60 },
+      y: { axisLabelFormatter: (y) => number(y, 3), axisLabelWidth: 46, pixelsPerLabel: 30 },
     },
     interactionModel: interaction(),
     underlayCallback: drawEvents,

@@ -81,7 +81,7 @@ function worstImages(evaluation) {
     if (image.image) thumbnail.addEventListener("load", () => thumbnail.classList.toggle("small", thumbnail.naturalWidth < 64));
     return el("figure", { title: image.path }, thumbnail, el("figcaption", {},
       el("b", {}, names[image.label]),
-      el("span", {}, names[image.predicted] + " " + percent(100 * image.probability, 0)),
+      el("span", { class: image.predicted === image.label ? null : "bad" }, names[image.predicted] + " " + percent(100 * image.probability, 0)),
       el("small", {}, "loss " + fixed(image.loss, 2))));
   }));
 }

@@ -34,11 +34,12 @@ function heatMap(run) {
       const x = edge + (predicted - view.left) * cell, y = edge + (truth - view.top) * cell;
       if (x < edge - 0.01 || y < edge - 0.01 || x >= width - 0.01 || y >= width - 0.01) continue;
       // The square root keeps rare mistakes visible.
-      pen.globalAlpha = least + (1 - least) * Math.sqrt(Math.min(1, share(truth, predicted)));
+      const strength = least + (1 - least) * Math.sqrt(Math.min(1, share(truth, predicted)));
+      pen.globalAlpha = strength;
       pen.fillStyle = truth === predicted ? hit : miss;
       pen.fillRect(x, y, size, size);
       pen.globalAlpha = 1;
-      if (named && cell > 24) write(pen, number(count), x + cell / 2, y + cell / 2 + 4, "center", ink, cell - 4);
+      if (named && cell > 24) write(pen, number(count), x + cell / 2, y + cell / 2 + 4, "center", strength > 0.8 ? color("--panel") : ink, cell - 4);
     }
     if (!named) return;
     for (let i = 0; i < view.cells; ++i) {

@@ -210,9 +210,9 @@ function events() {
   const rows = report.runs.flatMap((run) => run.history.events.map((event) => ({ run, event })));
   const left = report.runs.reduce((sum, run) => sum + run.history.events_left_out, 0);
   const details = ({ event }) => Object.entries(event.values).filter(([, value]) => value !== "" && value != null)
-    .map(([name, value]) => name.replaceAll("_", " ") + " " + plain(value)).join(" · ");
+    .map(([name, value]) => (name === "updates" ? "steps" : name.replaceAll("_", " ")) + " " + plain(value)).join(" · ");
   return section("events", "Events", rows.length ? table([
-    ...(several() ? [{ title: "Run", node: ({ run }) => [swatch(run), run.name] }] : []),
+    ...(several() ? [{ title: "Run", node: ({ run }) => [swatch(run), run.name], class: "nowrap" }] : []),
     { title: "Time (UTC)", text: ({ event }) => utc(event.at), class: "nowrap" },
     { title: "After", number: true, text: ({ event }) => duration(event.time) },
     { title: "Step", number: true, text: ({ event }) => number(event.step) },
@@ -222,18 +222,18 @@ function events() {
   left ? el("p", { class: "note" }, left + " earlier events are left out.") : null);
 }
 
-// Returns the hosts of each run, from its summary and from its events that list hosts.
+// Returns the hosts of each run, from its events that list hosts, else from its summary.
 function hosts() {
   const rows = report.runs.map((run) => {
-    const names = new Set(run.summary.hosts || []);
-    for (const { values } of run.history.events)
-      for (const name of Array.isArray(values.hosts) ? values.hosts : []) names.add(name);
+    const names = new Set(run.history.events.flatMap(({ values }) => (Array.isArray(values.hosts) ? values.hosts : [])));
+    const { name } = run.summary.host || {};
+    if (!names.size && name) names.add(name);
     return { run, names: [...names] };
   }).filter(({ names }) => names.length);
   if (!rows.length) return null;
   return section("hosts", "Hosts", table([
-    ...(several() ? [{ title: "Run", node: ({ run }) => [swatch(run), run.name] }] : []),
-    { title: "Hosts", text: ({ names }) => names.join(", "), class: "details" },
+    ...(several() ? [{ title: "Run", node: ({ run }) => [swatch(run), run.name], class: "nowrap" }] : []),
+    { title: "Hosts", text: ({ names }) => names.join(", "), class: "name" },
     { title: "Processes", number: true, text: ({ run }) => number(run.summary.world_size) },
   ], rows));
 }
