@@ -29,11 +29,11 @@ def points_of(history):
     points = {}
     for line in history.read_text().splitlines():
         row = json.loads(line)
-        if row["event"] == "test":
-            continue
         timing = row.get("timing", {})
-        values = numbers(row["event"] + "/", row, COUNTERS) | numbers(row["event"] + "_timing/", timing)
-        values |= numbers("utilization/", timing.get("utilization", {}))
+        values = numbers("utilization/", timing.get("utilization", {}))
+        if row["event"] != "test":  # an evaluation batch
+            values |= numbers(row["event"] + "/", row, COUNTERS)
+            values |= numbers(row["event"] + "_timing/", timing)
         for tag, value in values.items():
             points.setdefault(tag, []).append((row["step"], float(numpy.float32(value))))
     return points
