@@ -92,8 +92,8 @@ std::vector<Words> csv_of(const fs::path& path) {
   return records;
 }
 
-// Returns the fields of a CSV row that correspond to a JSON object in a file of predictions. Numbers
-// are of type float.
+// Returns the fields of the CSV row that corresponds to a JSON object in a file of predictions.
+// Numbers are of type float.
 std::map<std::string, std::string> fields_of(const Json& row, size_t classes) {
   const auto number = [](const Json& value) {
     return value.is_null() ? "" : strf("%.9g", static_cast<double>(value.get<float>()));

@@ -36,7 +36,7 @@ class Reporter final : public ReportSink {
   // Drops the report if the step or the epoch so far has no finite loss. Adds the utilization.
   void step(const StepReport& report) override;
   void event(const Event& report) override;
-  // Drops the report if the batch or the evaluation so far has no finite loss. Adds the utilization.
+  // Drops the report if the batch or the evaluation so far has no finite loss. Adds utilization.
   void evaluation_progress(const EvaluationProgress& report) override;
   void evaluation(const EvaluationReport& report) override;
   void images(const ImageGrid& report) override;

@@ -58,8 +58,8 @@ class UtilizationMeter {
                    std::filesystem::path proc = "/proc", const std::string& nvml = Nvml::kLibrary);
 
   // Reads the counters and the GPUs if the last reading is at least kPeriod old, and returns the
-  // utilization since then, in the order of kUtilizationNames. Otherwise returns an empty list. Call
-  // it often.
+  // utilization since then, in the order of kUtilizationNames. Otherwise returns an empty list.
+  // Call it often.
   NamedValues take(SteadyClock::time_point now);
   // Returns the utilization over the readings of take() since the previous call of this function.
   // Returns an empty list if there were none.
