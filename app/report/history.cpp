@@ -87,7 +87,6 @@ void History::add_train(const Row& row, double time) {
               {"grad_norm", number_or_missing(row, "grad_norm")},
               {"images_per_sec", number_or_missing(timing, "images_per_sec")},
               {"wait", step_seconds > 0 ? 100 * data_seconds / step_seconds : kMissing}});
-  add_utilization(timing, time);
   const double number = number_or_missing(row, "epoch");
   if (!(number >= 0 && number < 1e9)) return;
   Epoch& epoch = epochs_[static_cast<int64_t>(number)];
@@ -141,6 +140,8 @@ void History::add(const Row& row) {
   const double time = since_start(row), step = number_or_missing(row, "step");
   if (step >= 0) last_step_ = step;
   add_utilization(row, time);
+  if (const auto timing = row.find("timing"); timing != row.end() && timing->is_object())
+    add_utilization(*timing, time);
   if (name == "train")
     add_train(row, time);
   else if (name == "valid" || name == "valid_ema")

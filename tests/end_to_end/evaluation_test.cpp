@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <utility>
 
 #include "base/text.h"
 #include "tests/support/program.h"
@@ -65,6 +66,78 @@ std::vector<Json> rows_of(const fs::path& path) {
   std::vector<Json> rows;
   for (const std::string& line : test::lines_of(test::read_text(path)))
     rows.push_back(Json::parse(line));
+  return rows;
+}
+
+// Returns the records of a CSV file, read as RFC 4180 says, but with line feeds between records.
+std::vector<Words> csv_of(const fs::path& path) {
+  std::vector<Words> records;
+  Words record;
+  std::string field;
+  bool quoted = false;
+  const std::string text = test::read_text(path);
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '"' && text.substr(i + 1, 1) == "\"") {
+      field += text[++i];
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (text[i] == ',' || text[i] == '\n')) {
+      record.push_back(std::exchange(field, ""));
+      if (text[i] == '\n') records.push_back(std::exchange(record, {}));
+    } else {
+      field += text[i];
+    }
+  }
+  REQUIRE((!quoted && record.empty() && field.empty()));  // the last line is complete
+  return records;
+}
+
+// Returns the fields of the CSV row that corresponds to a JSON object in a file of predictions.
+// Numbers are of type float.
+std::map<std::string, std::string> fields_of(const Json& row, size_t classes) {
+  const auto number = [](const Json& value) {
+    return value.is_null() ? "" : strf("%.9g", static_cast<double>(value.get<float>()));
+  };
+  std::map<std::string, std::string> fields = {{"path", row.at("path")},
+                                               {"label", row.at("label").dump()},
+                                               {"class", row.at("class")},
+                                               {"loss", number(row.value("loss", Json()))},
+                                               {"error", row.value("error", "")}};
+  const Json top = row.value("top5", Json::array()), logits = row.value("logits", Json::array());
+  for (size_t i = 0; i < 5; ++i) {
+    const bool any = i < top.size();
+    fields["predicted" + std::to_string(i + 1)] = any ? top[i].at("class").get<std::string>() : "";
+    fields["probability" + std::to_string(i + 1)] = any ? number(top[i].at("probability")) : "";
+  }
+  for (size_t i = 0; i < classes; ++i)
+    fields["logit" + std::to_string(i)] = i < logits.size() ? number(logits[i]) : "";
+  return fields;
+}
+
+// Evaluates twice, once for each format of the predictions, and checks that they contain the same.
+// Returns the JSON objects.
+std::vector<Json> same_predictions(Words words) {
+  const fs::path csv = model().root / "same.csv", json = model().root / "same.jsonl";
+  for (const fs::path& file : {csv, json}) {
+    Words all = {model().run, "--logits", "--predictions", file};
+    all.insert(all.end(), words.begin(), words.end());
+    eval(all);
+  }
+  const std::vector<Words> table = csv_of(csv);
+  const std::vector<Json> rows = rows_of(json);
+  REQUIRE(table.size() == rows.size() + 1);
+  const Words& header = table[0];
+  CHECK(joined(header, ",") ==
+        "path,label,class,loss,predicted1,probability1,predicted2,probability2,predicted3,"
+        "probability3,predicted4,probability4,predicted5,probability5,error,logit0,logit1,logit2");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto expected = fields_of(rows[i], 3);
+    REQUIRE(table[i + 1].size() == header.size());
+    for (size_t column = 0; column < header.size(); ++column) {
+      INFO(rows[i].dump() << " " << header[column]);
+      CHECK(table[i + 1][column] == expected.at(header[column]));
+    }
+  }
   return rows;
 }
 
@@ -134,6 +207,64 @@ TEST_CASE("eval writes the figures of training, and those of its own predictions
   for (const char* key : {"path", "label", "predicted"})
     CHECK(own["worst"][0][key] == trained["worst"][0][key]);
   CHECK(fs::exists(trained["worst"][0]["path"].get<std::string>()));
+}
+
+TEST_CASE("predictions in CSV equal those in JSON lines, also of names with quotes") {
+  const Model& m = model();
+  const fs::path many = m.root / "many";
+  size_t images = 0;
+  for (const auto& folder : fs::directory_iterator(m.data + "/val")) {
+    const fs::path to = many / folder.path().filename();
+    fs::create_directories(to);
+    for (const auto& entry : fs::directory_iterator(folder))
+      for (int copy = 0; copy < 10; ++copy, ++images)
+        fs::copy_file(entry, to / (strf("%zu, \"%d\"\n", images, copy) + ".jpg"));
+  }
+  REQUIRE(images == 10 * kImages);
+  // One in more than a hundred images may be unreadable.
+  const std::string broken = fs::directory_iterator(many)->path() / "a \"broken\", image.jpg";
+  std::ofstream(broken) << "no image";
+  size_t unreadable = 0;
+  for (const Json& row : same_predictions({"--val", many})) {
+    CHECK(row.contains("error") == (row.at("path") == broken));
+    CHECK(row.contains("error") != row.contains("loss"));
+    unreadable += row.contains("error");
+  }
+  CHECK(unreadable == 1);
+}
+
+TEST_CASE("the classes of --subset FILE have predictions, and the others have none") {
+  const Model& m = model();
+  Words names;  // without the one that a line of a file cannot contain
+  int excluded = -1;
+  const Json classes = read_json(fs::path(m.run) / "classes.json");
+  for (const auto& [name, label] : classes.items())
+    if (name.find('\n') == name.npos)
+      names.push_back(name);
+    else
+      excluded = label;
+  REQUIRE(names.size() == 2);
+  std::ofstream(m.root / "subset.txt") << names[1] << "\n\n" << names[0] << "\n";
+  const fs::path part = m.root / "subset" / names[0];
+  fs::create_directories(part.parent_path());
+  fs::copy(fs::path(m.data) / "val" / names[0], part, fs::copy_options::recursive);
+  const auto all = same_predictions({"--val", part.parent_path()});
+  const auto some =
+      same_predictions({"--val", part.parent_path(), "--subset", m.root / "subset.txt"});
+  REQUIRE(some.size() == all.size());
+  for (size_t i = 0; i < some.size(); ++i) {
+    CHECK(all[i].at("top5").size() == 3);
+    REQUIRE(some[i].at("top5").size() == 2);
+    double sum = 0;
+    for (const Json& guess : some[i]["top5"]) {
+      CHECK(guess.at("label") != excluded);
+      sum += guess.at("probability").get<double>();
+    }
+    CHECK(sum == Approx(1));
+    for (int label = 0; label < 3; ++label)
+      CHECK(some[i].at("logits")[size_t(label)] ==
+            (label == excluded ? Json() : all[i].at("logits")[size_t(label)]));
+  }
 }
 
 TEST_CASE("eval compares checkpoints, restricts classes, and accepts several right labels") {

@@ -92,12 +92,11 @@ def points_of(rows):
     """Returns {tag: [(step, value)]} for the rows of a history."""
     points = {}
     for row in rows:
-        if row["event"] == "test":
-            continue
         timing = row.get("timing", {})
-        values = numbers(row["event"] + "/", row, COUNTERS)
-        values |= numbers(row["event"] + "_timing/", timing)
-        values |= numbers("utilization/", timing.get("utilization", {}))
+        values = numbers("utilization/", timing.get("utilization", {}))
+        if row["event"] != "test":  # an evaluation batch
+            values |= numbers(row["event"] + "/", row, COUNTERS)
+            values |= numbers(row["event"] + "_timing/", timing)
         if "lr" in row:
             values["learning_rate/features.0.0"] = row["lr"]
             values["learning_rate/classifier.0"] = HEAD_SCALE * row["lr"]

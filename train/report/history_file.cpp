@@ -104,6 +104,10 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
   return kept;
 }
 
+void add_utilization(const NamedValues& values, Json& timing) {
+  for (const auto& [name, value] : values) timing["utilization"][name] = value;
+}
+
 }  // namespace
 
 std::string history_row(const StepReport& r) {
@@ -124,7 +128,23 @@ std::string history_row(const StepReport& r) {
                     {"step_average", r.step_seconds_average},
                     {"data", r.data_seconds},
                     {"data_average", r.data_seconds_average}};
-  for (const auto& [name, value] : r.utilization) json["timing"]["utilization"][name] = value;
+  add_utilization(r.utilization, json["timing"]);
+  return json.dump();
+}
+
+std::string history_row(const EvaluationProgress& r) {
+  Json json = {{"event", "test"},
+               {"epoch", r.epoch},
+               {"step", r.step},
+               {"batch", r.batch},
+               {"loss", r.last.mean_loss()},
+               {"loss_average", r.sum.mean_loss()},
+               {"acc1", r.last.top1_percent()},
+               {"acc1_average", r.sum.top1_percent()},
+               {"acc5", r.last.top5_percent()},
+               {"acc5_average", r.sum.top5_percent()},
+               {"timing", {{"batch", r.seconds}, {"batch_average", r.seconds_average}}}};
+  add_utilization(r.utilization, json["timing"]);
   return json.dump();
 }
 
@@ -155,21 +175,6 @@ HistoryFile::HistoryFile(const ResolvedJob& job, int64_t keep_lines)
 void HistoryFile::append(const std::string& row) {
   file_.append(row.substr(0, row.size() - 1) + ",\"time\":\"" + utc_time() + "\"}\n");
   ++lines_;
-}
-
-void HistoryFile::evaluation_progress(const EvaluationProgress& r) {
-  append(Json{{"event", "test"},
-              {"epoch", r.epoch},
-              {"step", r.step},
-              {"batch", r.batch},
-              {"loss", r.last.mean_loss()},
-              {"loss_average", r.sum.mean_loss()},
-              {"acc1", r.last.top1_percent()},
-              {"acc1_average", r.sum.top1_percent()},
-              {"acc5", r.last.top5_percent()},
-              {"acc5_average", r.sum.top5_percent()},
-              {"timing", {{"batch", r.seconds}, {"batch_average", r.seconds_average}}}}
-             .dump());
 }
 
 }  // namespace shoal::train

@@ -17,6 +17,7 @@ inline constexpr const char* kHistoryFile = "history.jsonl";
 
 // Return a report's line as JSON text, without the time and the line break.
 std::string history_row(const StepReport& report);
+std::string history_row(const EvaluationProgress& report);
 std::string history_row(const EvaluationReport& report);
 std::string history_row(const Event& report);
 
@@ -34,7 +35,9 @@ class HistoryFile final : public ReportSink {
   void event(const Event& report) override {
     if (report.in_history) append(history_row(report));
   }
-  void evaluation_progress(const EvaluationProgress& report) override;
+  void evaluation_progress(const EvaluationProgress& report) override {
+    append(history_row(report));
+  }
   void evaluation(const EvaluationReport& report) override { append(history_row(report)); }
 
   void end(const RunEnd&) override { file_.flush(); }

@@ -36,7 +36,10 @@ class LogLines final : public ReportSink {
   void step(const StepReport& report) override {
     log::line(imagenet_line(report));
     log::line(key_value_line(report));
-    if (!report.utilization.empty()) log::line(utilization_line(report));
+  }
+
+  void utilization(const UtilizationReport& report) override {
+    log::line(utilization_line(report));
   }
 
   void event(const Event& report) override {
@@ -97,10 +100,9 @@ std::string key_value_line(const StepReport& r) {
   return line + strf("epoch=%ld; step=%ld;", r.epoch, r.step);
 }
 
-std::string utilization_line(const StepReport& r) {
+std::string utilization_line(const UtilizationReport& r) {
   std::string line;
-  for (const auto& [name, value] : r.utilization)
-    line += strf("util:%s=%.6f; ", name.c_str(), value);
+  for (const auto& [name, value] : r.values) line += strf("util:%s=%.6f; ", name.c_str(), value);
   return line + strf("epoch=%ld; step=%ld;", r.epoch, r.step);
 }
 

@@ -35,6 +35,12 @@ struct RunStart {
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
 
+// Utilization of the host (utilization.h) since the previous report. Made about every 10 s.
+struct UtilizationReport {
+  int64_t epoch = 0, step = 0;  // as in TrainingProgress or EvaluationReport
+  NamedValues values;
+};
+
 // State after each step, for a progress display.
 struct TrainingProgress {
   int64_t epoch = 0;
@@ -56,8 +62,10 @@ struct StepReport {
   double data_seconds = 0, data_seconds_average = 0;  // parts of these spent waiting for images
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
-  double gradient_norm = 0;      // before clipping; printed only if finite
-  NamedValues utilization = {};  // since the last report with it; empty in most reports
+  double gradient_norm = 0;  // before clipping; printed only if finite
+  // Mean over the UtilizationReports since the previous report of a step or evaluation batch; empty
+  // if there were none.
+  NamedValues utilization = {};
 };
 
 // Metrics of an evaluation batch, for printing.
@@ -66,6 +74,7 @@ struct EvaluationProgress {
   int64_t batch = 0, batches = 0;           // batch: from 1; batches: `batch` if unknown (streams)
   double seconds = 0, seconds_average = 0;  // this batch; mean of the batches so far
   Meter last, sum;                          // over all ranks: this batch, the evaluation so far
+  NamedValues utilization = {};             // as in StepReport
 };
 
 // An image with a high loss.
@@ -162,6 +171,7 @@ class ReportSink {
 
   virtual void start(const RunStart&) {}
   virtual void progress(const TrainingProgress&) {}
+  virtual void utilization(const UtilizationReport&) {}
   virtual void step(const StepReport&) {}
   virtual void event(const Event&) {}
   virtual void evaluation_progress(const EvaluationProgress&) {}

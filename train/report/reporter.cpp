@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <exception>
+#include <utility>
 
 #include "base/log.h"
 #include "train/report/history_file.h"
@@ -9,7 +10,8 @@
 
 namespace shoal::train {
 
-Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) {
+Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines, Clock clock)
+    : clock_(std::move(clock)) {
   if (rank != 0) return;
   auto history = std::make_unique<HistoryFile>(job, history_lines);
   history_ = history.get();
@@ -30,14 +32,21 @@ void Reporter::start(const RunStart& report) {
 }
 
 void Reporter::progress(const TrainingProgress& report) {
-  if (utilization_) utilization_->poll(SteadyClock::now());
   for (auto& sink : sinks_) sink->progress(report);
+  measure(report.epoch, report.step);
+}
+
+void Reporter::measure(int64_t epoch, int64_t step) {
+  if (!utilization_) return;
+  const UtilizationReport report{epoch, step, utilization_->take(clock_())};
+  if (report.values.empty()) return;
+  for (auto& sink : sinks_) sink->utilization(report);
 }
 
 void Reporter::step(const StepReport& given) {
   if (sinks_.empty() || given.last.empty() || given.epoch_sum.empty()) return;
   StepReport report = given;
-  report.utilization = utilization_->take(SteadyClock::now());
+  report.utilization = utilization_->of_readings();
   for (auto& sink : sinks_) sink->step(report);
 }
 
@@ -45,9 +54,11 @@ void Reporter::event(const Event& report) {
   for (auto& sink : sinks_) sink->event(report);
 }
 
-void Reporter::evaluation_progress(const EvaluationProgress& report) {
-  if (report.last.empty()) return;
-  if (!std::isfinite(report.last.loss) || !std::isfinite(report.sum.loss)) return;
+void Reporter::evaluation_progress(const EvaluationProgress& given) {
+  if (sinks_.empty() || given.last.empty()) return;
+  if (!std::isfinite(given.last.loss) || !std::isfinite(given.sum.loss)) return;
+  EvaluationProgress report = given;
+  report.utilization = utilization_->of_readings();
   for (auto& sink : sinks_) sink->evaluation_progress(report);
 }
 
@@ -80,7 +91,7 @@ void Reporter::end_failed(const RunEnd& given) noexcept {
 }
 
 RunEnd Reporter::with_utilization(RunEnd report) const {
-  if (utilization_) report.utilization = utilization_->of_run(SteadyClock::now());
+  if (utilization_) report.utilization = utilization_->of_run(clock_());
   return report;
 }
 

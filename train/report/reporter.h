@@ -2,6 +2,7 @@
 // Passes the reports of a run to all sinks. Does nothing on ranks other than 0. Does not use
 // LibTorch.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,17 +18,25 @@ class HistoryFile;
 
 class Reporter final : public ReportSink {
  public:
-  // Creates the sinks on rank 0. `history_lines`: number of lines of history.jsonl to keep. Throws
-  // like HistoryFile's constructor. `job` must outlive the reporter.
-  Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines);
+  using Clock = std::function<SteadyClock::time_point()>;
+
+  // Creates the sinks on rank 0. `history_lines`: number of lines of history.jsonl to keep.
+  // `clock`: time for the utilization. Throws like HistoryFile's constructor. `job` must outlive
+  // the reporter.
+  Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines,
+           Clock clock = SteadyClock::now);
   ~Reporter() override;
 
   void start(const RunStart& report) override;
+  // Also calls measure().
   void progress(const TrainingProgress& report) override;
+  // Reports the utilization if the last such report is at least 10 s old. Call it often, also
+  // during evaluations. `epoch`, `step`: as in UtilizationReport.
+  void measure(int64_t epoch, int64_t step);
   // Drops the report if the step or the epoch so far has no finite loss. Adds the utilization.
   void step(const StepReport& report) override;
   void event(const Event& report) override;
-  // Drops the report if the batch or the evaluation so far has no finite loss.
+  // Drops the report if the batch or the evaluation so far has no finite loss. Adds utilization.
   void evaluation_progress(const EvaluationProgress& report) override;
   void evaluation(const EvaluationReport& report) override;
   void images(const ImageGrid& report) override;
@@ -45,7 +54,8 @@ class Reporter final : public ReportSink {
 
   std::vector<std::unique_ptr<ReportSink>> sinks_;  // called in this order; empty on other ranks
   HistoryFile* history_ = nullptr;                  // points to one of sinks_
-  std::optional<UtilizationMeter> utilization_;     // empty on other ranks
+  Clock clock_;
+  std::optional<UtilizationMeter> utilization_;  // empty on other ranks
 };
 
 }  // namespace shoal::train

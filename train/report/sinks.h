@@ -41,7 +41,8 @@ void write_evaluation(const std::string& folder, const EvaluationReport& report,
 std::string imagenet_line(const StepReport& report);
 std::string key_value_line(const StepReport& report);
 std::string imagenet_test_line(const EvaluationProgress& report);
-std::string utilization_line(const StepReport& report);  // "util:cpu_cores=…; util:…; epoch=…;"
+// "util:cpu_cores=…; util:…; epoch=…;"
+std::string utilization_line(const UtilizationReport& report);
 
 // Returns one sentence about what limits the run's speed: computation, images, disk or gradient
 // exchange. Empty if the run made no step.

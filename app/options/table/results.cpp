@@ -42,7 +42,8 @@ void add_results(std::vector<Option>& table) {
            "Number of classes to print for each image, most likely first", FIELD(topk))
            .at_least(1),
        row("strict", kPredict | kCommon, "",
-           "Exit with code 1, after all predictions, if an image could not be read",
+           "Exit with code 1, after all predictions, if any image could not be read; without it, "
+           "only if none could",
            FIELD(strict))});
 }
 

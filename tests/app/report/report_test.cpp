@@ -81,6 +81,16 @@ TEST_CASE("a report contains the numbers of the run's history") {
   REQUIRE(utilization["step"] == Json{10, 20});
 }
 
+TEST_CASE("a report shows the utilization during evaluations") {
+  const Sample sample;
+  const std::string whole = read_text(sample.folder / "history.jsonl");
+  write_text(sample.folder / "history.jsonl",
+             whole + R"({"event":"test","step":20,"timing":{"utilization":{"cpu":90}}})" + "\n");
+  const Json utilization = sample.run()["history"]["utilization"];
+  REQUIRE(utilization["cpu"] == Json{70, 60, 90});
+  REQUIRE(utilization["step"] == Json{10, 20, 20});
+}
+
 TEST_CASE("a report lists every event, from the file of events if there is one") {
   const Sample sample;
   const auto names = [&] {

@@ -170,6 +170,15 @@ class TrainingRequest(unittest.TestCase):
         )
         self.assertEqual(training_violations(request), [])
 
+    def test_the_metrics_time_series_is_on_off_or_left_to_sagemaker(self):
+        field = "EnableSageMakerMetricsTimeSeries"
+        for given in (True, False):
+            request = training_request(support.job(metrics_time_series=given))
+            self.assertIs(request["AlgorithmSpecification"][field], given)
+            self.assertEqual(support.botocore_errors("CreateTrainingJob", request), "")
+            self.assertEqual(training_violations(request), [])
+        self.assertNotIn(field, training_request(support.job())["AlgorithmSpecification"])
+
     def test_instance_groups_replace_instances(self):
         request = training_request(
             support.job(

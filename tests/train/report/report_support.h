@@ -1,16 +1,13 @@
 #pragma once
 // Reports for the tests of their sinks.
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "tests/support/history.h"
+#include "tests/support/redirected.h"
 #include "train/job/job.h"
 #include "train/report/report.h"
 
@@ -50,26 +47,5 @@ inline train::EvaluationReport evaluation_report(bool ema) {
   report.ema = ema;
   return report;
 }
-
-// Redirects a file descriptor to a file until the destructor runs.
-class Redirected {
- public:
-  Redirected(int descriptor, const std::filesystem::path& file)
-      : descriptor_(descriptor), kept_(dup(descriptor)) {
-    const int opened = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
-    REQUIRE(opened >= 0);
-    dup2(opened, descriptor);
-    close(opened);
-  }
-  ~Redirected() {
-    dup2(kept_, descriptor_);
-    close(kept_);
-  }
-  Redirected(const Redirected&) = delete;
-  Redirected& operator=(const Redirected&) = delete;
-
- private:
-  int descriptor_, kept_;
-};
 
 }  // namespace shoal::test

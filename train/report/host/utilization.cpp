@@ -85,38 +85,6 @@ double percent(double part, double whole) {
   return part < 0 || whole <= 0 ? -1 : 100 * part / whole;
 }
 
-// Returns the known values with their names.
-NamedValues named(const HostCounters& before, const HostCounters& now, double seconds,
-                  const GpuMean& gpus) {
-  const auto each = [&](double HostCounters::*counter) {
-    return rate(before.*counter, now.*counter, seconds);
-  };
-  const double busy = each(&HostCounters::busy_seconds), idle = each(&HostCounters::idle_seconds);
-  const double megabyte = 1e-6, readings = static_cast<double>(gpus.readings);
-  const double values[] = {
-      each(&HostCounters::cpu_seconds),
-      percent(busy, busy + idle),
-      now.memory / 1e9,
-      percent(now.memory_available < 0 ? -1 : now.memory_total - now.memory_available,
-              now.memory_total),
-      megabyte * each(&HostCounters::disk_read),
-      megabyte * each(&HostCounters::disk_write),
-      megabyte * each(&HostCounters::network_in),
-      megabyte * each(&HostCounters::network_out),
-      readings > 0 ? gpus.percent / readings : -1,
-      readings > 0 ? gpus.memory_percent / readings : -1,
-  };
-  static_assert(std::size(values) == kUtilizationNames.size());
-  NamedValues result;
-  for (size_t i = 0; i < kUtilizationNames.size(); ++i)
-    if (values[i] >= 0) result.emplace_back(kUtilizationNames[i], values[i]);
-  return result;
-}
-
-double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
 // Reads the counters. `proc`: /proc, or a folder with copies of its files. `self`: id of this
 // process in that folder. `alone`: as in UtilizationMeter.
 HostCounters read_counters(const fs::path& proc, int self, bool alone) {
@@ -132,37 +100,61 @@ HostCounters read_counters(const fs::path& proc, int self, bool alone) {
 
 }  // namespace
 
-UtilizationMeter::UtilizationMeter(const std::vector<std::string>& gpus, bool alone, fs::path proc)
-    : proc_(std::move(proc)), alone_(alone), gpus_(Nvml::open(gpus)) {
-  polled_ = SteadyClock::now();
-  first_ = last_ = read(polled_);
+UtilizationMeter::UtilizationMeter(const std::vector<std::string>& gpus, bool alone, fs::path proc,
+                                   const std::string& nvml)
+    : proc_(std::move(proc)), alone_(alone), gpus_(Nvml::open(gpus, nvml)) {
+  first_ = last_ = reported_ = read(SteadyClock::now());
 }
 
 UtilizationMeter::Reading UtilizationMeter::read(SteadyClock::time_point now) const {
-  return {now, read_counters(proc_, static_cast<int>(::getpid()), alone_)};
+  return {now, read_counters(proc_, static_cast<int>(::getpid()), alone_), last_.gpus};
 }
 
-void UtilizationMeter::poll(SteadyClock::time_point now) {
-  if (!gpus_ || now - polled_ < kPeriod) return;
-  polled_ = now;
-  if (const auto use = gpus_->read()) {
-    recent_.add(*use);
-    all_.add(*use);
-  }
+NamedValues UtilizationMeter::between(const Reading& before, const Reading& now) {
+  const double seconds = std::chrono::duration<double>(now.time - before.time).count();
+  const auto each = [&](double HostCounters::*counter) {
+    return rate(before.host.*counter, now.host.*counter, seconds);
+  };
+  const double busy = each(&HostCounters::busy_seconds), idle = each(&HostCounters::idle_seconds);
+  const double available = now.host.memory_available, total = now.host.memory_total;
+  const auto readings = static_cast<double>(now.gpus.readings - before.gpus.readings);
+  const auto of_gpus = [&](double GpuMean::*sum) {
+    return readings > 0 ? (now.gpus.*sum - before.gpus.*sum) / readings : -1;
+  };
+  const double megabyte = 1e-6;
+  const double values[] = {
+      each(&HostCounters::cpu_seconds),
+      percent(busy, busy + idle),
+      now.host.memory / 1e9,
+      percent(available < 0 ? -1 : total - available, total),
+      megabyte * each(&HostCounters::disk_read),
+      megabyte * each(&HostCounters::disk_write),
+      megabyte * each(&HostCounters::network_in),
+      megabyte * each(&HostCounters::network_out),
+      of_gpus(&GpuMean::percent),
+      of_gpus(&GpuMean::memory_percent),
+  };
+  static_assert(std::size(values) == kUtilizationNames.size());
+  NamedValues result;
+  for (size_t i = 0; i < kUtilizationNames.size(); ++i)
+    if (values[i] >= 0) result.emplace_back(kUtilizationNames[i], values[i]);
+  return result;
 }
 
 NamedValues UtilizationMeter::take(SteadyClock::time_point now) {
   if (now - last_.time < kPeriod) return {};
-  const Reading reading = read(now);
-  const NamedValues values =
-      named(last_.host, reading.host, seconds_between(last_.time, now), recent_);
-  last_ = reading;
-  recent_ = {};
-  return values;
+  const Reading before = std::exchange(last_, read(now));
+  if (const auto use = gpus_ ? gpus_->read() : std::nullopt) last_.gpus.add(*use);
+  return between(before, last_);
+}
+
+NamedValues UtilizationMeter::of_readings() {
+  if (last_.time == reported_.time) return {};
+  return between(std::exchange(reported_, last_), last_);
 }
 
 NamedValues UtilizationMeter::of_run(SteadyClock::time_point now) const {
-  return named(first_.host, read(now).host, seconds_between(first_.time, now), all_);
+  return between(first_, read(now));
 }
 
 }  // namespace shoal::train

@@ -2,10 +2,10 @@
 // Measures how much of rank 0's host a run uses, with /proc and NVIDIA's driver. Does not use
 // LibTorch.
 //
-// CPU, disk and network values are means over the time since the previous report. Memory values are
-// current. GPU values, including GPU memory, are means of periodic readings. If the run has several
-// processes on this host, they are this one and its siblings: processes of the same program that
-// have the same parent.
+// CPU, disk and network values are means over a period. Memory values are those at its end. GPU
+// values, including GPU memory, are means of periodic readings. If the run has several processes on
+// this host, they are this one and its siblings: processes of the same program that have the same
+// parent.
 
 #include <array>
 #include <chrono>
@@ -53,15 +53,17 @@ class UtilizationMeter {
   static constexpr std::chrono::seconds kPeriod{10};
 
   // `gpus`: PCI addresses of the GPUs that the run uses on this host. `alone`: whether the run has
-  // no other process on this host.
+  // no other process on this host. `nvml`: the driver's library.
   UtilizationMeter(const std::vector<std::string>& gpus, bool alone,
-                   std::filesystem::path proc = "/proc");
+                   std::filesystem::path proc = "/proc", const std::string& nvml = Nvml::kLibrary);
 
-  // Reads the GPUs if the last reading is at least kPeriod old. Call it often.
-  void poll(SteadyClock::time_point now);
-  // Returns the utilization since the last call that returned values (or since construction), in
-  // the order of kUtilizationNames. Returns an empty list if that was less than kPeriod ago.
+  // Reads the counters and the GPUs if the last reading is at least kPeriod old, and returns the
+  // utilization since then, in the order of kUtilizationNames. Otherwise returns an empty list.
+  // Call it often.
   NamedValues take(SteadyClock::time_point now);
+  // Returns the utilization over the readings of take() since the previous call of this function.
+  // Returns an empty list if there were none.
+  NamedValues of_readings();
   // Returns the utilization since construction.
   NamedValues of_run(SteadyClock::time_point now) const;
 
@@ -69,15 +71,17 @@ class UtilizationMeter {
   struct Reading {
     SteadyClock::time_point time;
     HostCounters host;
+    GpuMean gpus;  // of all readings so far
   };
   Reading read(SteadyClock::time_point now) const;
+  // Returns the known values of a period with their names.
+  static NamedValues between(const Reading& before, const Reading& now);
 
   std::filesystem::path proc_;
   bool alone_;
   std::unique_ptr<Nvml> gpus_;  // null: none
   Reading first_, last_;
-  SteadyClock::time_point polled_;
-  GpuMean recent_, all_;  // readings since last_; since first_
+  Reading reported_;  // the value of last_ at the latest of_readings()
 };
 
 }  // namespace shoal::train

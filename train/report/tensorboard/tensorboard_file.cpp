@@ -85,6 +85,9 @@ class TensorboardFile final : public ReportSink {
   void event(const Event& report) override {
     if (report.in_history) add_row(history_row(report));
   }
+  void evaluation_progress(const EvaluationProgress& report) override {
+    if (!report.utilization.empty()) add_row(history_row(report));
+  }
   void evaluation(const EvaluationReport& report) override { add_row(history_row(report)); }
   void images(const ImageGrid& report) override { append(image_record(report)); }
   void histograms(int64_t step, const std::vector<Histogram>& report) override {
@@ -115,14 +118,15 @@ class TensorboardFile final : public ReportSink {
 // Returns the record of a line of the history; empty if the line has no values to plot.
 std::string TensorboardFile::row_record(double time, const Json& row) const {
   const std::string event = row.at("event");
-  if (event == "test") return "";  // progress of an evaluation: many rows with the same step
-  Json curves = row;
+  // Of the progress of an evaluation, only the utilization: all its rows have the same step.
+  const bool curves = event != "test";
+  Json metrics = row;
   for (const char* counter : {"epoch", "step_in_epoch", "step", "correct1", "correct5", "images"})
-    curves.erase(counter);
+    metrics.erase(counter);
   NamedValues values;
-  add_numbers(event + "/", curves, values);
+  if (curves) add_numbers(event + "/", metrics, values);
   if (const auto timing = row.find("timing"); timing != row.end()) {
-    add_numbers(event + "_timing/", *timing, values);
+    if (curves) add_numbers(event + "_timing/", *timing, values);
     if (const auto used = timing->find("utilization"); used != timing->end())
       add_numbers("utilization/", *used, values);
   }

@@ -20,10 +20,11 @@ using namespace shoal;
 
 namespace {
 
-train::StepReport with_utilization(train::StepReport step) {
+train::UtilizationReport utilization() {
+  train::UtilizationReport report{.epoch = 2, .step = 1010, .values = {}};
   double value = 0.5;
-  for (const char* name : train::kUtilizationNames) step.utilization.emplace_back(name, value++);
-  return step;
+  for (const char* name : train::kUtilizationNames) report.values.emplace_back(name, value++);
+  return report;
 }
 
 // Returns a log with one line of each kind. Where possible, the code of a real run prints the line.
@@ -45,7 +46,7 @@ std::vector<std::string> sample_log() {
   return {"12:00:00.000 info efficientnet_b0, 5288548 parameters",
           train::imagenet_line(step),
           train::key_value_line(step),
-          train::utilization_line(with_utilization(step)),
+          train::utilization_line(utilization()),
           train::imagenet_test_line({2, 1010, 10, 196, 0.2, 0.3, step.last, step.epoch_sum}),
           " * Acc@1 46.340 Acc@5 72.484",
           "valid:loss=2.500000; valid:acc1=46.340000; valid:acc5=72.484000; "

@@ -1,8 +1,12 @@
 #include "app/commands/local/run_list.h"
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/commands/local/local_commands.h"
+#include "app/options/options.h"
 #include "base/error.h"
 #include "base/file/file_lock.h"
 #include "tests/support/capture.h"
@@ -141,6 +145,54 @@ TEST_CASE("torn histories, missing files and files of other versions are read as
   CHECK(rows[4].top1 == 50.5);
   REQUIRE(rows[4].notes.size() == 1);
   CHECK_THAT(rows[4].notes[0], Contains("the last line is incomplete"));
+}
+
+TEST_CASE("runs are sorted by each column, and those without its value come last") {
+  const test::TemporaryDirectory folder;
+  const auto write_run = [&](const std::string& name, const std::string& model,
+                             const std::string& values, int speed) {
+    write_text(folder.path() / name / "summary.json",
+               R"({"model":{"name":")" + model + "\"}," + values + "}");
+    if (speed > 0)
+      write_text(folder.path() / name / "history.jsonl",
+                 R"({"event":"train","epoch":0,"step_in_epoch":1,"timing":{"images_per_sec":)" +
+                     std::to_string(speed) + "}}\n");
+  };
+  write_run("gamma", "w",
+            R"("outcome":"complete","best":{"acc1":20},"epoch":2,"ended":"2026-01-04T00:00:00Z")",
+            40);
+  write_run("delta", "x", R"("outcome":"failed")", 0);
+  write_run("beta", "y",
+            R"("outcome":"stopped","best":{"acc1":30},"epoch":1,"ended":"2026-01-03T00:00:00Z")",
+            20);
+  write_run("alpha", "z",
+            R"("outcome":"complete","best":{"acc1":10},"epoch":3,"ended":"2026-01-02T00:00:00Z")",
+            30);
+  const auto printed_with = [&](std::vector<std::string> words) {
+    words.push_back(folder.path().string());
+    const app::Arguments arguments = app::parse(app::Command::runs, words);
+    return test::capture([&] { return app::runs_command({arguments, {}, dist::Variables{}}); });
+  };
+  const std::map<std::string, std::string> expected = {
+      {"name", "alpha beta delta gamma "},  {"model", "gamma delta beta alpha "},
+      {"state", "alpha gamma delta beta "}, {"time", "gamma beta alpha delta "},
+      {"top1", "beta gamma alpha delta "},  {"epochs", "alpha gamma beta delta "},
+      {"speed", "gamma alpha beta delta "}};
+  for (const auto& [column, names] : expected) {
+    INFO(column);
+    const auto json = printed_with({"--sort", column, "--json"});
+    std::string order;
+    for (const auto& row : nlohmann::json::parse(json.out))
+      order += row.at("name").get<std::string>() + " ";
+    CHECK(order == names);
+    const std::string table = printed_with({"--sort", column}).out;
+    std::string last;  // the first word of the last line
+    std::istringstream(table.substr(table.rfind('\n', table.size() - 2) + 1)) >> last;
+    CHECK(names.ends_with(" " + last + " "));
+  }
+  CHECK(printed_with({"--json"}).out == printed_with({"--sort", "name", "--json"}).out);
+  CHECK_THROWS_WITH(app::parse(app::Command::runs, {"--sort", "accuracy", "runs"}),
+                    Contains("sort") && Contains("accuracy") && Contains("top1"));
 }
 
 TEST_CASE("names of runs are printed without control characters, each on one line") {

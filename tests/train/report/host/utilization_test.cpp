@@ -79,8 +79,11 @@ TEST_CASE(
   CHECK(meter.take(start + std::chrono::seconds(19)).empty());
   values = as_map(meter.take(start + std::chrono::seconds(20)));
   CHECK(values.at("cpu_cores") == 0);  // no CPU time since the last call
+  const double mean = 3000 / ticks / 20;
   CHECK(as_map(meter.of_run(start + std::chrono::seconds(20))).at("cpu_cores") ==
-        Approx(3000 / ticks / 20).epsilon(0.01));
+        Approx(mean).epsilon(0.01));
+  CHECK(as_map(meter.of_readings()).at("cpu_cores") == Approx(mean).epsilon(0.01));
+  CHECK(meter.of_readings().empty());  // no reading since the previous call
 }
 
 TEST_CASE("a run with one process on its host does not count other runs of the same parent") {
@@ -126,6 +129,22 @@ TEST_CASE("the run's GPUs are read with NVML, if there is one") {
   CHECK(use->percent == 75);
   CHECK(use->memory_percent == 80);
   CHECK_FALSE(gpus->read());  // a GPU cannot be read a third time
+}
+
+TEST_CASE("the utilization of GPUs is the mean of the readings, one every 10 s") {
+  const test::TemporaryDirectory folder;
+  UtilizationMeter meter({"0000:3b:00.0", "0000:af:00.0"}, true, folder.path(), SHOAL_FAKE_NVML);
+  const auto start = SteadyClock::now();
+  const auto at = [&](int seconds) { return start + std::chrono::seconds(seconds); };
+  CHECK(meter.take(at(9)).empty());
+  for (const int seconds : {10, 20}) {
+    const auto values = as_map(meter.take(at(seconds)));
+    CHECK(values.at("gpu_percent") == 50);
+    CHECK(values.at("gpu_memory_percent") == 60);
+  }
+  CHECK(meter.take(at(30)).empty());  // the GPUs cannot be read a third time
+  CHECK(as_map(meter.of_readings()).at("gpu_percent") == 50);
+  CHECK(as_map(meter.of_run(at(30))).at("gpu_memory_percent") == 60);
 }
 
 TEST_CASE("the bottleneck is named in words") {
