@@ -128,7 +128,7 @@ TEST_CASE("hyperparameters apply only to train") {
   CHECK_THROWS_AS(in_container({"train"}, "{broken"), UserError);
 }
 
-TEST_CASE("--weights pretrained selects the channel of this name, or torchvision's V1 weights") {
+TEST_CASE("--weights pretrained selects the channel of this name, or published weights") {
   CHECK(in_container({"train", "--pretrained", "-a", "resnet50"}).job.weights ==
         "torchvision:resnet50/V1");
   CHECK_THROWS_WITH(in_container({"train", "--pretrained", "-a", "resnet999"}),
@@ -142,6 +142,8 @@ TEST_CASE("--weights pretrained selects the channel of this name, or torchvision
   CHECK(in_container({"train", "--weights", "a.pt"}).job.weights == "a.pt");
 }
 
+  CHECK(in_container({"train", "--pretrained", "-a", "efficientnet_lite1"}).job.weights ==
+        "timm:tf_efficientnet_lite1.in1k");
 TEST_CASE("the merged settings show each value's source, in lines that fit a terminal") {
   const Arguments arguments =
       in_container({"train", "--lr", "0.5"}, R"({"momentum": "0.8", "recipe": "resnet50"})");
