@@ -49,6 +49,9 @@ Arguments with_hyperparameters(const std::vector<std::string>& rest,
     throw UserError(unknown_hyperparameters(all, /*with_ignored=*/false) +
                     "; correct their names, or remove --strict-hyperparameters");
   }
+  if (arguments.strict_hyperparameters && all.none() && !on_platform(environment, files))
+    arguments.ineffective.push_back(
+        "--strict-hyperparameters has no effect: there are no hyperparameters of SageMaker");
   const std::string unknown = unknown_hyperparameters(all, /*with_ignored=*/true);
   if (!unknown.empty()) arguments.notes.push_back(unknown);
   return arguments;

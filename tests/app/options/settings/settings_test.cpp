@@ -123,6 +123,17 @@ TEST_CASE("unknown hyperparameters are reported once, or are an error on request
   CHECK_THROWS_WITH(in_container({"train", "--epoch", "3"}), Contains("unknown option --epoch"));
 }
 
+TEST_CASE("--strict-hyperparameters without hyperparameters is reported") {
+  const Words words = {"train", "--strict-hyperparameters"};
+  const Arguments alone = app::gather(words, {}, test::fake({}, {}));
+  REQUIRE(alone.ineffective.size() == 1);
+  CHECK_THAT(alone.ineffective[0],
+             Contains("--strict-hyperparameters") && Contains("no hyperparameters"));
+  CHECK(app::gather(words, {{"SM_HP_LR", "0.1"}}, test::fake({}, {})).ineffective.empty());
+  CHECK(in_container(words).ineffective.empty());
+  CHECK(app::gather({"train"}, {}, test::fake({}, {})).ineffective.empty());
+}
+
 TEST_CASE("hyperparameters apply only to train") {
   CHECK_NOTHROW(in_container({"eval", "--checkpoint", "x"}, "{broken"));
   CHECK_THROWS_AS(in_container({"train"}, "{broken"), UserError);
@@ -131,6 +142,8 @@ TEST_CASE("hyperparameters apply only to train") {
 TEST_CASE("--weights pretrained selects the channel of this name, or published weights") {
   CHECK(in_container({"train", "--pretrained", "-a", "resnet50"}).job.weights ==
         "torchvision:resnet50/V1");
+  CHECK(in_container({"train", "--pretrained", "-a", "efficientnet_lite1"}).job.weights ==
+        "timm:tf_efficientnet_lite1.in1k");
   CHECK_THROWS_WITH(in_container({"train", "--pretrained", "-a", "resnet999"}),
                     Contains("torchvision:resnet999/V1: unknown name"));
   CHECK_THROWS_WITH(
@@ -142,8 +155,6 @@ TEST_CASE("--weights pretrained selects the channel of this name, or published w
   CHECK(in_container({"train", "--weights", "a.pt"}).job.weights == "a.pt");
 }
 
-  CHECK(in_container({"train", "--pretrained", "-a", "efficientnet_lite1"}).job.weights ==
-        "timm:tf_efficientnet_lite1.in1k");
 TEST_CASE("the merged settings show each value's source, in lines that fit a terminal") {
   const Arguments arguments =
       in_container({"train", "--lr", "0.5"}, R"({"momentum": "0.8", "recipe": "resnet50"})");
