@@ -288,7 +288,9 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   Trainer trainer(job, communicator);
   Position position = load_start(trainer, start, job, classes, leader);
   const bool changed =
-      start.data && !changed_settings(start.data->settings, /*within_epoch=*/false, job).empty();
+      start.data && !changed_settings(start.data->settings, settings_without_effect(*start.data),
+                                      /*within_epoch=*/false, job)
+                         .empty();
   if (trains && !steps_over(position, job)) position.forget_closing();
   start.data.reset();  // frees the tensors
   start.weights.reset();
