@@ -1,6 +1,8 @@
 #include "base/nearest.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <iterator>
 #include <numeric>
 #include <set>
@@ -31,57 +33,76 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words(1);
-  for (const char c : name) {
-    if (c == '-')
-      words.emplace_back();
-    else
-      words.back() += c;
-  }
-  return words;
+// Removes the first word of a name, up to a dash, and returns it.
+std::string_view take_word(std::string_view& name) {
+  const std::string_view word = name.substr(0, name.find('-'));
+  name.remove_prefix(std::min(word.size() + 1, name.size()));
+  return word;
+}
+
+// Returns the set of characters, modulo 64.
+uint64_t characters(std::string_view word) {
+  uint64_t set = 0;
+  for (const char c : word) set |= uint64_t{1} << (static_cast<unsigned char>(c) % 64);
+  return set;
 }
 
 // Whether `written` can be `word` with typing errors. Words of one or two letters must match
 // exactly.
 bool is_slip(std::string_view written, std::string_view word) {
   const size_t most = written.size() < 3 ? 0 : written.size() < 8 ? 1 : 2;
-  return length_gap(written, word) <= most && edit_distance(written, word) <= most;
+  if (length_gap(written, word) > most) return false;
+  if (most == 0) return written == word;
+  // Each edit changes at most one character that the other word lacks. This test is cheap and
+  // decides most cases.
+  const int lacking = std::popcount(characters(written) & ~characters(word));
+  return lacking <= static_cast<int>(most) && edit_distance(written, word) <= most;
 }
 
 // Whether `name` can be a misspelling of `known`. Compares word by word if both have the same
 // number of words, because min-size is only two edits from max-size although min is not a
 // misspelling of max.
 bool may_be_misspelled(std::string_view name, std::string_view known) {
-  const auto written = words_of(name), meant = words_of(known);
-  if (written.size() != meant.size()) return is_slip(name, known);
-  for (size_t i = 0; i < written.size(); ++i) {
-    if (!is_slip(written[i], meant[i])) return false;
+  const auto dashes = std::ranges::count(name, '-');
+  if (dashes != std::ranges::count(known, '-')) return is_slip(name, known);
+  for (auto i = dashes; i >= 0; --i) {
+    if (!is_slip(take_word(name), take_word(known))) return false;
   }
   return true;
 }
 
 // Whether other programs use `word` in option names where shoal leaves it out: --data-path for
 // --data, --num-workers for --workers.
-bool is_filler(const std::string& word) {
-  static const std::set<std::string> fillers = {
+bool is_filler(std::string_view word) {
+  static const std::set<std::string_view> fillers = {
       "path", "dir", "folder", "file", "root", "name", "num", "number", "n", "use", "set", "input"};
   return fillers.contains(word);
 }
 
-// Whether `name` is the start of `known` (resnet of resnet50), one or more of its words (decay in
-// weight-decay), or `known` with filler words (data-path for data).
-bool is_part(const std::string& name, const std::string& known) {
-  if (name.size() >= 3 && !is_filler(name) &&
-      (known.starts_with(name) || known.ends_with("-" + name) ||
-       known.find("-" + name + "-") != known.npos))
-    return true;
-  std::string rest;
-  for (const std::string& word : words_of(name)) {
-    if (!is_filler(word)) rest += (rest.empty() ? "" : "-") + word;
+// Finds known names of which `name` is a part: the start (resnet of resnet50), one or more words
+// (decay in weight-decay), or all but filler words (data-path for data).
+class Part {
+ public:
+  explicit Part(std::string_view name)
+      : name_(name), inside_("-" + name_ + "-"), long_(name.size() >= 3 && !is_filler(name)) {
+    for (auto i = std::ranges::count(name, '-'); i >= 0; --i) {
+      const std::string_view word = take_word(name);
+      if (!is_filler(word)) rest_.append(rest_.empty() ? "" : "-").append(word);
+    }
   }
-  return rest == known;
-}
+  bool of(std::string_view known) const {
+    if (rest_ == known) return true;
+    if (!long_) return false;
+    const std::string_view inside = inside_;
+    return known.starts_with(name_) || known.ends_with(inside.substr(0, inside.size() - 1)) ||
+           known.find(inside) != known.npos;
+  }
+
+ private:
+  std::string name_, inside_;  // inside_: between dashes
+  std::string rest_;           // without filler words
+  bool long_;                  // whether a part of a known name may be meant
+};
 
 // Returns how many letters of `name` are not in `known`, in any order.
 size_t missing_letters(std::string name, std::string known) {
@@ -96,10 +117,11 @@ size_t missing_letters(std::string name, std::string known) {
 
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   const std::string wanted(name);
+  const Part part_of_known(wanted);
   std::string best;
   std::tuple<size_t, size_t, size_t> best_distance;
   for (const std::string& candidate : known) {
-    const bool part = is_part(wanted, candidate);
+    const bool part = part_of_known.of(candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
     // A part counts as at most one wrong letter. At equal distances, a candidate with all letters
     // of `name` wins (modl and modle mean model, not mode), then the one closest in length.

@@ -38,12 +38,28 @@ const std::vector<Entry>& table() {
   return entries;
 }
 
+// Returns a name without the differences between timm's names and ours: mobilenetv2_100 and
+// mobilenet_v2, tf_efficientnet_lite0 and efficientnet_lite0.
+std::string without_style(std::string name) {
+  if (name.starts_with("tf_")) name.erase(0, 3);
+  if (name.ends_with("_100")) name.erase(name.size() - 4);  // timm's width in percent
+  std::erase(name, '_');
+  return name;
+}
+
+// Returns the known name that the user probably meant; empty if none is similar.
+std::string similar(const std::string& name) {
+  for (const std::string& known : names())
+    if (without_style(known) == without_style(name)) return known;
+  return nearest(name, names());
+}
+
 const Entry& find(const std::string& name) {
   for (const Entry& entry : table()) {
     if (entry.name == name) return entry;
   }
   std::string message = "unknown model '" + name + "'";
-  const std::string near = nearest(name, names());
+  const std::string near = similar(name);
   if (!near.empty()) {
     message += "; did you mean '" + near + "'?";
   } else {

@@ -59,6 +59,8 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
   const Access access = datasets.train ? datasets.train->access() : Access::random;
   here.train_streamed = access == Access::pipe;
   here.train_whole_files = access == Access::sequential;
+  here.val_streamed = datasets.val->access() == Access::pipe;
+  here.val_whole_files = datasets.val->access() == Access::sequential;
   if (datasets.train && !here.train_streamed && train::is_sharded(job, "train")) {
     const Shares shares = count_shares(*datasets.train, communicator);
     here.train_images = shares.all;

@@ -314,6 +314,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   if (arguments.job.fit_batch_size) arguments.origins["batch-size"] = "--batch-size auto";
   train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
   train::require_statistics(job);
+  mark_effects(arguments, job);
   job.index_dir = index_folder(arguments.job, places);
   job.train_source = datasets.train_source;
   job.val_source = datasets.val_source;

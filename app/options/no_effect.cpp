@@ -27,6 +27,10 @@ bool is_off(const Option& option, const Arguments& arguments) {
                                    : value.empty() || (!option.off.empty() && value == option.off);
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 // Whether the training images are read sequentially.
 bool streamed(Case c) {
   return c.run.train_streamed || c.run.train_whole_files;
@@ -118,10 +122,11 @@ std::vector<NoEffect> all_rows() {
       {{"shuffle-buffer"},
        ": the training images neither come through a pipe nor are read with --forward-reads",
        [](Case c) { return !streamed(c); }},
+      {{"forward-reads"},
+       ": no images are in tar, zip or record files",
+       [](Case c) { return !c.run.train_whole_files && !c.run.val_whole_files; }},
       {{"cache", "seek-index"}, ": the training images are read sequentially", streamed},
-      {{"order"},
-       ": the training images are read sequentially",
-       [](Case c) { return streamed(c) && c.run.order == data::Order::chunked; }},
+      {{"order"}, ": the training images are read sequentially", streamed},
       {{"sharded"},
        ": there is one host",
        [](Case c) { return c.run.world_size == c.run.local_world_size; }},
@@ -203,6 +208,14 @@ std::vector<NoEffect> all_rows() {
       {{"backend"},
        ": there is one process",
        [](Case c) { return c.run.world_size == 1 && c.arguments.job.backend != "auto"; }},
+      {{"batch-per-host"},
+       ": there is one process on each host",
+       [](Case c) { return c.run.local_world_size == 1; }},
+      {{"collective-timeout"},
+       ": there is one process, and no images come through a pipe",
+       [](Case c) {
+         return c.run.world_size == 1 && !c.run.train_streamed && !c.run.val_streamed;
+       }},
       {{"sync-bn", "gradient-compression", "rendezvous-timeout", "health-check",
         "lost-host-timeout"},
        ": there is one process",
@@ -220,6 +233,18 @@ const std::vector<NoEffect>& no_effect_table() {
   return table;
 }
 
+void mark_effects(const Arguments& arguments, train::ResolvedJob& run) {
+  const Circumstances circumstances{arguments, run};
+  for (train::SavedSetting& setting : run.settings) {
+    if (setting.may_differ == train::MayDiffer::always) continue;
+    setting.effective = std::ranges::none_of(no_effect_table(), [&](const NoEffect& row) {
+      // Other reasons than ": REASON" limit the effect.
+      return row.why.starts_with(": ") && contains(row.options, with_dashes(setting.name)) &&
+             row.holds(circumstances);
+    });
+  }
+}
+
 std::vector<std::string> no_effect(const Circumstances& circumstances) {
   const Arguments& arguments = circumstances.arguments;
   std::vector<std::string> lines = arguments.ineffective;
@@ -229,9 +254,7 @@ std::vector<std::string> no_effect(const Circumstances& circumstances) {
     if (origin == arguments.origins.end() || !is_users(origin->second, arguments.config)) continue;
     if (is_off(option, arguments)) continue;
     for (const NoEffect& row : no_effect_table()) {  // report only the first reason
-      if (std::find(row.options.begin(), row.options.end(), option.name) == row.options.end() ||
-          !row.holds(circumstances))
-        continue;
+      if (!contains(row.options, option.name) || !row.holds(circumstances)) continue;
       lines.push_back("--" + option.name + " has no effect" + row.why);
       break;
     }

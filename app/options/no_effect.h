@@ -29,4 +29,7 @@ const std::vector<NoEffect>& no_effect_table();
 // that a recipe, a checkpoint or SageMaker's environment set.
 std::vector<std::string> no_effect(const Circumstances& circumstances);
 
+// Sets SavedSetting::effective of the settings in `run` that --resume may refuse to change.
+void mark_effects(const Arguments& arguments, train::ResolvedJob& run);
+
 }  // namespace shoal::app

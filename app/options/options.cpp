@@ -1,6 +1,8 @@
 #include "app/options/options.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "app/options/foreign/foreign_options.h"
@@ -153,20 +155,39 @@ const Option* find_option(Command command, std::string_view name) {
   return nullptr;
 }
 
-std::string nearest_option(Command command, std::string_view name) {
-  std::vector<std::string> names = names_of(command);  // shoal's names first: they win ties
-  std::map<std::string, std::string> ours_of;
+namespace {
+
+// Names that a misspelled option of a command may mean.
+struct Meanings {
+  std::vector<std::string> names;              // shoal's first: they win ties
+  std::map<std::string, std::string> ours_of;  // another program's name → shoal's
+};
+
+Meanings meanings_of(Command command) {
+  Meanings meanings{names_of(command), {}};
   const auto hint = [&](const std::string& other, const std::string& ours) {
-    if (find_option(command, ours) && ours_of.emplace(other, ours).second) names.push_back(other);
+    if (find_option(command, ours) && meanings.ours_of.emplace(other, ours).second)
+      meanings.names.push_back(other);
   };
   for (const Option& option : options())
     for (const std::string& other : option.other_names) hint(other, option.name);
   for (const ForeignOption& other : foreign_options()) {
     if (other.name.size() > 1) hint(other.name, other.ours);
   }
-  const std::string found = nearest(with_dashes(name), names);
-  const auto ours = ours_of.find(found);
-  return ours == ours_of.end() ? found : ours->second;
+  return meanings;
+}
+
+}  // namespace
+
+std::string nearest_option(Command command, std::string_view name) {
+  static std::mutex mutex;
+  static std::map<Command, Meanings> all;  // built when needed: a misspelled option is rare
+  const std::lock_guard lock(mutex);
+  if (!all.contains(command)) all.emplace(command, meanings_of(command));
+  const Meanings& meanings = all.at(command);
+  const std::string found = nearest(with_dashes(name), meanings.names);
+  const auto ours = meanings.ours_of.find(found);
+  return ours == meanings.ours_of.end() ? found : ours->second;
 }
 
 UserError unknown_options(Command command, const std::vector<std::string>& written,

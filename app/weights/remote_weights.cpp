@@ -148,7 +148,19 @@ std::optional<RemoteWeights> remote_weights(const std::string& what,
   return std::nullopt;
 }
 
+const KnownWeights* first_weights_of(const std::string& model) {
+  const auto& rows = known_weights();
+  const auto found = std::ranges::find(rows, model, &KnownWeights::model);
+  return found == rows.end() ? nullptr : &*found;
+}
+
 std::string nearest_weights(const std::string& what) {
+  const size_t colon = what.find(':');
+  const std::string model =
+      colon == what.npos ? what : what.substr(0, what.find_first_of("/.", colon)).substr(colon + 1);
+  // For a network of shoal under another name or of another publisher.
+  if (const KnownWeights* const row = first_weights_of(lower(model)))
+    return row->name.substr(0, row->name.find_first_of("/."));
   std::vector<std::string> names;
   for (const KnownWeights& row : known_weights()) {
     names.push_back(row.name.substr(0, row.name.find_first_of("/.")));

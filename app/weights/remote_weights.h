@@ -46,6 +46,9 @@ std::optional<RemoteWeights> remote_weights(const std::string& what,
 // Returns the known name that the user probably meant by `what`; empty if none is similar.
 std::string nearest_weights(const std::string& what);
 
+// Returns the first row of weights for the network `model`; null if there is none.
+const KnownWeights* first_weights_of(const std::string& model);
+
 // Returns the row of the weights that `what` names; null if these weights have no row. A path or
 // URL that ends with the name of one of torchvision's files also names its row. Throws UserError
 // like remote_weights().

@@ -3,7 +3,9 @@
 // owns both files. Numbers are little-endian.
 //
 // write_whole() cannot write these files, because they grow while other processes read them. A
-// checksum in each record detects records that are incomplete after a crash.
+// checksum in each record detects records that are incomplete after a crash. Only the owner of
+// N.places removes the pair, N.seek first: until N.places is gone, no other process can become the
+// owner. Processes that have opened a removed N.seek still read its records.
 #include "data/jpeg/index_store.h"
 
 #include <fcntl.h>
@@ -68,6 +70,18 @@ bool append(int descriptor, const std::string& text) {
   return error == 0;
 }
 
+// Whether `path` still names the open file.
+bool is_at(int descriptor, const std::string& path) {
+  struct stat open {
+  }, named{};
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+std::string places_of(const std::string& records) {
+  return fs::path(records).replace_extension(kPlacesExtension).string();
+}
+
 }  // namespace
 
 IndexStore::IndexStore(std::string folder, int64_t samples,
@@ -81,6 +95,11 @@ IndexStore::IndexStore(std::string folder, int64_t samples,
     give_up("cannot create ", error.value());
   else
     open_own();
+  refresh();
+  if (!remove_stale()) return;
+  if (!records_.is_open()) open_own();
+  files_.clear();
+  std::ranges::fill(slots_, Slot());
   refresh();
 }
 
@@ -107,7 +126,13 @@ void IndexStore::open_own() {
       places_.close();
       continue;
     }
-    records_ = open_file((stem + kRecordsExtension).c_str(), flags, 0644);
+    if (!is_at(places_.number(), stem + kPlacesExtension)) {  // its owner has just removed it
+      places_.close();
+      --number;
+      continue;
+    }
+    own_ = stem + kRecordsExtension;
+    records_ = open_file(own_.c_str(), flags, 0644);
     struct stat records {
     }, places{};
     if (!records_.is_open() || ::fstat(records_.number(), &records) != 0 ||
@@ -119,6 +144,38 @@ void IndexStore::open_own() {
     return;
   }
   give_up("cannot write to ", errno);
+}
+
+// Removes files whose records are mostly stale. Returns whether any was removed. Afterwards, this
+// process's own files may be closed.
+bool IndexStore::remove_stale() {
+  if (!records_.is_open()) return false;
+  std::vector<uint64_t> current(files_.size());
+  for (const Slot& slot : slots_)
+    if (slot.length != 0) ++current[slot.file];
+  bool removed = false;
+  for (size_t i = 0; i < files_.size(); ++i)
+    if (2 * current[i] < files_[i].places_read / kEntry) removed |= remove(files_[i].records);
+  return removed;
+}
+
+// Removes N.seek and N.places unless another process owns them. Closes this process's own files.
+// Returns whether files are removed or closed.
+bool IndexStore::remove(const std::string& records) {
+  const std::string places = places_of(records);
+  const bool own = records == own_;
+  Descriptor lock;
+  if (own) {
+    records_.close();
+    lock = std::move(places_);
+  } else {
+    lock = open_file(places.c_str(), O_RDWR);
+    if (!lock.is_open() || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) return false;
+  }
+  std::error_code error;
+  const bool removed =
+      is_at(lock.number(), places) && fs::remove(records, error) && fs::remove(places, error);
+  return own || removed;
 }
 
 void IndexStore::give_up(const std::string& what, int error) {
@@ -151,9 +208,10 @@ void IndexStore::open_others() {
   std::error_code error;
   for (const auto& entry : entries_of(folder_, error)) {
     const std::string path = entry.path().string();
-    const bool known = std::any_of(files_.begin(), files_.end(),
-                                   [&](const File& file) { return file.records == path; });
-    if (known || entry.path().extension() != kRecordsExtension) continue;
+    if (entry.path().extension() != kRecordsExtension) continue;
+    const auto known = std::ranges::find(files_, path, &File::records);
+    if (known != files_.end() && is_at(known->file.number(), path)) continue;
+    if (known != files_.end()) known->records.clear();  // slots may still refer to its records
     Descriptor opened = open_file(path.c_str(), O_RDONLY);
     if (opened.is_open()) files_.push_back({path, std::move(opened), 0});
   }
@@ -162,8 +220,8 @@ void IndexStore::open_others() {
 // Reads the entries that were added to N.places since the last call.
 void IndexStore::read_new_places(uint32_t number) {
   File& file = files_[number];
-  const fs::path path = fs::path(file.records).replace_extension(kPlacesExtension);
-  const Descriptor added = open_file(path.c_str(), O_RDONLY);
+  if (file.records.empty()) return;
+  const Descriptor added = open_file(places_of(file.records).c_str(), O_RDONLY);
   if (!added.is_open()) return;
   std::vector<Place> places(size_t{1} << 14);
   struct stat info {};

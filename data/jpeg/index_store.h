@@ -6,7 +6,9 @@
 // reads the files of all processes. A record identifies its image by sample number, length, and a
 // hash of the first and last bytes. find() ignores damaged records and records of other images; the
 // caller can then add() a new one. Does not store an index whose record would be larger than 4 % of
-// the image.
+// the image. A new store removes files of which more than half of the records are stale: superseded
+// by a newer record, or of a sample beyond the dataset. It leaves files that another process is
+// writing.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +24,7 @@ namespace shoal::data::jpeg {
 
 class IndexStore {
  public:
-  // Creates `folder` if it is missing. `samples`: number of images in the dataset. After a write
+  // Creates `folder` if it is missing, and removes stale files. `samples`: number of images in the dataset. After a write
   // error, calls `warning` once, in the thread that failed to write, and stores no more indexes;
   // stored ones can still be read. `warning` must not call functions of this object.
   IndexStore(std::string folder, int64_t samples,
@@ -56,7 +58,7 @@ class IndexStore {
     uint32_t file = 0;
   };
   struct File {
-    std::string records;  // path of N.seek
+    std::string records;  // path of N.seek; empty: another process has removed the file
     Descriptor file;
     uint64_t places_read = 0;  // bytes of N.places read so far
   };
@@ -69,6 +71,8 @@ class IndexStore {
   Found look_up(int64_t sample) const;  // takes the mutex
 
   void open_own();
+  bool remove_stale();
+  bool remove(const std::string& records);
   void open_others();
   void read_new_places(uint32_t file);
   void write_waiting();
@@ -80,6 +84,7 @@ class IndexStore {
   std::vector<Slot> slots_;
 
   Descriptor records_, places_;  // this process's own files
+  std::string own_;              // path of `records_`
   uint64_t end_ = 0;             // size of N.seek including buffered records
   std::string waiting_records_, waiting_places_;
   mutable std::mutex mutex_;

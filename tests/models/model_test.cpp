@@ -63,6 +63,12 @@ TEST_CASE("the error for an unknown model names the nearest one") {
                     Catch::Contains("resnet51") && Catch::Contains("'resnet50'"));
   CHECK_THROWS_AS(describe(named("eficientnet_b3")), std::invalid_argument);
   CHECK_THROWS_WITH(describe(named("eficientnet_b3")), Catch::Contains("'efficientnet_b3'"));
+  for (const auto& [timm, ours] : {std::pair("mobilenetv2_100", "'mobilenet_v2'"),
+                                   {"mobilenetv2_120d", "'mobilenet_v2_120d'"},
+                                   {"mobilenetv3_large_100", "'mobilenet_v3_large'"},
+                                   {"tf_efficientnet_lite3", "'efficientnet_lite3'"},
+                                   {"tf_efficientnetv2_s", "'efficientnet_v2_s'"}})
+    CHECK_THROWS_WITH(describe(named(timm)), Catch::Contains(ours));
   CHECK_THROWS_AS(create(named("resnet18", 0)), std::invalid_argument);
   ModelOptions options = named("resnet18");
   options.drop_path = 1.5;

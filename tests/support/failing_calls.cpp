@@ -2,11 +2,13 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <utility>
 
@@ -63,6 +65,19 @@ using shoal::test::fails;
 using shoal::test::next;
 
 extern "C" {
+
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  if (fails("open", std::string(path))) return -1;
+  return next("openat", &::openat, AT_FDCWD, path, flags, mode);
+}
+
+DIR* opendir(const char* path) {
+  return fails("opendir", std::string(path)) ? nullptr : next("opendir", &::opendir, path);
+}
 
 int flock(int descriptor, int operation) noexcept {
   return fails("flock", descriptor) ? -1 : next("flock", &::flock, descriptor, operation);

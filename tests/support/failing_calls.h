@@ -1,9 +1,9 @@
 #pragma once
 // Makes system calls of this process fail, as a full disk or an old file system would.
 //
-// Compile failing_calls.cpp into the test program: its definitions of flock, fsync, syncfs, rename,
-// close, readdir and write replace those of the C library, for the library under test and for the
-// standard library.
+// Compile failing_calls.cpp into the test program: its definitions of open, opendir, flock, fsync,
+// syncfs, rename, close, readdir and write replace those of the C library, for the library under
+// test and for the standard library.
 
 #include <functional>
 #include <string>
@@ -11,7 +11,8 @@
 namespace shoal::test {
 
 // While this object exists, the first `times` calls of `function` whose path matches fail with the
-// errno `error`. The path is that of the open file, for rename "FROM TO". Only one object may exist
+// errno `error`. The path is that of the open file, for open and opendir as in the call, for rename
+// "FROM TO". Only one object may exist
 // at a time.
 class FailingCalls {
  public:

@@ -1,5 +1,6 @@
 #include "train/checkpoint/changed_settings.h"
 
+#include <algorithm>
 #include <map>
 
 namespace shoal::train {
@@ -13,18 +14,22 @@ std::string filled(std::string advice, const std::string& value) {
 }  // namespace
 
 std::string changed_settings(const std::vector<std::pair<std::string, std::string>>& saved,
-                             bool within_epoch, const ResolvedJob& job) {
+                             const std::vector<std::string>& without_effect, bool within_epoch,
+                             const ResolvedJob& job) {
   const std::map<std::string, std::string> before(saved.begin(), saved.end());
   std::string changed;
   for (const SavedSetting& now : job.settings) {
     const auto was = before.find(now.name);
     if (was == before.end() || was->second == now.value) continue;
-    const bool fixed = now.may_differ == MayDiffer::never;
+    const bool idle =
+        !now.effective && std::ranges::find(without_effect, now.name) != without_effect.end();
+    const MayDiffer may_differ = idle ? MayDiffer::always : now.may_differ;
+    const bool fixed = may_differ == MayDiffer::never;
     if (job.eval_only && !(now.evaluation && fixed)) continue;
     const std::string difference = now.name + " " + was->second + ", this run has " + now.value +
                                    "; " + filled(now.advice, was->second);
     if (fixed) throw UserError("the checkpoint was made with " + difference);
-    if (now.may_differ == MayDiffer::between_epochs && within_epoch)
+    if (may_differ == MayDiffer::between_epochs && within_epoch)
       throw UserError("the checkpoint was made within an epoch with " + difference);
     changed += (changed.empty() ? "" : ", ") + now.name + " " + was->second + " → " + now.value;
   }

@@ -56,12 +56,14 @@ std::string marker_text(const CheckpointEntry& entry) {
                                    {"bytes", entry.bytes},
                                    {"checksum", entry.checksum}};
   if (entry.top1) marker["top1"] = *entry.top1;
+  if (entry.closing) marker["closing"] = true;
   return marker.dump(1) + "\n";
 }
 
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list) {
   std::optional<CheckpointEntry> best;
   for (const auto& entry : list) {
+    if (entry.closing && entry.name != list.front().name) continue;
     if (entry.top1 && (!best || *entry.top1 >= *best->top1))
       best = entry;  // the list is newest first, so >= prefers the older entry
   }
@@ -99,6 +101,7 @@ std::optional<CheckpointEntry> read_marker(const fs::path& path) {
     entry.bytes = *bytes;
     entry.checksum = json.at("checksum").get<std::string>();
     if (json.contains("top1")) entry.top1 = json.at("top1").get<double>();
+    if (json.contains("closing")) entry.closing = json.at("closing").get<bool>();
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }

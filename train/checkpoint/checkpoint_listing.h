@@ -20,6 +20,7 @@ struct CheckpointEntry {
   int64_t epoch = 0;           // epoch to start or continue after loading
   int64_t step = 0;            // finished steps
   std::optional<double> top1;  // percent; unset if the state was not evaluated
+  bool closing = false;        // whether `top1` is only due because the run ended there
   int64_t bytes = 0;
   std::string checksum;
   // State of the marker file. Unless it is good, only name, epoch and step are set; they come from
@@ -32,8 +33,9 @@ std::string checkpoint_name(int64_t epoch, int64_t step);
 // Parses a checkpoint's name into an entry with Marker::missing. Returns nullopt for other names.
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 
-// Returns the entry with the highest accuracy; among equal ones, the earliest. Returns nullopt if
-// no entry was evaluated. `list`: newest first.
+// Returns the entry with the highest accuracy; among equal ones, the earliest. Ignores closing
+// evaluations of entries other than the newest, because a run that continues forgets them
+// (Position::forget_closing). Returns nullopt if no entry was evaluated. `list`: newest first.
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
 
 // Returns the contents of a marker, the .json file that says that its checkpoint is complete.

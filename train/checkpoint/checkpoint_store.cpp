@@ -164,8 +164,14 @@ void CheckpointStore::write_file(const std::string& name, const std::string& tex
 }
 
 CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional<double> top1,
-                                      const std::function<void(const Sink&)>& produce) {
-  const CheckpointEntry entry = {checkpoint_name(epoch, step), epoch, step, top1, 0, ""};
+                                      const std::function<void(const Sink&)>& produce,
+                                      bool closing) {
+  CheckpointEntry entry;
+  entry.name = checkpoint_name(epoch, step);
+  entry.epoch = epoch;
+  entry.step = step;
+  entry.top1 = top1;
+  entry.closing = closing;
   try {
     return write(entry, produce);
   } catch (const std::system_error& error) {
@@ -242,14 +248,17 @@ void CheckpointStore::write_manifest() {
 void CheckpointStore::prune_to(int64_t keep) {
   std::error_code error;
   const auto list = entries();
-  const auto top = best_of(list);
+  auto regular = list;
+  std::erase_if(regular, [](const CheckpointEntry& entry) { return entry.closing; });
+  const auto top = best_of(list), top_regular = best_of(regular);
   const auto kept = std::find_if(list.begin(), list.end(), [&](const CheckpointEntry& entry) {
     return entry.step < protected_before_;
   });
   std::vector<fs::path> unmarked;
   for (size_t i = static_cast<size_t>(keep); i < list.size(); ++i) {
     const std::string& name = list[i].name;
-    if ((top && name == top->name) || name == protected_name_) continue;
+    if ((top && name == top->name) || (top_regular && name == top_regular->name)) continue;
+    if (name == protected_name_) continue;
     if (kept != list.end() && name == kept->name) continue;
     if (fs::remove(in_directory(name + ".json"), error)) unmarked.push_back(path(list[i]));
   }

@@ -48,7 +48,8 @@ class CheckpointStore {
   using Examine =
       std::function<CheckpointEntry(const std::vector<char>& bytes, const std::string& file)>;
 
-  // `keep`: number of newest checkpoints that prune() keeps, in addition to the best one. Without
+  // `keep`: number of newest checkpoints that prune() keeps, in addition to the best one. If the
+  // best one has a closing evaluation, prune() also keeps the best of the others. Without
   // `examine`, checkpoints without a marker count as damaged.
   CheckpointStore(std::filesystem::path directory, int64_t keep, Examine examine = {});
 
@@ -68,13 +69,14 @@ class CheckpointStore {
   void set_aside_after(int64_t epoch, int64_t step, const Warn& warn);
 
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
-  // in order. `top1`: percent; unset if the state was not evaluated. Keeps an existing intact entry
+  // in order. `top1`: percent; unset if the state was not evaluated. `closing`: as in
+  // CheckpointEntry. Keeps an existing intact entry
   // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
   // system reports an error, tries a second time, so `produce` may be called twice. First creates
   // folders that were removed or, on a full disk, prunes. Pruning keeps at least the newest
   // checkpoint that is known to be on disk. Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
-                       const std::function<void(const Sink&)>& produce);
+                       const std::function<void(const Sink&)>& produce, bool closing = false);
 
   // Removes checkpoints that need not be kept. save() does this, too. Throws std::system_error if
   // the removal cannot be flushed to disk.

@@ -193,7 +193,7 @@ Position restore_imagenet_example(Trainer& trainer, const CheckpointData& data,
   trainer.load(state, job.eval_only);
   if (const auto best = data.numbers.find("best_top1"); best != data.numbers.end())
     position.best_top1 = best->second;
-  const std::string changed = changed_settings(data.settings, /*within_epoch=*/false, job);
+  const std::string changed = changed_settings(data.settings, {}, /*within_epoch=*/false, job);
   if (!changed.empty()) warn("changed: " + changed);
   warn(strf(
       "this continues a checkpoint of %s after %s with its weights, momentum and "

@@ -3,6 +3,7 @@
 #include "base/file/whole_file.h"
 #include "base/log.h"
 #include "train/checkpoint/find_checkpoint.h"
+#include "train/checkpoint/position.h"
 #include "train/weights/formats/zip_file.h"
 #include "train/weights/model_file.h"
 
@@ -17,6 +18,7 @@ CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file)
   entry.epoch = data.integer("epoch");
   entry.step = data.integer("step");
   if (data.numbers.contains("top1")) entry.top1 = data.number("top1");
+  entry.closing = has_closing_evaluation(data);
   return entry;
 }
 

@@ -16,7 +16,47 @@ Meter meter_in(const CheckpointData& data, const std::string& name) {
   return Meter::from(values);
 }
 
+// Names of a checkpoint's entries for the values of Position::before_closing.
+constexpr const char* kLinesBeforeClosing = "history_lines_before_closing";
+constexpr const char* kTop1Before = "best_top1_before_closing";
+constexpr const char* kStepBefore = "best_step_before_closing";
+constexpr const char* kEpochBefore = "best_epoch_before_closing";
+constexpr const char* kEvaluationsBefore = "evaluations_since_best_before_closing";
+
+void put(CheckpointData& data, const BeforeClosing& before) {
+  data.integers[kLinesBeforeClosing] = before.history_lines;
+  data.integers[kEvaluationsBefore] = before.evaluations_since_best;
+  if (before.best_top1) data.numbers[kTop1Before] = *before.best_top1;
+  if (before.best_step) data.integers[kStepBefore] = *before.best_step;
+  if (before.best_epoch) data.integers[kEpochBefore] = *before.best_epoch;
+}
+
+std::optional<BeforeClosing> before_closing_in(const CheckpointData& data) {
+  if (!has_closing_evaluation(data)) return std::nullopt;
+  BeforeClosing before;
+  before.history_lines = data.integer(kLinesBeforeClosing);
+  before.evaluations_since_best = data.integer(kEvaluationsBefore);
+  if (data.numbers.contains(kTop1Before)) before.best_top1 = data.number(kTop1Before);
+  if (data.integers.contains(kStepBefore)) before.best_step = data.integer(kStepBefore);
+  if (data.integers.contains(kEpochBefore)) before.best_epoch = data.integer(kEpochBefore);
+  return before;
+}
+
 }  // namespace
+
+void Position::forget_closing() {
+  if (!before_closing) return;
+  best_top1 = before_closing->best_top1;
+  best_step = before_closing->best_step;
+  best_epoch = before_closing->best_epoch;
+  evaluations_since_best = before_closing->evaluations_since_best;
+  history_lines = before_closing->history_lines;
+  before_closing.reset();
+}
+
+bool has_closing_evaluation(const CheckpointData& data) {
+  return data.integers.contains(kLinesBeforeClosing);
+}
 
 void write_position(const Position& position, CheckpointData& data) {
   data.integers["epoch"] = position.epoch;
@@ -44,6 +84,7 @@ void write_position(const Position& position, CheckpointData& data) {
   data.integers["evaluations_since_best"] = position.evaluations_since_best;
   if (position.best_step) data.integers["best_step"] = *position.best_step;
   if (position.best_epoch) data.integers["best_epoch"] = *position.best_epoch;
+  if (position.before_closing) put(data, *position.before_closing);
 }
 
 Position read_position(const CheckpointData& data) {
@@ -75,6 +116,7 @@ Position read_position(const CheckpointData& data) {
     position.evaluations_since_best = data.integer("evaluations_since_best");
   if (data.integers.count("best_step")) position.best_step = data.integer("best_step");
   if (data.integers.count("best_epoch")) position.best_epoch = data.integer("best_epoch");
+  position.before_closing = before_closing_in(data);
   return position;
 }
 

@@ -14,6 +14,14 @@ namespace shoal::train {
 
 struct CheckpointData;
 
+// Values of Position before a closing evaluation.
+struct BeforeClosing {
+  std::optional<double> best_top1;
+  std::optional<int64_t> best_step, best_epoch;
+  int64_t evaluations_since_best = 0;
+  int64_t history_lines = 0;
+};
+
 struct Position {
   // Whether this accuracy, in percent, is higher than that of all evaluations so far.
   bool is_best(double top1) const { return !best_top1 || top1 > *best_top1; }
@@ -24,6 +32,15 @@ struct Position {
     best_top1 = top1, best_step = step, best_epoch = epoch;
     evaluations_since_best = 0;
   }
+  // Records a closing evaluation: one that is only due because the run ends here. `lines`: number
+  // of history lines before it.
+  void note_closing(double top1, int64_t lines) {
+    before_closing = {best_top1, best_step, best_epoch, evaluations_since_best, lines};
+    note_best(top1);
+  }
+  // Undoes note_closing(). A run that continues must not prefer a checkpoint that an undisturbed run
+  // does not evaluate.
+  void forget_closing();
 
   // Returns the last step before the latest trouble: loss spikes that the run rolled back, or
   // non-finite steps. That step may have damaged the weights, so trust only checkpoints of earlier
@@ -54,8 +71,9 @@ struct Position {
   // clock. step_seconds: TimeBudget::step_seconds(). used_budget: last --time-budget in seconds
   // that the run has used up; 0: none.
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
-  int64_t evaluations_since_best = 0;  // evaluations after the best one; for --patience
-  std::string losses;                  // LossWatch::state()
+  int64_t evaluations_since_best = 0;           // evaluations after the best one; for --patience
+  std::optional<BeforeClosing> before_closing;  // only after note_closing()
+  std::string losses;                           // LossWatch::state()
   // Metrics of the last step over all ranks, if `losses` does not include that step yet. Only old
   // checkpoints contain it; otherwise empty.
   Meter pending;
@@ -71,9 +89,17 @@ inline bool epoch_complete(const Position& position, const ResolvedJob& job) {
   return position.epoch_over || (!job.open_ended && position.step_in_epoch == job.steps_per_epoch);
 }
 
+// Whether the run has made its last step, as set by --epochs, --max-steps or --time-budget.
+inline bool steps_over(const Position& position, const ResolvedJob& job) {
+  const bool out_of_time = position.used_budget > 0 && position.used_budget >= job.time_budget;
+  return position.step >= job.last_step || (job.time_budget > 0 && out_of_time);
+}
+
 // Store the position in a checkpoint's data and read it back. read_position() accepts older
 // checkpoints too.
 void write_position(const Position& position, CheckpointData& data);
 Position read_position(const CheckpointData& data);
+// Whether the state in a checkpoint's data had a closing evaluation (Position::note_closing).
+bool has_closing_evaluation(const CheckpointData& data);
 
 }  // namespace shoal::train

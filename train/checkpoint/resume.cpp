@@ -8,6 +8,7 @@
 
 #include "base/format/counted.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "data/dataset.h"
 #include "models/catalogue.h"
 #include "train/checkpoint/changed_settings.h"
@@ -19,6 +20,8 @@
 namespace shoal::train {
 
 namespace {
+
+constexpr const char* kWithoutEffect = "settings_without_effect";  // entry of a checkpoint
 
 // Describes how the data's classes, `ours`, differ from `theirs`; empty if they are equal. `there`
 // names the origin of `theirs`: "in the checkpoint".
@@ -86,9 +89,18 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.text["kernels"] = kernels_of(job);
   data.text["torch"] = TORCH_VERSION;
   data.classes = classes;
-  for (const SavedSetting& setting : job.settings)
+  std::vector<std::string> without_effect;
+  for (const SavedSetting& setting : job.settings) {
     data.settings.emplace_back(setting.name, setting.value);
+    if (!setting.effective) without_effect.push_back(setting.name);
+  }
+  data.text[kWithoutEffect] = joined(without_effect, ",");
   return data;
+}
+
+std::vector<std::string> settings_without_effect(const CheckpointData& data) {
+  const auto names = data.text.find(kWithoutEffect);
+  return names == data.text.end() ? std::vector<std::string>{} : split(names->second, ',');
 }
 
 namespace {
@@ -177,7 +189,8 @@ void compare(const CheckpointData& data, const ResolvedJob& job,
              const std::function<void(const std::string&)>& warn) {
   const Position position = read_position(data);
   const bool within_epoch = position.step_in_epoch > 0 && !epoch_complete(position, job);
-  const std::string changed = changed_settings(data.settings, within_epoch, job);
+  const std::string changed =
+      changed_settings(data.settings, settings_without_effect(data), within_epoch, job);
   if (!changed.empty()) {
     warn("changed: " + changed);
     warn_of_jump(data, job, warn);

@@ -16,6 +16,10 @@ namespace shoal::train {
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes);
 
+// Returns the names of the checkpoint's settings that had no effect in its run
+// (SavedSetting::effective). Empty for older checkpoints.
+std::vector<std::string> settings_without_effect(const CheckpointData& data);
+
 // Loads a checkpoint into the trainer and returns the run's position. With --eval-only, loads no
 // optimizer state. `classes`: names of this run's classes. Throws UserError if the checkpoint's run
 // cannot be continued exactly with these settings (another global batch, seed, data, classes or

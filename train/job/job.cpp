@@ -294,6 +294,8 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   resolve_batches(job, here, out);
   resolve_length(job, here, out);
   out.forward_reads = out.train_whole_files;
+  out.val_streamed = here.val_streamed;
+  out.val_whole_files = here.val_whole_files;
   resolve_images(job, out);
   resolve_machine(job, here, out);
   resolve_kernels(out);

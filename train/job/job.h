@@ -227,13 +227,14 @@ struct Surroundings {
   int64_t train_images = 0, val_images = 0;
   bool train_streamed = false;     // training images come from pipes; their number is unknown
   bool train_whole_files = false;  // files are read front to back (data/stream/whole_files.h)
-  int64_t smallest_share = 0;      // fewest training images of any host; 0: not sharded
-  int64_t classes = 0;             // number of classes in the data
-  int processors = 1;              // processors that this host's processes may use
-  bool on_gpu = false;             // ranks compute on GPUs
-  int gpu = 0;                     // this rank's GPU
-  std::string backend = "none";    // none | gloo | nccl
-  models::ModelInfo model;         // describe(job.model) with the resolved number of classes
+  bool val_streamed = false, val_whole_files = false;  // the same for validation images
+  int64_t smallest_share = 0;    // fewest training images of any host; 0: not sharded
+  int64_t classes = 0;           // number of classes in the data
+  int processors = 1;            // processors that this host's processes may use
+  bool on_gpu = false;           // ranks compute on GPUs
+  int gpu = 0;                   // this rank's GPU
+  std::string backend = "none";  // none | gloo | nccl
+  models::ModelInfo model;       // describe(job.model) with the resolved number of classes
   // PCI addresses of the GPUs that this host's ranks use.
   std::vector<std::string> host_gpus;
 };
@@ -245,7 +246,8 @@ struct ResolvedJob : RunOptions {
   int64_t train_images = 0, val_images = 0;
   int64_t train_samples = 0, epoch_steps = 0;  // as in Job; 0: not given
   int64_t steps_per_epoch = 0;                 // streams: at most this many; see open_ended
-  bool train_streamed = false, train_whole_files = false;
+  bool train_streamed = false, train_whole_files = false;  // as in Surroundings
+  bool val_streamed = false, val_whole_files = false;
   // Whether the length of an epoch is unknown, because training images are streamed and neither
   // train_samples nor epoch_steps is given. An epoch then ends as soon as the stream of any rank
   // ends. The schedule then spans max_steps, with steps_per_epoch = max_steps / epochs. If the

@@ -19,6 +19,9 @@ struct SavedSetting {
   MayDiffer may_differ = MayDiffer::always;
   bool evaluation = false;  // whether evaluation depends on the setting, too
   std::string advice;       // what to do if the change is refused; "{}" becomes the saved value
+  // Whether the setting has an effect in this run. A setting without effect, both in the run that
+  // saved the checkpoint and in the run that resumes it, may always differ.
+  bool effective = true;
 };
 
 }  // namespace shoal::train

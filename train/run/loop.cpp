@@ -206,6 +206,7 @@ bool Run::evaluate() {
 
 void Run::end_epoch() {
   const std::optional<double> top1 = std::exchange(top1_, std::nullopt);
+  const bool closing = !run_.epoch_evaluation_due();
   position_.evaluation_pending = false;
   if (run_.epoch_complete()) {  // otherwise the run ends within the epoch
     ++position_.epoch;
@@ -213,7 +214,8 @@ void Run::end_epoch() {
     position_.epoch_over = false;
     position_.epoch_sum = {};
   }
-  if (top1) position_.note_best(*top1);
+  if (top1 && closing) position_.note_closing(*top1, history_before_evaluation_.value());
+  if (top1 && !closing) position_.note_best(*top1);
   if (top1 && run_.patience_over()) reports_.early_stop();
   history_before_evaluation_.reset();
   if (top1) count_evaluation();
@@ -286,7 +288,10 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   Trainer trainer(job, communicator);
   Position position = load_start(trainer, start, job, classes, leader);
   const bool changed =
-      start.data && !changed_settings(start.data->settings, /*within_epoch=*/false, job).empty();
+      start.data && !changed_settings(start.data->settings, settings_without_effect(*start.data),
+                                      /*within_epoch=*/false, job)
+                         .empty();
+  if (trains && !steps_over(position, job)) position.forget_closing();
   start.data.reset();  // frees the tensors
   start.weights.reset();
   // Checks the free space before the checkpoint folder changes.

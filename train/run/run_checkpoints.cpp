@@ -132,9 +132,10 @@ std::string RunCheckpoints::copy_history() {
 
 void RunCheckpoints::write(const CheckpointData& data, std::optional<double> top1) {
   std::string history_error = copy_history();
-  const auto entry =
-      run_.store.save(run_.position.epoch, run_.position.step, top1,
-                      [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });
+  const auto entry = run_.store.save(
+      run_.position.epoch, run_.position.step, top1,
+      [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); },
+      run_.position.before_closing.has_value());
   log::info(strf("saved %s (%.1f MB, %.2f s)", run_.store.path(entry).c_str(),
                  megabytes(entry.bytes), now() - saved_at_));
   if (!history_error.empty()) history_error = copy_history();  // pruning may have made space

@@ -34,17 +34,16 @@ struct RunContext {
   bool leader() const { return communicator.rank() == 0; }
   bool epoch_complete() const { return train::epoch_complete(position, job); }
   // Whether the run has made its last step, as set by --epochs, --max-steps or --time-budget.
-  bool steps_over() const {
-    const bool out_of_time = position.used_budget > 0 && position.used_budget >= job.time_budget;
-    return position.step >= job.last_step || (job.time_budget > 0 && out_of_time);
-  }
+  bool steps_over() const { return train::steps_over(position, job); }
   // Whether the last step ended an epoch or the run, so that a checkpoint follows.
   bool epoch_or_run_over() const { return epoch_complete() || steps_over(); }
-  // Whether to evaluate before the checkpoint at the end of this epoch or run. Depends on
-  // --eval-every; the end of a run is always evaluated.
-  bool evaluation_due() const {
-    return steps_over() || (job.eval_every > 0 && (position.epoch + 1) % job.eval_every == 0);
+  // Whether the epoch is complete and --eval-every demands its evaluation.
+  bool epoch_evaluation_due() const {
+    return epoch_complete() && job.eval_every > 0 && (position.epoch + 1) % job.eval_every == 0;
   }
+  // Whether to evaluate before the checkpoint at the end of this epoch or run. The end of a run is
+  // always evaluated.
+  bool evaluation_due() const { return steps_over() || epoch_evaluation_due(); }
   // Whether --patience N ends the run: none of the last N evaluations was better than the best one
   // before them.
   bool patience_over() const {

@@ -83,7 +83,7 @@ std::vector<ForeignOption> foreign_rows() {
       same_flag("e", kImagenet, "eval-only"),
       idle("start-epoch", kImagenet, "the checkpoint contains the epoch"),
       {"pretrained", kPyTorch, Kind::flag, "weights",
-       "the input channel named pretrained, else torchvision's V1 weights",
+       "the input channel named pretrained, else torchvision's V1 weights, else timm's",
        always<kWeights, kPretrained>},
       {"world-size", kImagenet, Kind::value, kNodes, "number of hosts; -1: from the environment",
        unless_negative<kNodes>},

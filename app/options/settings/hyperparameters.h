@@ -25,6 +25,10 @@ struct Hyperparameters {
   std::vector<std::string> other_tools;  // names that SDKs and tools add for themselves, sorted
   std::vector<std::string> unknown;      // names that match no option, sorted
   std::vector<std::string> empty;        // options whose value is null or None, sorted
+
+  bool none() const {
+    return known.empty() && other_tools.empty() && unknown.empty() && empty.empty();
+  }
 };
 
 // Collects the hyperparameters of all sources. Throws UserError if a source is not a JSON object or

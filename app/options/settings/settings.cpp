@@ -49,6 +49,9 @@ Arguments with_hyperparameters(const std::vector<std::string>& rest,
     throw UserError(unknown_hyperparameters(all, /*with_ignored=*/false) +
                     "; correct their names, or remove --strict-hyperparameters");
   }
+  if (arguments.strict_hyperparameters && all.none() && !on_platform(environment, files))
+    arguments.ineffective.push_back(
+        "--strict-hyperparameters has no effect: there are no hyperparameters of SageMaker");
   const std::string unknown = unknown_hyperparameters(all, /*with_ignored=*/true);
   if (!unknown.empty()) arguments.notes.push_back(unknown);
   return arguments;
@@ -120,14 +123,18 @@ class PathFiller {
                                              "images with --val-split 0.1"));
   }
 
-  // Replaces `--weights pretrained` with the path of the channel named pretrained or, without that
-  // channel, with torchvision's V1 weights, which --pretrained loads in PyTorch's imagenet example.
+  // Replaces `--weights pretrained` with the path of the channel named pretrained. Without that
+  // channel, uses torchvision's V1 weights, which --pretrained loads in PyTorch's imagenet example,
+  // or the first of timm's weights if torchvision has none.
   void fill_weights() {
     const Option& model = require_option(arguments_.command, "model", kCommandLine);
     const std::string name = model.get(arguments_);
-    const PathWithOrigin place = paths_.pretrained ? *paths_.pretrained
-                                                   : PathWithOrigin{"torchvision:" + name + "/V1",
-                                                                    "no channel named pretrained"};
+    const KnownWeights* const published = first_weights_of(name);
+    const PathWithOrigin place =
+        paths_.pretrained
+            ? *paths_.pretrained
+            : PathWithOrigin{published ? published->name : "torchvision:" + name + "/V1",
+                             "no channel named pretrained"};
     if (name.empty() && !paths_.pretrained)
       throw UserError("--weights pretrained needs --model NAME or a channel named pretrained");
     find_known_weights(place.path);  // throws if the name is unknown

@@ -33,14 +33,14 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            .unset_is("the SageMaker toolkit's selection; else all hosts of a job with one group; "
                      "else required")
            .spells_lists(","),
-       row("nnodes", kRanks, "N", "Number of hosts if you start shoal by hand on each host",
-           FIELD(nodes.count))
+       row("nnodes", kRanks | kDoctor, "N",
+           "Number of hosts if you start shoal by hand on each host", FIELD(nodes.count))
            .within(1, kMaxHosts),
-       row("node-rank", kRanks, "N", "Rank of this host, from 0 to the number of hosts - 1",
-           FIELD(nodes.rank)),
-       row("master-addr", kRanks, "HOST", "Address of host 0", FIELD(nodes.master_addr))
+       row("node-rank", kRanks | kDoctor, "N",
+           "Rank of this host, from 0 to the number of hosts - 1", FIELD(nodes.rank)),
+       row("master-addr", kRanks | kDoctor, "HOST", "Address of host 0", FIELD(nodes.master_addr))
            .unset_is("value of MASTER_ADDR"),
-       row("master-port", kRanks, "PORT",
+       row("master-port", kRanks | kDoctor, "PORT",
            "Port on host 0 for the rendezvous; 0: value of MASTER_PORT", FIELD(nodes.master_port))
            .within(0, 65535),
        row("workers", kRanks | kCheck | kAverage | kPack | kPrepare, "N",

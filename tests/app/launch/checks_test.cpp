@@ -107,6 +107,13 @@ TEST_CASE("the launcher check shows the rank and the launcher and variables that
   CHECK_THAT(torchrun.at(2).value, Contains("of 2, local rank 1 of 2") &&
                                        Contains("master h:1 (the launcher's store)") &&
                                        Contains("interface chosen by the route"));
+  const app::Arguments by_hand = app::parse(
+      app::Command::doctor, {"--launcher", "--nnodes", "2", "--node-rank", "1", "--master-addr",
+                             "h", "--master-port", "9", "--nproc", "2"});
+  const auto nodes = app::launcher_checks(by_hand, {});
+  CHECK_THAT(nodes.at(0).value, Contains("--nnodes"));
+  CHECK(nodes.at(1).name == "rank 2");
+  CHECK_THAT(nodes.at(2).value, Contains("of 4, local rank 1 of 2") && Contains("master h:9"));
   const auto slurm = app::launcher_checks(plain, {{"SLURM_PROCID", "0"},
                                                   {"SLURM_STEP_ID", "0"},
                                                   {"SLURM_NTASKS", "1"},

@@ -39,6 +39,12 @@ train::Surroundings two_hosts() {
   return here;
 }
 
+train::Surroundings two_processes() {
+  train::Surroundings here = two_hosts();
+  here.local_world_size = 2;
+  return here;
+}
+
 std::string idle_text(const Arguments& arguments, const train::Surroundings& here = two_hosts(),
                       bool continued = false) {
   std::string text;
@@ -58,6 +64,13 @@ struct IdleCase {
 train::Surroundings whole_files() {
   train::Surroundings here = two_hosts();
   here.train_whole_files = true;
+  return here;
+}
+
+// Training on class folders, evaluation on tars or on a pipe.
+train::Surroundings with_val(bool streamed) {
+  train::Surroundings here = one_process();
+  (streamed ? here.val_streamed : here.val_whole_files) = true;
   return here;
 }
 
@@ -171,6 +184,17 @@ std::vector<IdleCase> idle_cases() {
        "--lost-host-timeout has no effect: there is one process",
        one_process()},
       {{"--sync-bn", "--backend", "gloo", "--sharded", "both", "--lost-host-timeout", "9"}, ""},
+      {{"--forward-reads", "--collective-timeout", "60"},
+       "--forward-reads has no effect: no images are in tar, zip or record files\n"
+       "--collective-timeout has no effect: there is one process, and no images come through a "
+       "pipe",
+       one_process()},
+      {{"--forward-reads", "--collective-timeout", "60"}, "", whole_files()},
+      {{"--no-forward-reads", "--collective-timeout", "60"}, "", with_val(true)},
+      {{"--forward-reads", "--eval-only"}, "", with_val(false)},
+      {{"--batch-per-host", "--workers", "2"},
+       "--batch-per-host has no effect: there is one process on each host"},
+      {{"--batch-per-host", "--workers", "2"}, "", two_processes()},
       {{"--node-rank", "0", "--master-addr", "a"},
        "--node-rank has no effect: --nnodes is 1\n"
        "--master-addr has no effect: --nnodes is 1"},

@@ -112,6 +112,11 @@ TEST_CASE("unknown names get a suggestion") {
   CHECK_THROWS_WITH(remote_weights("timm:resnet5"), Contains("did you mean timm:resnet50?"));
   CHECK(nearest_weights("resnet50") == "torchvision:resnet50");
   CHECK(nearest_weights("runs/a").empty());
+  // torchvision has no EfficientNet-Lite, and timm has another name for shoal's.
+  for (const char* lite : {"torchvision:efficientnet_lite0", "torchvision:efficientnet_lite0/V1",
+                           "timm:efficientnet_lite0"})
+    CHECK_THROWS_WITH(remote_weights(lite), Contains("did you mean timm:tf_efficientnet_lite0?"));
+  CHECK(nearest_weights("efficientnet_lite4") == "timm:tf_efficientnet_lite4");
 }
 
 TEST_CASE("the network and the preprocessing follow from the name of the weights") {

@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <fstream>
 
 #include "data/errors.h"
 #include "data/folder/image_folder.h"
 #include "tests/data/support.h"
+#include "tests/support/failing_calls.h"
 
 using namespace shoal::data;
 namespace fs = std::filesystem;
@@ -115,6 +117,31 @@ TEST_CASE("files are read unchanged, and a missing one is a damaged image") {
   std::ofstream(t / "a/1.jpg").close();
   fs::resize_file(t / "a/1.jpg", uintmax_t{1} << 34);  // a sparse file of 16 GiB
   CHECK_THROWS_AS(data->read(0, read), DamagedImage);
+}
+
+TEST_CASE("a folder or an image that cannot be opened is named") {
+  TempFolder t;
+  t.write("a/1.jpg", made_jpeg(1));
+  t.write("b/2.jpg", made_jpeg(2));
+  {
+    const shoal::test::FailingCalls broken(
+        "opendir", [&](const std::string& path) { return path == t / "b"; }, EIO);
+    CHECK_THROWS_WITH(names(t.path()), Catch::Contains("cannot open the folder " + t / "b") &&
+                                           Catch::Contains("nput/output error"));
+  }
+  const auto data = open_image_folder(t.path());
+  Bytes read;
+  for (const auto& [error, reason] :
+       {std::pair(EIO, "nput/output error"), {EMFILE, "oo many open files"}}) {
+    const shoal::test::FailingCalls broken(
+        "open", [&](const std::string& path) { return path == t / "b/2.jpg"; }, error);
+    data->read(0, read);
+    if (error == EIO)  // concerns this file only
+      CHECK_THROWS_AS(data->read(1, read), DamagedImage);
+    else
+      CHECK_THROWS_WITH(data->read(1, read), Catch::Contains(t / "b/2.jpg"));
+    CHECK_THROWS_WITH(data->read(1, read), Catch::Contains("open") && Catch::Contains(reason));
+  }
 }
 
 TEST_CASE("a missing folder is an error, not a damaged image") {

@@ -99,6 +99,78 @@ TEST_CASE("of several records of an image, the one in the newest file counts") {
   CHECK(IndexStore(folder / "seek", 10).find(3, file, found) == Answer::found);
 }
 
+TEST_CASE("records of images that change between runs do not accumulate") {
+  const TempFolder folder;
+  const auto size = [&] { return fs::file_size(folder / "seek/0.seek"); };
+  SeekIndex found;
+  uint64_t of_one_run = 0;
+  for (uint64_t run = 0; run < 8; ++run) {
+    {
+      IndexStore store(folder / "seek", 3);
+      for (int64_t sample = 0; sample < 3; ++sample) {
+        const Bytes image = noisy_jpeg(10 * run + static_cast<uint64_t>(sample));
+        CHECK(store.find(sample, image, found) == Answer::unknown);
+        store.add(sample, image, index_of(image));
+      }
+      store.refresh();
+      CHECK(store.find(2, noisy_jpeg(10 * run + 2), found) == Answer::found);
+    }
+    if (run == 0) of_one_run = size();
+    CHECK(2 * size() < 7 * of_one_run);
+  }
+  { const IndexStore fewer(folder / "seek", 1); }  // the other images are gone
+  CHECK(size() == 0);
+}
+
+TEST_CASE("records that are mostly current are kept") {
+  const TempFolder folder;
+  const Bytes first = noisy_jpeg(1), second = noisy_jpeg(2), changed = noisy_jpeg(3);
+  {
+    IndexStore store(folder / "seek", 2);
+    store.add(0, first, index_of(first));
+    store.add(1, second, index_of(second));
+    store.add(1, changed, index_of(changed));
+  }
+  SeekIndex found;
+  const IndexStore again(folder / "seek", 2);
+  CHECK(again.find(0, first, found) == Answer::found);
+  CHECK(again.find(1, changed, found) == Answer::found);
+}
+
+TEST_CASE("a process reads the records of a file that another one removes and replaces") {
+  const TempFolder folder;
+  const Bytes images[] = {noisy_jpeg(1), noisy_jpeg(2), noisy_jpeg(3), noisy_jpeg(4)};
+  SeekIndex found;
+  IndexStore reader(folder / "seek", 1);  // owns 0.seek
+  {
+    IndexStore writer(folder / "seek", 1);  // owns 1.seek
+    for (int i = 0; i < 3; ++i) writer.add(0, images[i], index_of(images[i]));
+  }
+  reader.refresh();
+  IndexStore next(folder / "seek", 1);  // removes 1.seek, and owns a new one
+  CHECK(next.find(0, images[2], found) == Answer::unknown);
+  CHECK(reader.find(0, images[2], found) == Answer::found);
+  reader.refresh();
+  CHECK(reader.find(0, images[2], found) == Answer::found);
+  next.add(0, images[3], index_of(images[3]));
+  for (IndexStore* const store : {&next, &reader}) {
+    store->refresh();
+    CHECK(store->find(0, images[3], found) == Answer::found);
+  }
+}
+
+TEST_CASE("a file that another process is writing is not removed") {
+  const TempFolder folder;
+  const Bytes images[] = {noisy_jpeg(1), noisy_jpeg(2), noisy_jpeg(3)};
+  SeekIndex found;
+  IndexStore writer(folder / "seek", 1);
+  for (const Bytes& image : images) writer.add(0, image, index_of(image));
+  writer.refresh();
+  const IndexStore other(folder / "seek", 1);
+  CHECK(other.find(0, images[2], found) == Answer::found);
+  CHECK(fs::file_size(folder / "seek/0.seek") > 0);
+}
+
 TEST_CASE("without a writable folder, no index is asked for") {
   const TempFolder folder;
   std::ofstream(folder / "file") << "x";

@@ -63,6 +63,19 @@ TEST_CASE("pruning keeps the newest and the best checkpoints") {
   REQUIRE(manifest.find("epoch-0002-step-00000020.pt") != std::string::npos);
 }
 
+TEST_CASE("a closing evaluation decides the best checkpoint only until the run continues") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 1);
+  store.open_for_writing();
+  store.save(1, 10, 60.0, bytes_of("regular"));
+  store.save(1, 15, 90.0, bytes_of("closing"), /*closing=*/true);
+  REQUIRE(store.best()->step == 15);
+  REQUIRE(store.names().size() == 2);  // the continued run needs the regular one
+  store.save(2, 20, 50.0, bytes_of("continued"));
+  REQUIRE(store.best()->step == 10);
+  REQUIRE(store.names() == Names{"epoch-0002-step-00000020", "epoch-0001-step-00000010"});
+}
+
 TEST_CASE("a marker whose checkpoint was deleted is neither listed, nor the best, nor kept") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 2);

@@ -34,7 +34,8 @@ TEST_CASE("an event that a full disk takes only in part is completed before the 
   const auto before = fs::file_size(path);
   {
     const test::FileSizeLimit limit(before + 10);
-    sink->event(event_at(2));
+    CHECK_THAT(test::stderr_of([&] { sink->event(event_at(2)); }),
+               Catch::Contains(path.string()) && Catch::Contains("too large"));
   }
   CHECK(fs::file_size(path) == before + 10);
   sink->event(event_at(3));

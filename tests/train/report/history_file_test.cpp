@@ -16,6 +16,7 @@ using namespace shoal::train;
 using Catch::Matchers::Contains;
 using test::job_in;
 using test::rows;
+using test::stderr_of;
 using test::step_report;
 namespace fs = std::filesystem;
 
@@ -46,6 +47,15 @@ TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
 
   job.eval_only = true;
   CHECK(HistoryFile(job, 0).lines() == 3);
+}
+
+TEST_CASE("a history that lacks lines of the checkpoint is continued with a warning") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  for (int64_t step : {1, 2, 3}) HistoryFile(job, step - 1).step(step_report(step));
+  CHECK_THAT(stderr_of([&] { CHECK(HistoryFile(job, 5).lines() == 3); }),
+             Contains("history.jsonl") && Contains("3 of the 5 lines"));
+  CHECK(stderr_of([&] { HistoryFile(job, 2); }).empty());
 }
 
 TEST_CASE("after a power loss, a history with a damaged end is restored from its copy") {
@@ -105,12 +115,13 @@ TEST_CASE("a run that starts from the beginning renames the history that was the
   const fs::path run = folder.path() / "run";
   for (const char* name : {"superseded-history.jsonl", "superseded-2-history.jsonl"}) {
     test::write_text(run / "history.jsonl", name);
-    Reporter(job, 0, 0).step(step_report(1));
+    CHECK_THAT(stderr_of([&] { Reporter(job, 0, 0).step(step_report(1)); }),
+               Contains("another run") && Contains(name));
     CHECK(test::read_text(run / name) == name);
     CHECK(rows(run / "history.jsonl").size() == 1);
   }
   test::write_text(run / "history.jsonl", "");  // a run that failed before its first row
-  Reporter(job, 0, 0).step(step_report(1));
+  CHECK(stderr_of([&] { Reporter(job, 0, 0).step(step_report(1)); }).empty());
   CHECK_FALSE(fs::exists(run / "superseded-3-history.jsonl"));
 }
 
@@ -128,13 +139,14 @@ TEST_CASE("--resume PATH renames the history of another run") {
                   fs::path(one.checkpoint_dir) / "history.jsonl");
   }
 
-  CHECK(HistoryFile(job, 1).lines() == 1);
+  CHECK_THAT(stderr_of([&] { CHECK(HistoryFile(job, 1).lines() == 1); }),
+             Contains("another run") && Contains("superseded-history.jsonl"));
   CHECK(rows(run / "history.jsonl")[0].at("step") == 1);
   CHECK(rows(run / "superseded-history.jsonl")[0].at("step") == 7);
 
   // If the run's own history was truncated, it is not mistaken for another run's.
   test::write_text(run / "history.jsonl", "");
-  CHECK(HistoryFile(job, 1).lines() == 1);
+  CHECK(stderr_of([&] { CHECK(HistoryFile(job, 1).lines() == 1); }).empty());
   CHECK_FALSE(fs::exists(run / "superseded-2-history.jsonl"));
 }
 
@@ -147,8 +159,12 @@ TEST_CASE("rows that a full disk refuses are written when there is space again")
   {
     const test::FailingCalls full(
         "write", [&](const std::string& file) { return file == path.string(); }, ENOSPC);
-    reporter.step(step_report(2));
-    reporter.step(step_report(3));
+    const std::string warning = stderr_of([&] {
+      reporter.step(step_report(2));
+      reporter.step(step_report(3));
+    });
+    CHECK_THAT(warning, Contains(path.string()) && Contains("No space"));
+    CHECK(test::count_of(warning, "warning") == 1);  // not for each row
     CHECK(full.count() == 2);
     CHECK(rows(path).size() == 1);
     CHECK(reporter.history_lines() == 3);
@@ -169,7 +185,8 @@ TEST_CASE("a row that a full disk takes only in part is completed when there is 
   const auto before = fs::file_size(path);
   {
     const test::FileSizeLimit limit(before + 10);
-    reporter.step(step_report(2));
+    CHECK_THAT(stderr_of([&] { reporter.step(step_report(2)); }),
+               Contains(path.string()) && Contains("too large"));
   }
   CHECK(fs::file_size(path) == before + 10);
   reporter.step(step_report(3));
@@ -196,20 +213,22 @@ TEST_CASE("a history that was removed or replaced is written again") {
   const fs::path path = folder.path() / "run/history.jsonl";
   Reporter reporter(job, 0, 0);
   reporter.step(step_report(1));
+  const std::string again = "wrote it again";
   fs::remove(path);
-  reporter.step(step_report(2));
+  CHECK_THAT(stderr_of([&] { reporter.step(step_report(2)); }), Contains(again));
   CHECK(rows(path).size() == 2);
   fs::rename(path, folder.path() / "old");
   std::ofstream(path) << "";
-  reporter.step(step_report(3));
+  CHECK_THAT(stderr_of([&] { reporter.step(step_report(3)); }), Contains(again));
   CHECK(rows(path).size() == 3);
   CHECK(rows(folder.path() / "old").size() == 2);
   fs::remove_all(folder.path() / "run");
-  reporter.step(step_report(4));  // cannot be written
+  CHECK_THAT(stderr_of([&] { reporter.step(step_report(4)); }),
+             Contains("cannot") && Contains(path.string()));
   CHECK(reporter.history_lines() == 4);
   fs::create_directories(folder.path() / "run");
   RunEnd end;
   end.outcome = "complete";
-  reporter.end(end);
+  CHECK_THAT(stderr_of([&] { reporter.end(end); }), Contains(again));
   CHECK(rows(path).size() == 4);
 }

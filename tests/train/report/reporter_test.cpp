@@ -284,7 +284,8 @@ TEST_CASE("an evaluation.json that cannot be written does not end the run") {
   const ResolvedJob job = job_in(folder.path());
   EvaluationReport report = evaluation_report(false);
   report.best = true;
-  CHECK_NOTHROW(evaluation_file(job)->evaluation(report));  // there is no output folder
+  const auto write = [&] { evaluation_file(job)->evaluation(report); };
+  CHECK_THAT(test::stderr_of(write), Catch::Contains("evaluation.json"));  // no output folder
 }
 
 TEST_CASE("a run with no steps left keeps the summary of the run that trained") {
@@ -362,7 +363,7 @@ TEST_CASE("a summary that cannot be written does not hide why the run failed") {
   fs::create_directories(folder.path() / "run/summary.json/in the way");
   RunEnd end;
   end.outcome = "failed";
-  reporter.end_failed(end);  // only warns
+  CHECK_THAT(test::stderr_of([&] { reporter.end_failed(end); }), Catch::Contains("summary.json"));
   CHECK_THROWS_AS(reporter.end(end), std::runtime_error);
 }
 

@@ -73,6 +73,48 @@ TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; --resum
   REQUIRE(summary_of(again).at("train").at("step") == 4);  // still the value from the first run
 }
 
+TEST_CASE("a run that continues after --max-steps ends bit-equal, with the same best checkpoint",
+          "[slow]") {
+  const test::TemporaryDirectory folder;
+  struct Case {
+    int64_t eval_every, steps;  // the run is first stopped after so many steps
+    int64_t best;               // step of the best checkpoint
+  };
+  for (const Case c : {Case{1, 1, 3}, Case{2, 3, 6}}) {
+    INFO(c.eval_every);
+    const auto run = [&](const std::string& name, const std::function<void(Job&)>& change) {
+      const ResolvedJob job =
+          job_in(folder.path() / name / std::to_string(c.eval_every), [&](Job& j) {
+            j.schedule.lr =
+                1e-30;  // all evaluations have the same accuracy, so the first is the best
+            j.eval_every = c.eval_every;
+            j.export_dir = j.output + "/model";
+            change(j);
+          });
+      run_alone(job);
+      return job;
+    };
+    const ResolvedJob whole = run("whole", [](Job&) {});
+    const ResolvedJob stopped = run("part", [&](Job& j) { j.max_steps = c.steps; });
+    CHECK(CheckpointStore(stopped.checkpoint_dir, 1).best()->step == c.steps);
+    CHECK(summary_of(stopped).at("exported").at("step") == c.steps);
+    CHECK(history_of(stopped).back() == "valid " + std::to_string(c.steps));
+    const ResolvedJob again = run("part", [&](Job& j) {  // nothing is left to train
+      j.max_steps = c.steps;
+      j.resume = true;
+    });
+    CHECK(history_of(again).back() == "valid " + std::to_string(c.steps));
+    CHECK(summary_of(again).at("exported").at("step") == c.steps);
+
+    const ResolvedJob resumed = run("part", [](Job& j) { j.resume = true; });
+    REQUIRE(summary_of(whole).at("best").at("step") == c.best);
+    CHECK(summary_of(resumed).at("best") == summary_of(whole).at("best"));
+    CHECK(summary_of(resumed).at("exported").at("step") == c.best);
+    CHECK(history_of(resumed) == history_of(whole));
+    CHECK(checkpoints_of(resumed)[0].checksum == checkpoints_of(whole)[0].checksum);
+  }
+}
+
 TEST_CASE("a signal on one rank stops all ranks after the same step, with a checkpoint", "[slow]") {
   test::run_ranks(2, "stop", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/file/whole_file.h"
+#include "data/folder/image_folder.h"
 #include "data/loader/loader.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"
@@ -187,6 +188,40 @@ TEST_CASE("the history is copied once the checkpoint is saved if it cannot be co
   REQUIRE(full.count() == 1);
   REQUIRE(test::read_text(fs::path(job.checkpoint_dir) / "history.jsonl") ==
           test::read_text(fs::path(job.output) / "history.jsonl"));
+}
+
+TEST_CASE(
+    "training images that cannot be opened end the run after a save; --resume repeats no step",
+    "[slow]") {
+  const test::TemporaryDirectory folder;
+  const fs::path data = folder.path() / "data";
+  make_images(data, 12, 5, 4, 40);
+  const auto train = data::open_image_folder((data / "train").string()),
+             val = data::open_image_folder((data / "val").string());
+  const auto settings = [](Job& job) { job.epochs = 6; };
+  const ResolvedJob whole = job_in(folder.path() / "whole", settings);
+  run_alone(whole, train, val);
+  const ResolvedJob job = job_in(folder.path(), settings);
+  {
+    const fs::path first = job.checkpoint_dir + "/" + checkpoint_name(1, 3) + ".json";
+    const auto is_later_image = [&](const std::string& path) {
+      return path.starts_with((data / "train").string()) && fs::exists(first);
+    };
+    const FailingCalls broken("open", is_later_image, EIO);
+    CHECK_THROWS_WITH(run_alone(job, train, val),
+                      Contains((data / "train").string()) && Contains(".jpg"));
+  }
+  CHECK_THAT(summary_of(job).at("reason").get<std::string>(), Contains(".jpg"));
+  const int64_t saved = steps_of(job).at(0);
+  CHECK(saved >= 3);
+  CHECK(saved < 18);
+  const ResolvedJob again = job_in(folder.path(), [&](Job& j) {
+    settings(j);
+    j.resume = true;
+  });
+  run_alone(again, train, val);
+  REQUIRE(checkpoints_of(again)[0].checksum == checkpoints_of(whole)[0].checksum);
+  REQUIRE(history_of(again) == history_of(whole));
 }
 
 TEST_CASE("validation images that vanish end the run after a save; --resume repeats the evaluation",

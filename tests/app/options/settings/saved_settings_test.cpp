@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "app/options/no_effect.h"
 #include "tests/app/options/parsed.h"
 #include "train/checkpoint/changed_settings.h"
 
@@ -225,23 +226,44 @@ TEST_CASE("every option that changes results is saved, restored and compared by 
     const Settings saved = {{name, value}};
     const MayDiffer may_differ = option.saving->may_differ;
     if (may_differ == MayDiffer::always)
-      CHECK_THAT(train::changed_settings(saved, true, usual),
+      CHECK_THAT(train::changed_settings(saved, {}, true, usual),
                  Catch::StartsWith(name + " " + value + " → "));
     else
-      CHECK_THROWS_WITH(train::changed_settings(saved, true, usual),
+      CHECK_THROWS_WITH(train::changed_settings(saved, {}, true, usual),
                         Catch::Contains(name + " " + value));
     if (may_differ == MayDiffer::between_epochs)
-      CHECK_THAT(train::changed_settings(saved, false, usual), Catch::StartsWith(name));
+      CHECK_THAT(train::changed_settings(saved, {}, false, usual), Catch::StartsWith(name));
     if (may_differ != MayDiffer::always) CHECK_FALSE(option.saving->advice.empty());
   }
   CHECK(count >= 55);
 }
 
+TEST_CASE("a setting without effect in both runs may differ within an epoch") {
+  const auto refusal = [](const std::vector<std::string>& without_effect,
+                          const std::vector<std::string>& words) {
+    const Arguments arguments = parsed(words);
+    train::ResolvedJob run = run_of(arguments);
+    app::mark_effects(arguments, run);
+    try {
+      train::changed_settings({{"shuffle_buffer", "9"}, {"sharded", "both"}}, without_effect, true,
+                              run);
+      return std::string("none");
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(refusal({"order", "shuffle_buffer", "sharded"}, {}) == "none");
+  CHECK_THAT(refusal({"sharded"}, {}), Catch::Contains("within an epoch with shuffle_buffer 9"));
+  CHECK_THAT(refusal({"shuffle_buffer"}, {}), Catch::Contains("within an epoch with sharded both"));
+  CHECK_THAT(refusal({"shuffle_buffer", "sharded"}, {"--forward-reads"}),
+             Catch::Contains("shuffle_buffer 9, this run has 1024"));
+}
+
 TEST_CASE("evaluation compares only the options it depends on") {
   train::ResolvedJob run = run_of(parsed({}));
   run.eval_only = true;
-  CHECK(train::changed_settings({{"seed", "9"}, {"epochs", "1"}}, true, run).empty());
-  CHECK_THROWS_WITH(train::changed_settings({{"model", "resnet18"}}, true, run),
+  CHECK(train::changed_settings({{"seed", "9"}, {"epochs", "1"}}, {}, true, run).empty());
+  CHECK_THROWS_WITH(train::changed_settings({{"model", "resnet18"}}, {}, true, run),
                     Catch::Contains("resnet18"));
 }
 

@@ -123,14 +123,27 @@ TEST_CASE("unknown hyperparameters are reported once, or are an error on request
   CHECK_THROWS_WITH(in_container({"train", "--epoch", "3"}), Contains("unknown option --epoch"));
 }
 
+TEST_CASE("--strict-hyperparameters without hyperparameters is reported") {
+  const Words words = {"train", "--strict-hyperparameters"};
+  const Arguments alone = app::gather(words, {}, test::fake({}, {}));
+  REQUIRE(alone.ineffective.size() == 1);
+  CHECK_THAT(alone.ineffective[0],
+             Contains("--strict-hyperparameters") && Contains("no hyperparameters"));
+  CHECK(app::gather(words, {{"SM_HP_LR", "0.1"}}, test::fake({}, {})).ineffective.empty());
+  CHECK(in_container(words).ineffective.empty());
+  CHECK(app::gather({"train"}, {}, test::fake({}, {})).ineffective.empty());
+}
+
 TEST_CASE("hyperparameters apply only to train") {
   CHECK_NOTHROW(in_container({"eval", "--checkpoint", "x"}, "{broken"));
   CHECK_THROWS_AS(in_container({"train"}, "{broken"), UserError);
 }
 
-TEST_CASE("--weights pretrained selects the channel of this name, or torchvision's V1 weights") {
+TEST_CASE("--weights pretrained selects the channel of this name, or published weights") {
   CHECK(in_container({"train", "--pretrained", "-a", "resnet50"}).job.weights ==
         "torchvision:resnet50/V1");
+  CHECK(in_container({"train", "--pretrained", "-a", "efficientnet_lite1"}).job.weights ==
+        "timm:tf_efficientnet_lite1.in1k");
   CHECK_THROWS_WITH(in_container({"train", "--pretrained", "-a", "resnet999"}),
                     Contains("torchvision:resnet999/V1: unknown name"));
   CHECK_THROWS_WITH(

@@ -256,8 +256,8 @@ TEST_CASE("summary.csv has one row per epoch, also after a rollback and a new st
     }
     CHECK(epochs_in(job) == Epochs{"0", "1", "2"});
   }
-  const Redirected err(STDERR_FILENO, folder.path() / "err");  // the history is renamed
-  const ReportedRun again(job);
+  CHECK_THAT(test::stderr_of([&] { const ReportedRun again(job); }),
+             Contains("superseded-history.jsonl"));
   CHECK(epochs_in(job).empty());
 }
 
@@ -270,8 +270,11 @@ TEST_CASE("a full disk leaves summary.csv as it was, and a later row completes i
   const std::string before = test::read_text(csv_of(job));
   {
     const test::FileSizeLimit limit(before.size());
-    run.train(1);
-    run.evaluate(1, false);
+    const std::string warning = test::stderr_of([&] {
+      run.train(1);
+      run.evaluate(1, false);
+    });
+    CHECK_THAT(warning, Contains("summary.csv"));
   }
   CHECK(test::read_text(csv_of(job)) == before);
   run.train(2);

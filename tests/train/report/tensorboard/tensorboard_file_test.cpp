@@ -242,7 +242,10 @@ TEST_CASE("damaged lines of the history cost their points, and nothing else") {
   }
   fs::remove_all(job.tensorboard);
   Reporter resumed(job, 0, 5);
-  resumed.start({"checkpoint", {}, 0, 5});
+  CHECK_THAT(test::stderr_of([&] {
+               resumed.start({"checkpoint", {}, 0, 5});
+             }),
+             Catch::Contains("3 unreadable lines"));
   CHECK(steps_of(test::read_event_file(job.tensorboard), "train/loss") == Steps{1, 5});
 }
 
