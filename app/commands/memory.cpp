@@ -131,7 +131,7 @@ void check_memory(const train::ResolvedJob& resolved, int64_t memory, bool leade
                       " fit: use --batch-size auto, or a smaller --batch-size with a larger "
                       "--accumulate, for the same number of images per step"
                 : "use smaller images (--size) or a smaller network");
-  // For other kernels, the need is only an estimate.
+  // For kernels other than `fused`, the need is only an estimate.
   if (resolved.model.kernels == models::Kernels::fused) throw UserError(text);
   if (leader) log::warning(text);
 }

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns `named`, the value of `option`, or if it is empty, the file with the usual name in the
-// download folder. Throws UserError if there is no such file.
+// Returns `named` (the value of `option`). If that is empty, returns the path of `file` in the
+// download folder, and throws UserError if there is no such file.
 std::string archive(const std::string& named, const fs::path& folder, const char* file,
                     const char* option) {
   if (!named.empty()) return named;

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps stdout lines that begin with an image's path or a tensor's name from being parsed as metric
-// lines.
+// Prevents SageMaker from parsing stdout lines as metrics if they begin with an image's path or a
+// tensor's name.
 
 #include <algorithm>
 #include <array>

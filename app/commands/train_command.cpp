@@ -80,7 +80,7 @@ void check_export_folder(const train::Job& job) {
   if (!job.resume && fs::exists(fs::path(*job.export_dir) / train::kModelFile, none))
     log::warning("--export-dir " + *job.export_dir +
                  " contains a model; the model of this run will replace it");
-  // The search stops at this run's own folders, which both contain a history and look like runs.
+  // The search stops at this run's own two folders: each has a history, so it looks like a run.
   const fs::path output = real_path(job.output),
                  checkpoints = real_path(train::checkpoint_directory(job));
   for (fs::path folder = real_path(*job.export_dir);

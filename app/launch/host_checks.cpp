@@ -86,7 +86,7 @@ Checks memory() {
 }
 
 // Checks a limit of this process. A run would fail with a limit below `least` and may fail below
-// `enough`, both in `unit_name`. `unit`: getrlimit()'s units (such as bytes) per `unit_name`.
+// `enough`, both in `unit_name`. `unit`: how many of getrlimit()'s units (such as bytes) one is.
 Check limit(const std::string& name, __rlimit_resource resource, double unit, const char* unit_name,
             double least, double enough, const char* remedy) {
   rlimit found{};

@@ -165,7 +165,7 @@ fs::path installed_program(const std::string& name) {
                      "; build it (scripts/build) and install all programs together");
 }
 
-// With LD_TRACE_LOADED_OBJECTS set, the loader prints the libraries of a program and exits.
+// With LD_TRACE_LOADED_OBJECTS set, the dynamic loader prints a program's libraries and exits.
 std::vector<std::string> missing_libraries(const fs::path& program) {
   std::vector<std::string> missing;
   int ends[2];

@@ -95,8 +95,8 @@ void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& env
                        ", but resourceconfig.json names " + joined(listed) + "; using SM_HOSTS");
 }
 
-// Plans this host's workers: --nproc (`requested`), one with --device cpu, else one per GPU. With
-// several hosts, this process stays the parent even of a single worker, to report if it is killed.
+// Plans `requested` workers (--nproc) on this host; if 0, one with --device cpu, else one per GPU.
+// With several hosts, this process stays the parent even of one worker, to report its death.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + counted(hosts.hosts.size(), "host");
@@ -135,8 +135,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
 }
 
-// Throws UserError if rank 0 does not run on the master host. Checks only a derived address: a
-// MASTER_ADDR that the user gave may belong to a gateway.
+// Throws UserError if rank 0 does not run on the master host. Checks only an address derived from
+// another variable: a MASTER_ADDR that the user gave may belong to a gateway.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
   if (launched.master_variable.empty() || env.rank != 0 || facts.may_be_this_host(env.master_addr))
@@ -254,12 +254,12 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   // PyTorch's NCCL watchdog waits four times this long before it ends the process. By then, rank 0
   // has noticed the lost peer and saved a checkpoint.
   environment.emplace("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "60000");
-  // Otherwise a failed attempt leaves a mark in torchrun's store that would end the next attempt.
+  // Unless 0, a failed attempt leaves a mark in torchrun's store that would end the next attempt.
   environment.emplace("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
   // Starts NCCL's kernels in the order of the calls. Gradients and synchronized batch norm use
   // separate communicators, and different orders on two GPUs would deadlock.
   environment.emplace("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
-  environment.emplace("NCCL_ALGO", "^NVLS,NVLSTree");  // sums differ between identical runs
+  environment.emplace("NCCL_ALGO", "^NVLS,NVLSTree");  // their sums differ between equal runs
   environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;

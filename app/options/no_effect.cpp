@@ -72,7 +72,7 @@ bool names_all_images(Case c) {
 }
 
 // Whether label smoothing has no effect because --bce-threshold makes all targets 0 or 1. With
-// class weights, smoothing has an effect: the smoothed targets weight their average.
+// class weights it has one: an image's loss is multiplied by Σ class weight * smoothed target.
 bool rounds_smoothing_away(Case c) {
   return c.run.loss == train::Loss::binary && c.run.bce_threshold >= 0 && !mixes(c) &&
          c.run.class_weighting == "none";

@@ -115,8 +115,9 @@ JobField(Select) -> JobField<Select>;
     [](auto& job) -> decltype((job.path)) { return job.path; } \
   }
 
-// Sets option.resolved if ResolvedJob has the field. `write` converts a resolved value to text. If
-// the field is an optional number in Job, the resolved value 0 means unset and becomes `none`.
+// Sets option.resolved if ResolvedJob has the field; it has none of the fields of Arguments.
+// `write` converts a resolved value to text. If the field is an optional number in Job, the
+// resolved value 0 means unset and becomes `none`.
 template <class Select, class Write>
 void add_resolved(Option& option, const ArgumentField<Select>&, Write) {
   (void)option;

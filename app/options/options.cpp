@@ -24,7 +24,7 @@ std::vector<std::string> names_of(Command command) {
   return names;
 }
 
-// Returns what the value must be if it is a number outside the option's range, else an empty text.
+// If the value is a number outside the option's range, returns what is expected, else "".
 std::string expected_number(const Option& option, const std::string& text) {
   const auto value = parse_number<double>(text);
   const Range& range = *option.range;

@@ -93,9 +93,9 @@ class Resizer {
   std::vector<uint8_t> middle_;  // source rows after the horizontal pass
   int64_t middle_stride_ = 0;
 
-  // Used if the vertical pass comes first. kept_: the source rows from number kept_from_ on that
-  // later output rows need. reduced_: up to four rows after the vertical pass. done_: rows after
-  // both passes, middle_stride_ bytes apart.
+  // Used if the vertical pass comes first. kept_: source rows that later output rows need; the
+  // first one has number kept_from_. reduced_: up to four rows after the vertical pass. done_: rows
+  // after both passes, middle_stride_ bytes apart.
   bool vertical_first_ = false;
   std::vector<uint8_t> kept_, reduced_, done_;
   int64_t kept_stride_ = 0, kept_most_ = 0, kept_from_ = 0, reduced_stride_ = 0;

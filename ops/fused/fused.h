@@ -101,8 +101,8 @@ struct NormState {
 // Computes mean, inv_std, scale and shift from the sums in the workspace, and updates `pending`. If
 // `fixed`, uses the running statistics instead and leaves `pending` unchanged.
 void finish_norm(const NormState&, const Norm&, const Workspace&);
-// Computes slope, pull and offset from the sums in the workspace. Writes the gradients of weight
-// and bias; nullptr: not wanted.
+// Computes Norm::slope, pull and offset (kernels.h) from the sums in the workspace. Writes the
+// gradients of weight and bias to `d_weight` and `d_bias`; nullptr: not wanted.
 void finish_norm_backward(const NormState&, const Norm&, float* d_weight, float* d_bias,
                           const Workspace&);
 

@@ -190,7 +190,8 @@ TEST_CASE("the error for a port in use names the address") {
 }
 
 TEST_CASE("ranks with different world sizes are an error", "[slow]") {
-  // This rank expects three ranks, the other one two. If it is rank 2, there is no rank 1.
+  // Rank `larger` expects three ranks; the other rank expects two. With `larger` 2, the second
+  // process is rank 2 instead of rank 1.
   for (const int larger : {0, 1, 2}) {
     const auto start = std::chrono::steady_clock::now();
     const auto results =

@@ -286,6 +286,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
               std::to_string(here.classes) + "; omit it or give at least that many");
   out.model_info = here.model;
   out.model.classes = job.classes.value_or(here.classes);
+  out.bce_threshold = job.bce_threshold.value_or(-1);
   check_threshold(out);
   out.model.channels = job.channels.value_or(here.model.channels);
   out.model.dropout = here.model.dropout;
@@ -309,7 +310,6 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.train_samples = job.train_samples.value_or(0);
   out.epoch_steps = job.epoch_steps.value_or(0);
   out.ema = job.ema.value_or(0);
-  out.bce_threshold = job.bce_threshold.value_or(-1);
   out.checkpoint_dir = checkpoint_directory(job);
   out.export_dir = job.export_dir.value_or("");
   out.checkpoint_steps = job.checkpoint_steps.value_or(0);

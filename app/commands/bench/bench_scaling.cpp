@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kPayload = 0.95;  // share of a link's speed left after packet headers
 // Processor time per byte that TCP sends or receives in packets of 1500 bytes: an estimate from
-// bench/exchange.
+// the benchmark bench/exchange.
 constexpr double kSecondsPerByte = 1e-9;
 constexpr double kLocalMicroseconds = 5;                    // latency within a host
 constexpr double kLocalGbps = 16, kLocalGbpsOfGpus = 2400;  // loopback; NVLink
@@ -42,7 +42,7 @@ struct Result {
 
   bool measured() const { return !options.step_ms; }
   bool on_gpus() const { return job.device == "cuda"; }
-  // Phases are timed on the host, so they do not show when a GPU computes.
+  // Phases are timed on the CPU, so they do not show when a GPU computes.
   bool has_phases() const { return measured() && !on_gpus(); }
   bool sends_bf16() const { return job.gradient_compression == train::Precision::bf16; }
   double local_gbps() const {

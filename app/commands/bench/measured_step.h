@@ -8,8 +8,8 @@
 
 namespace shoal::app {
 
-// Resolves `job` for one process with practically unlimited images. Throws UserError if
-// the run does not fit into memory.
+// Resolves `job` for one process as if the dataset were unlimited. Throws UserError if the run does
+// not fit into memory.
 train::ResolvedJob resolved_alone(train::Job job);
 
 // Like resolved_alone(), for a process on another machine. Assumes that it has a GPU if --device

@@ -29,7 +29,7 @@ class DamageLog {
 
 class Evaluation {
  public:
-  // Called on every rank after each batch; null: this rank has no more images.
+  // Called on every rank after each batch, with null if this rank has no more images.
   using BatchDone = std::function<void(const train::BatchResult*)>;
 
   // Connects the ranks. `arguments` must outlive the object. Collective.

@@ -47,9 +47,9 @@ train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& grou
                                                    weights_finder(arguments));
 }
 
-// Returns the network's name: the name in a file of shoal; for another program's file, --model,
-// else the network that the tensors fit. Throws UserError if --model contradicts a file of shoal,
-// or if the tensors fit no network.
+// Returns the network's name. A file that shoal wrote contains it. For another program's file, it
+// is --model or, without --model, the network that the tensors fit. Throws UserError if --model
+// contradicts a file of shoal, or if the tensors fit no network.
 std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint& opened) {
   const std::string& wanted = arguments.weights_model;
   if (!opened.is_ours()) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kRecipeOrigin = "recipe ";
 
-// Whether `text` without quotes is a TOML number that shoal prints as the same text.
+// Whether TOML can hold `text` as a number, without quotes, so that shoal reads back the same text.
 bool is_toml_number(const std::string& text) {
   if (const auto whole = parse_number<int64_t>(text)) return std::to_string(*whole) == text;
   const auto real = parse_number<double>(text);

@@ -60,9 +60,9 @@ void add_splits(std::vector<Option>& table) {
            .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
        row("val-labels", kTrain | kEval | kCheck | kAverage | kPack | kPrepare, "FILE",
-           "File with the classes of validation images that are not in class folders (pack: of the "
-           "images in SOURCE): lines `NAME CLASS`, LOC_val_solution.csv, ImageNet's devkit or its "
-           "ground truth file; see docs/data.md",
+           "File with the classes of validation images (pack: images in SOURCE) that are not in "
+           "class folders: a text file of lines `NAME CLASS`, LOC_val_solution.csv, ImageNet's "
+           "devkit, or the devkit's ground truth file; see docs/data.md",
            JOB(val_labels))
            .unset_is("none; prepare: the devkit in DOWNLOADS"),
        row("val-synsets", kTrain | kEval | kCheck | kAverage | kPack | kPrepare, "FILE",

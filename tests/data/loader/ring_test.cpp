@@ -241,7 +241,8 @@ TEST_CASE("a late worker skips a short last batch whose slot already holds a new
     finish(ring, take(ring, rows));
     REQUIRE(ring.next()->count == rows);
   }
-  // The next epoch's second batch gets the slot of the last batch before a worker asks for a row.
+  // No worker has called take() since the only row of the last batch was taken. next() gives the
+  // slot of that batch to the second batch of the next epoch.
   ring.restart(feed(1), 0, feed(2));
   auto waiting = std::async(std::launch::async, [&] { return ring.next()->count; });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // next() is likely to wait now
