@@ -1,9 +1,8 @@
 #include "base/nearest.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstdint>
-#include <iterator>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -40,11 +39,13 @@ std::string_view take_word(std::string_view& name) {
   return word;
 }
 
-// Returns the set of characters, modulo 64.
-uint64_t characters(std::string_view word) {
-  uint64_t set = 0;
-  for (const char c : word) set |= uint64_t{1} << (static_cast<unsigned char>(c) % 64);
-  return set;
+// Returns how many letters of `name` are not in `known`, in any order.
+size_t missing_letters(std::string_view name, std::string_view known) {
+  std::array<int16_t, 256> left{};
+  for (const char c : known) ++left[static_cast<unsigned char>(c)];
+  size_t missing = 0;
+  for (const char c : name) missing += --left[static_cast<unsigned char>(c)] < 0 ? 1 : 0;
+  return missing;
 }
 
 // Whether `written` can be `word` with typing errors. Words of one or two letters must match
@@ -53,10 +54,8 @@ bool is_slip(std::string_view written, std::string_view word) {
   const size_t most = written.size() < 3 ? 0 : written.size() < 8 ? 1 : 2;
   if (length_gap(written, word) > most) return false;
   if (most == 0) return written == word;
-  // Each edit changes at most one character that the other word lacks. This test is cheap and
-  // decides most cases.
-  const int lacking = std::popcount(characters(written) & ~characters(word));
-  return lacking <= static_cast<int>(most) && edit_distance(written, word) <= most;
+  // Each edit changes at most one missing letter. This test is cheap and decides most cases.
+  return missing_letters(written, word) <= most && edit_distance(written, word) <= most;
 }
 
 // Whether `name` can be a misspelling of `known`. Compares word by word if both have the same
@@ -103,15 +102,6 @@ class Part {
   std::string rest_;           // without filler words
   bool long_;                  // whether a part of a known name may be meant
 };
-
-// Returns how many letters of `name` are not in `known`, in any order.
-size_t missing_letters(std::string name, std::string known) {
-  std::ranges::sort(name);
-  std::ranges::sort(known);
-  std::string missing;
-  std::ranges::set_difference(name, known, std::back_inserter(missing));
-  return missing.size();
-}
 
 }  // namespace
 

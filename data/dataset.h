@@ -133,6 +133,9 @@ struct OpenOptions {
   // Ignores labels: all samples get label 0, of a single class with an empty name. Samples are in
   // file order.
   bool unlabeled = false;
+  // Tars and zips: opens only the images in the folder of this split, "train" or "val"
+  // (sources/split_folder.h). Empty: all images.
+  std::string split;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;
   // How files of many images are read. With Reads::forward, their images must be read in file order

@@ -111,6 +111,7 @@ void check_places(const train::Job& job, const DataPlaces& places, const dist::G
                         split->location.text + "; choose a folder outside");
   }
   const bool same = places.train.found() && places.val.found() && job.val_split == 0 &&
+                    places.train.location.split == places.val.location.split &&
                     fs::equivalent(places.train.location.text, places.val.location.text, none);
   if (same && group.rank() == 0 && !job.eval_only)
     log::warning("the validation images are the training images: " + places.val.location.text);

@@ -70,12 +70,10 @@ bool append(int descriptor, const std::string& text) {
   return error == 0;
 }
 
-// Whether `path` still names the open file.
-bool is_at(int descriptor, const std::string& path) {
-  struct stat open {
-  }, named{};
-  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+// Whether the open file has been removed from its folder.
+bool is_removed(int descriptor) {
+  struct stat info {};
+  return ::fstat(descriptor, &info) == 0 && info.st_nlink == 0;
 }
 
 std::string places_of(const std::string& records) {
@@ -126,9 +124,8 @@ void IndexStore::open_own() {
       places_.close();
       continue;
     }
-    if (!is_at(places_.number(), stem + kPlacesExtension)) {  // its owner has just removed it
+    if (is_removed(places_.number())) {  // its owner has just removed it
       places_.close();
-      --number;
       continue;
     }
     own_ = stem + kRecordsExtension;
@@ -174,7 +171,7 @@ bool IndexStore::remove(const std::string& records) {
   }
   std::error_code error;
   const bool removed =
-      is_at(lock.number(), places) && fs::remove(records, error) && fs::remove(places, error);
+      !is_removed(lock.number()) && fs::remove(records, error) && fs::remove(places, error);
   return own || removed;
 }
 
@@ -210,7 +207,7 @@ void IndexStore::open_others() {
     const std::string path = entry.path().string();
     if (entry.path().extension() != kRecordsExtension) continue;
     const auto known = std::ranges::find(files_, path, &File::records);
-    if (known != files_.end() && is_at(known->file.number(), path)) continue;
+    if (known != files_.end() && !is_removed(known->file.number())) continue;
     if (known != files_.end()) known->records.clear();  // slots may still refer to its records
     Descriptor opened = open_file(path.c_str(), O_RDONLY);
     if (opened.is_open()) files_.push_back({path, std::move(opened), 0});

@@ -24,9 +24,10 @@ namespace shoal::data::jpeg {
 
 class IndexStore {
  public:
-  // Creates `folder` if it is missing, and removes stale files. `samples`: number of images in the dataset. After a write
-  // error, calls `warning` once, in the thread that failed to write, and stores no more indexes;
-  // stored ones can still be read. `warning` must not call functions of this object.
+  // Creates `folder` if it is missing, and removes stale files. `samples`: number of images in the
+  // dataset. After a write error, calls `warning` once, in the thread that failed to write, and
+  // stores no more indexes; stored ones can still be read. `warning` must not call functions of
+  // this object.
   IndexStore(std::string folder, int64_t samples,
              std::function<void(const std::string&)> warning = {});
   ~IndexStore();

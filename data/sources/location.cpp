@@ -19,6 +19,8 @@
 #include "data/sources/open.h"
 #include "data/sources/pipes.h"
 #include "data/sources/synthetic.h"
+#include "data/sources/zip_source.h"
+#include "data/tar/tar_reader.h"
 
 namespace shoal::data {
 namespace {
@@ -120,6 +122,12 @@ Location resolve(const std::string& text) {
 }
 
 std::optional<Location> find_split(const std::string& folder, const std::string& split) {
+  std::error_code error;  // ignored: then it is not an archive
+  if (fs::is_regular_file(folder, error)) {
+    const File file(folder);
+    if (!is_tar(file) && !is_zip(file)) return std::nullopt;
+    return Location{Location::Kind::path, folder, true, split};
+  }
   for (const std::string& place : candidates(folder, split))
     if (path_exists(place) || matches_files(place)) return Location{Location::Kind::path, place};
   return std::nullopt;
@@ -135,7 +143,9 @@ std::string split_places(const std::string& split) {
 
 std::shared_ptr<const Dataset> open_dataset(const Location& location, const OpenOptions& options) {
   const KindRow& row = row_of(location.text);
-  return row.open(location.text.substr(row.prefix.size()), options);
+  OpenOptions of_split = options;
+  of_split.split = location.split;
+  return row.open(location.text.substr(row.prefix.size()), of_split);
 }
 
 std::shared_ptr<const Dataset> open_dataset(const std::string& source, const OpenOptions& options) {

@@ -14,8 +14,9 @@ namespace shoal::data {
 struct Location {
   enum class Kind { path, folder, synthetic, pipe };
   Kind kind = Kind::path;
-  std::string text;    // as named by the user, including a prefix such as "folder:"
-  bool exists = true;  // false if a path does not exist; other kinds are checked when opened
+  std::string text;        // as named by the user, including a prefix such as "folder:"
+  bool exists = true;      // false if a path does not exist; other kinds are checked when opened
+  std::string split = {};  // only images in this split's folder of a tar or zip; empty: all
   bool is_pipe() const { return kind == Kind::pipe; }
 };
 
@@ -24,7 +25,8 @@ Location resolve(const std::string& text);
 
 // Searches `folder` for the split "train" or "val": a folder of this name, a file such as
 // train.pack or train.tar, ImageNet's original tar, or files such as val-*. Returns the first
-// match; nothing if there is none.
+// match; nothing if there is none. If `folder` is a tar or zip, returns it without looking for the
+// split in it.
 std::optional<Location> find_split(const std::string& folder, const std::string& split);
 // Returns the places where find_split() looks, for messages: "train/, train.pack, … or train-*".
 std::string split_places(const std::string& split);

@@ -9,6 +9,7 @@
 #include "data/container/image_files.h"
 #include "data/container/scan_files.h"
 #include "data/sources/folder_names.h"
+#include "data/sources/split_folder.h"
 #include "data/tar/sample.h"
 #include "data/tar/tar_reader.h"
 #include "data/tar/tar_walker.h"
@@ -111,8 +112,9 @@ std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
     return scan_tar(file, files.size() == 1 ? options.threads : 1, options.reads,
                     options.unlabeled);
   };
-  const std::vector<Scan> scans =
+  std::vector<Scan> scans =
       scan_files(options.unlabeled ? "tar 2 unlabelled" : "tar 2", files, options, scan);
+  if (!options.split.empty()) keep_split(scans, files, options.split);
   const bool labeled = std::any_of(scans.begin(), scans.end(), [](const Scan& found) {
     return std::any_of(found.entries.begin(), found.entries.end(), [](const ScanEntry& entry) {
       return entry.text >= 0 || entry.number != kNoNumber;

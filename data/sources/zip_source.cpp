@@ -22,6 +22,7 @@
 #include "data/errors.h"
 #include "data/limits.h"
 #include "data/sources/folder_names.h"
+#include "data/sources/split_folder.h"
 #include "data/tar/tar_walker.h"
 
 namespace shoal::data {
@@ -360,8 +361,9 @@ bool is_zip(const File& file) {
 std::shared_ptr<const Dataset> open_zips(const std::vector<std::string>& paths,
                                          const OpenOptions& options) {
   std::vector<SourceFile> files = stamped(paths);
-  const std::vector<Scan> scans =
+  std::vector<Scan> scans =
       scan_files("zip 1", files, options, [](const File& file) { return ZipScan(file).run(); });
+  if (!options.split.empty()) keep_split(scans, files, options.split);
   Catalogue catalogue =
       options.unlabeled ? catalogue_unlabeled(scans) : catalogue_by_folder(files, scans, options);
   return std::make_shared<ZipDataset>(std::move(files), std::move(catalogue), options.reads);

@@ -38,8 +38,8 @@ struct Position {
     before_closing = {best_top1, best_step, best_epoch, evaluations_since_best, lines};
     note_best(top1);
   }
-  // Undoes note_closing(). A run that continues must not prefer a checkpoint that an undisturbed run
-  // does not evaluate.
+  // Undoes note_closing(). A run that continues must not prefer a checkpoint that an undisturbed
+  // run does not evaluate.
   void forget_closing();
 
   // Returns the last step before the latest trouble: loss spikes that the run rolled back, or

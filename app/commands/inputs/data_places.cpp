@@ -22,7 +22,11 @@ namespace {
 Split find_split(const train::Job& job, const std::string& name, const std::string& named) {
   if (!named.empty()) return {name, "--" + name, data::resolve(named)};
   if (job.data.empty()) return {name, "--data", {}};
-  if (auto found = data::find_split(job.data, name)) return {name, "--data", *found};
+  if (auto found = data::find_split(job.data, name)) {
+    // --val-split takes the validation images from the training images in an archive.
+    if (name == "val" && job.val_split > 0 && !found->split.empty()) found->exists = false;
+    return {name, "--data", *found};
+  }
   return {name, "--data", {data::Location::Kind::path, job.data + "/" + name, false}};
 }
 
@@ -37,6 +41,7 @@ std::string index_folder(const train::Job& job, const DataPlaces& places) {
   if (!job.seek_index || places.train.location.text.empty() || train::cache_folder(job).empty())
     return "";
   std::string name = fs::absolute(places.train.location.text).lexically_normal().native();
+  if (!places.train.location.split.empty()) name += ":" + places.train.location.split;
   // Indexes are stored by an image's position in the training set. These options change positions.
   if (job.val_split > 0) name += strf(":%g", job.val_split);
   if (!job.portion.all()) name += ":" + portion_text(job);
@@ -56,7 +61,9 @@ void take_held_out(train::Job& job, const DataPlaces& places, double share, bool
              "training",
              job.val_split, share));
   const bool has_source = !job.data.empty() || !job.train_dir.empty();
-  const bool has_val = !job.val_dir.empty() || places.val.found();
+  // An archive may have no validation images, so those that the run held out take precedence.
+  const bool in_archive = !places.val.location.split.empty() && share > 0;
+  const bool has_val = !job.val_dir.empty() || (places.val.found() && !in_archive);
   if (job.val_split == 0 && has_source && !has_val) job.val_split = share;
 }
 
@@ -103,8 +110,8 @@ void check_split_exists(const train::Job& job, const DataPlaces& places, const S
   if (!fs::exists(job.data)) fail_missing("--data", job.data);
   if (fs::is_regular_file(job.data))
     throw UserError("--data: " + job.data +
-                    " is a file, but it must be a folder that contains train/ and val/; to name "
-                    "files, use --train FILE --val FILE");
+                    " is a file, but not a tar or zip with folders train/ and val/; to name files, "
+                    "use --train FILE --val FILE");
   const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
   const bool is_split = fs::exists(parent / "train") && fs::exists(parent / "val");
   throw UserError(
@@ -120,7 +127,7 @@ void check_val_split(const train::Job& job, const DataPlaces& places) {
   if (!job.val_dir.empty())
     throw UserError(option + " and --val " + job.val_dir +
                     " both select the validation images; remove one of them");
-  if (places.val.found())
+  if (places.val.found() && places.val.location.split.empty())
     throw UserError(option + " is for data without validation images, but there is " +
                     places.val.location.text +
                     "; remove it, or name only the training images: --train " +
@@ -152,6 +159,8 @@ void check_not_splits(const Split& split, const std::vector<std::string>& classe
       "the class folders of " + split.option + " " + folder + " are called " + names;
   std::string own = folder + "/" + split.name;
   if (split.name == "val" && !fs::is_directory(own)) own = folder + "/validation";
+  if (fs::is_regular_file(folder) && data::find_split(folder, split.name))
+    throw UserError(found + "; use --data " + folder);
   if (!fs::is_directory(own))  // for example a packed set, or only train/ and test/ exist
     throw UserError(found + "; give the images of one of these folders");
   const std::string both = data::find_split(folder, "val") ? "--data " + folder + ", or " : "";

@@ -37,7 +37,7 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCheck | kAverage | kCommon, "DIR",
-           "Folder with train/ and val/, each with class folders, archives or record files; "
+           "Folder, tar or zip with train/ and val/: class folders, archives or record files; "
            "train.pack, train.tar, train.rec, train.zip or files named train-* may replace "
            "train/, and the same for val",
            JOB(data)),

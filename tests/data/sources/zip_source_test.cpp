@@ -7,6 +7,7 @@
 
 #include "data/loader/loader.h"
 #include "data/pack/writer.h"
+#include "data/sources/location.h"
 #include "tests/data/sources/support.h"
 #include "tests/data/sources/zip_support.h"
 
@@ -64,6 +65,40 @@ std::string golden_zip(const std::string& name) {
 }
 
 }  // namespace
+
+TEST_CASE("a split is opened from an archive that contains train/ and val/") {
+  const auto image = [](int64_t number) { return jpeg_text(number); };
+  for (const std::string top : {"", "photos/"}) {
+    const Members all = {{top + "train/cat/1.jpg", image(1)},
+                         {top + "train/dog/2.jpg", image(2)},
+                         {top + "train/dog/val/3.jpg", image(3)},
+                         {top + "test/cat/4.jpg", image(4)},
+                         {top + "validation/dog/5.jpg", image(5)}};
+    TempFolder t;
+    t.write("all.zip", make_zip(all));
+    t.write("all.tar", make_tar(all));
+    for (const std::string name : {"all.zip", "all.tar"}) {
+      INFO(top << " " << name);
+      const auto opened = [&](const std::string& split) {
+        return open_dataset(find_split(t / name, split).value());
+      };
+      const auto train = opened("train"), val = opened("val");
+      CHECK(train->classes() == Lines{"cat", "dog"});
+      CHECK(train->size() == 3);
+      CHECK(val->classes() == Lines{"dog"});
+      REQUIRE(val->size() == 1);
+      CHECK(val->name(0) == t / name + ":" + top + "validation/dog/5.jpg");
+      Bytes bytes;
+      val->read(0, bytes);
+      CHECK(std::string(bytes.begin(), bytes.end()) == image(5));
+    }
+    t.write("single.zip", make_zip({{"cat/1.jpg", image(1)}, {"dog/2.jpg", image(2)}}));
+    CHECK_THROWS_WITH(open_dataset(find_split(t / "single.zip", "val").value()),
+                      Contains("single.zip") && Contains("no folder val/"));
+    t.write("text.zip", "x");
+    CHECK_FALSE(find_split(t / "text.zip", "train"));
+  }
+}
 
 TEST_CASE("zips of every layout have the same images in the same order as class folders") {
   const ZipShapes shapes;

@@ -63,6 +63,38 @@ TEST_CASE("--data provides both splits, and validation uses the training labels"
                     Contains("--data") && Contains("'dog'"));
 }
 
+TEST_CASE("--data may be an archive that contains both splits") {
+  const test::TemporaryDirectory folder;
+  for (const char* name :
+       {"train/ant/1.jpg", "train/cat/1.jpg", "train/cat/2.jpg", "val/cat/1.jpg"})
+    write_image(folder.path() / "set" / name);
+  const fs::path tar = folder.path() / "set.tar";
+  const auto pack = [&](const Names& splits) {
+    const Names words = {"-C", (folder.path() / "set").string(), "-cf", tar.string()};
+    REQUIRE(test::run_program("/bin/tar", test::joined(words, splits)).exit_code == 0);
+  };
+  pack({"train", "val"});
+  const app::Datasets found = open(job_of(tar));
+  CHECK((found.train->size() == 3 && found.val->size() == 1));
+  CHECK(found.val->classes() == Names{"ant", "cat"});
+  CHECK(dataset(found.val).label(0) == 1);
+  train::Job job;
+  job.train_dir = job.val_dir = tar.string();  // would take train and val for classes
+  job.cache_dir = "";
+  CHECK_THROWS_WITH(open(job), Contains("use --data " + tar.string()));
+
+  pack({"train"});
+  CHECK_THROWS_WITH(open(job_of(tar)), Contains("--data") && Contains("no folder val/"));
+  train::Job held_out = job_of(tar);
+  held_out.val_split = 0.5;
+  const app::Datasets parts = open(held_out);
+  CHECK(parts.train->size() + parts.val->size() == 3);
+  train::Job evaluation = job_of(tar);
+  evaluation.eval_only = true;
+  app::take_held_out(evaluation, app::find_data(evaluation), 0.5, false);
+  CHECK(open(evaluation, false, {"ant", "cat"}).val->size() == parts.val->size());
+}
+
 TEST_CASE("a missing input is an error that names its option") {
   const test::TemporaryDirectory folder;
   CHECK_THROWS_WITH(open({}), Contains("--data"));
