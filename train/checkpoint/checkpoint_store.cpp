@@ -248,9 +248,10 @@ void CheckpointStore::write_manifest() {
 void CheckpointStore::prune_to(int64_t keep) {
   std::error_code error;
   const auto list = entries();
-  auto regular = list;
+  auto all = list, regular = list;
+  for (CheckpointEntry& entry : all) entry.closing = false;
   std::erase_if(regular, [](const CheckpointEntry& entry) { return entry.closing; });
-  const auto top = best_of(list), top_regular = best_of(regular);
+  const auto top = best_of(all), top_regular = best_of(regular);
   const auto kept = std::find_if(list.begin(), list.end(), [&](const CheckpointEntry& entry) {
     return entry.step < protected_before_;
   });

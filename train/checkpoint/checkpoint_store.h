@@ -48,8 +48,8 @@ class CheckpointStore {
   using Examine =
       std::function<CheckpointEntry(const std::vector<char>& bytes, const std::string& file)>;
 
-  // `keep`: number of newest checkpoints that prune() keeps, in addition to the best one. If the
-  // best one has a closing evaluation, prune() also keeps the best of the others. Without
+  // `keep`: number of newest checkpoints that prune() keeps, in addition to the best one. If that
+  // one has a closing evaluation, prune() also keeps the best of the others. Without
   // `examine`, checkpoints without a marker count as damaged.
   CheckpointStore(std::filesystem::path directory, int64_t keep, Examine examine = {});
 
