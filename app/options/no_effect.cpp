@@ -129,7 +129,8 @@ std::vector<NoEffect> all_rows() {
       {{"order"}, ": the training images are read sequentially", streamed},
       {{"sharded"},
        ": there is one host",
-       [](Case c) { return c.run.world_size == c.run.local_world_size; }},
+       [](Case c) { return c.run.world_size == c.run.local_world_size; },
+       /*of_hosts=*/true},
       {{"size"},
        ": --size-schedule or --multi-scale sets the size of training images, and --val-size that "
        "of evaluation images",
@@ -219,7 +220,8 @@ std::vector<NoEffect> all_rows() {
       {{"sync-bn", "gradient-compression", "rendezvous-timeout", "health-check",
         "lost-host-timeout"},
        ": there is one process",
-       [](Case c) { return c.run.world_size == 1; }},
+       [](Case c) { return c.run.world_size == 1; },
+       /*of_hosts=*/true},
       {{"node-rank", "master-addr", "master-port"},
        ": --nnodes is 1",
        [](Case c) { return c.arguments.nodes.count == 1; }},
@@ -238,9 +240,10 @@ void mark_effects(const Arguments& arguments, train::ResolvedJob& run) {
   for (train::SavedSetting& setting : run.settings) {
     if (setting.may_differ == train::MayDiffer::always) continue;
     setting.effective = std::ranges::none_of(no_effect_table(), [&](const NoEffect& row) {
-      // Other reasons than ": REASON" limit the effect.
-      return row.why.starts_with(": ") && contains(row.options, with_dashes(setting.name)) &&
-             row.holds(circumstances);
+      // Other reasons than ": REASON" limit the effect. Checkpoints store the result, so it must be
+      // the same for one host and for several.
+      return row.why.starts_with(": ") && !row.of_hosts &&
+             contains(row.options, with_dashes(setting.name)) && row.holds(circumstances);
     });
   }
 }
