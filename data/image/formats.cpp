@@ -153,6 +153,26 @@ int conversion(int channels) {
 
 }  // namespace
 
+const char* name_of(Format format) {
+  switch (format) {
+    case Format::jpeg:
+      return "JPEG";
+    case Format::png:
+      return "PNG";
+    case Format::webp:
+      return "WebP";
+    case Format::bmp:
+      return "BMP";
+    case Format::tiff:
+      return "TIFF";
+    case Format::raw:
+      return "raw pixels";
+    case Format::unknown:
+      break;
+  }
+  return "unknown";
+}
+
 Format recognize(std::span<const uint8_t> b) {
   if (starts_with(b, 0, "\xff\xd8\xff", 3)) return Format::jpeg;
   if (starts_with(b, 0, "\x89PNG\r\n\x1a\n", 8)) return Format::png;

@@ -1,5 +1,5 @@
 #pragma once
-// Recognizes image formats, and decodes PNG, WebP, BMP and TIFF with OpenCV.
+// Recognizes image formats, and decodes all except JPEG and raw pixels with OpenCV.
 
 #include <cstdint>
 #include <span>
@@ -12,10 +12,13 @@ namespace shoal::data {
 
 enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pixels.h
 
+// Returns the name for reports: "PNG", "raw pixels", "unknown".
+const char* name_of(Format format);
+
 // Recognizes the format by the first bytes of a file.
 Format recognize(std::span<const uint8_t> bytes);
 
-// Returns the size in the header of a PNG, WebP, BMP or TIFF, so that the caller can reject a
+// Returns the size in the header of an image that OpenCV decodes, so that the caller can reject a
 // decompression bomb without decoding it. Throws DamagedImage for a header that is cut short and
 // for other formats.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
