@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "data/records/record_io.h"
+#include "data/records/record_list.h"
 #include "data/records/record_parts.h"
 #include "data/records/tf_record.h"
 #include "data/records/tf_record_reader.h"
@@ -25,7 +26,7 @@ constexpr RecordFormat kFormats[] = {
      [](ByteSource& source, const StreamLabels& labels, const ExampleKeys&) {
        return open_record_io_stream(source, labels);
      },
-     "rec"},
+     "rec", belongs_to_record_io},
     {"TFRecord", is_tf_record, open_tf_records, begins_tf_record, open_tf_record_stream},
     {"a .zip archive", is_zip, open_zips, begins_zip, nullptr, "zip"},
 };

@@ -28,6 +28,9 @@ struct RecordFormat {
                                                const ExampleKeys&);
   // Extension of a file that replaces the folder of a split, such as train.tar; empty: none.
   std::string_view extension = "";
+  // Whether a file in the same folder belongs to the records, such as a list of them. Then no
+  // warning names it. Null: there are no such files.
+  bool (*belongs)(const std::string& path) = nullptr;
 };
 inline constexpr size_t kFormatHead = 512;  // bytes
 
