@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "data/records/cifar.h"
 #include "data/records/record_io.h"
 #include "data/records/record_list.h"
 #include "data/records/record_parts.h"
@@ -29,6 +30,9 @@ constexpr RecordFormat kFormats[] = {
      "rec", belongs_to_record_io},
     {"TFRecord", is_tf_record, open_tf_records, begins_tf_record, open_tf_record_stream},
     {"a .zip archive", is_zip, open_zips, begins_zip, nullptr, "zip"},
+    // Recognized by name and size, which a stream does not have.
+    {"a CIFAR file", is_cifar, open_cifar, [](std::span<const uint8_t>) { return false; }, nullptr,
+     "", belongs_to_cifar},
 };
 
 }  // namespace
