@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
@@ -37,7 +38,7 @@ std::string imgcodecs_path() {
 
 [[noreturn]] void fail_missing(const std::string& reason) {
   throw MissingLibrary(
-      "PNG, WebP, BMP and TIFF images need OpenCV's imgcodecs library; install it (Debian 12 "
+      "PNG, WebP, BMP, TIFF and PNM images need OpenCV's imgcodecs library; install it (Debian 12 "
       "and Ubuntu 24.04: package libopencv-imgcodecs406): " +
       reason);
 }
@@ -123,6 +124,69 @@ Size bmp_size(std::span<const uint8_t> bytes) {
   return {static_cast<int32_t>(header.read(18, 4)), height < 0 ? -int64_t{height} : height};
 }
 
+bool is_blank(uint64_t byte) {
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+bool is_digit(uint64_t byte) {
+  return byte >= '0' && byte <= '9';
+}
+
+struct Pnm {
+  Size size;
+  int64_t white = 255;  // largest value of a sample, as OpenCV returns it
+};
+
+// The header of a PNM consists of its kind, width, height and, except in P4, the value of white.
+// White space and comments separate the numbers. Exactly one byte of white space follows the last
+// number.
+Pnm read_pnm(std::span<const uint8_t> bytes) {
+  const Header header(bytes, true);
+  uint64_t at = 2;
+  const auto next_number = [&] {
+    for (bool comment = false;; ++at) {
+      const uint64_t byte = header.read(at, 1);
+      comment = comment ? byte != '\n' && byte != '\r' : byte == '#';
+      if (!comment && !is_blank(byte)) break;
+    }
+    const uint64_t begin = at;
+    int64_t value = 0;
+    for (; is_digit(header.read(at, 1)); ++at) {
+      value = 10 * value + static_cast<int64_t>(header.read(at, 1) - '0');
+      if (value > INT32_MAX) throw DamagedImage("a number in its header is too large");
+    }
+    if (at == begin || !is_blank(header.read(at++, 1)))
+      throw DamagedImage("its header has something else where a number is expected");
+    return value;
+  };
+  const uint64_t kind = header.read(1, 1);
+  Pnm pnm;
+  pnm.size.width = next_number();
+  pnm.size.height = next_number();
+  check_dimensions(pnm.size);
+  if (kind != '4') pnm.white = next_number();
+  if (pnm.white < 1 || pnm.white > UINT16_MAX)
+    throw DamagedImage("its largest sample is " + std::to_string(pnm.white) +
+                       "; it must be between 1 and 65535");
+  const int64_t samples = pnm.size.width * (kind == '6' ? 3 : 1);
+  const int64_t row = kind == '4' ? (samples + 7) / 8 : pnm.white > 255 ? 2 * samples : samples;
+  if (row * pnm.size.height > static_cast<int64_t>(bytes.size() - at))
+    throw DamagedImage("the file ends before its last row");
+  return pnm;
+}
+
+// Scales samples from 0 … `white` to 0 … 255 and rounds them, like Pillow for color images.
+template <class Sample>
+cv::Mat scaled(const cv::Mat& image, int64_t white) {
+  cv::Mat bytes(image.rows, image.cols, CV_8UC(image.channels()));
+  for (int y = 0; y < image.rows; ++y) {
+    const auto* in = image.ptr<Sample>(y);
+    auto* out = bytes.ptr<uint8_t>(y);
+    for (int i = 0; i < image.cols * image.channels(); ++i)
+      out[i] = static_cast<uint8_t>((std::min<int64_t>(in[i], white) * 255 + white / 2) / white);
+  }
+  return bytes;
+}
+
 // Converts to 8-bit samples. Keeps the high byte of 16-bit samples, like Pillow for color images.
 // (Pillow clips 16-bit gray levels to 255.)
 cv::Mat to_bytes(const cv::Mat& image) {
@@ -136,6 +200,12 @@ cv::Mat to_bytes(const cv::Mat& image) {
       out[i] = static_cast<uint8_t>(in[i] >> 8);
   }
   return bytes;
+}
+
+// `white`: see Pnm.
+cv::Mat pnm_to_bytes(const cv::Mat& image, int64_t white) {
+  if (white == 255) return image;
+  return image.depth() == CV_16U ? scaled<uint16_t>(image, white) : scaled<uint8_t>(image, white);
 }
 
 int conversion(int channels) {
@@ -153,6 +223,28 @@ int conversion(int channels) {
 
 }  // namespace
 
+const char* name_of(Format format) {
+  switch (format) {
+    case Format::jpeg:
+      return "JPEG";
+    case Format::png:
+      return "PNG";
+    case Format::webp:
+      return "WebP";
+    case Format::bmp:
+      return "BMP";
+    case Format::tiff:
+      return "TIFF";
+    case Format::pnm:
+      return "PNM";
+    case Format::raw:
+      return "raw pixels";
+    case Format::unknown:
+      break;
+  }
+  return "unknown";
+}
+
 Format recognize(std::span<const uint8_t> b) {
   if (starts_with(b, 0, "\xff\xd8\xff", 3)) return Format::jpeg;
   if (starts_with(b, 0, "\x89PNG\r\n\x1a\n", 8)) return Format::png;
@@ -162,6 +254,10 @@ Format recognize(std::span<const uint8_t> b) {
   if (starts_with(b, 0, "BM", 2) && b.size() >= 18 && b[14] >= 12 && b[14] <= 124 &&
       starts_with(b, 15, "\0\0\0", 3))
     return Format::bmp;
+  // Some texts begin with "P5 ". Therefore also checks the byte after the white space.
+  if (b.size() >= 4 && b[0] == 'P' && b[1] >= '4' && b[1] <= '6' && is_blank(b[2]) &&
+      (is_blank(b[3]) || is_digit(b[3]) || b[3] == '#'))
+    return Format::pnm;
   if (starts_with(b, 0, kRawMagic, sizeof kRawMagic)) return Format::raw;
   return Format::unknown;
 }
@@ -177,8 +273,10 @@ Size stated_size(Format format, std::span<const uint8_t> bytes) {
       return bmp_size(bytes);
     case Format::tiff:
       return tiff_size(bytes);
+    case Format::pnm:
+      return read_pnm(bytes).size;
     default:
-      throw DamagedImage("not a JPEG, PNG, WebP, BMP or TIFF image");
+      throw DamagedImage("not a JPEG, PNG, WebP, BMP, TIFF or binary PNM image");
   }
 }
 
@@ -189,7 +287,9 @@ Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding
   try {
     const cv::Mat wrapped(1, static_cast<int>(bytes.size()), CV_8U,
                           const_cast<uint8_t*>(bytes.data()));
-    const cv::Mat image = to_bytes(decode(wrapped, kUnchanged));
+    const cv::Mat decoded = decode(wrapped, kUnchanged);
+    const cv::Mat image =
+        format == Format::pnm ? pnm_to_bytes(decoded, read_pnm(bytes).white) : to_bytes(decoded);
     const Size size{image.cols, image.rows};
     if (image.empty()) throw DamagedImage("its decoder failed");
     const auto need = static_cast<size_t>(size.width * size.height * 3 + padding);

@@ -1,5 +1,5 @@
 #pragma once
-// Recognizes image formats, and decodes PNG, WebP, BMP and TIFF with OpenCV.
+// Recognizes image formats, and decodes all except JPEG and raw pixels with OpenCV.
 
 #include <cstdint>
 #include <span>
@@ -10,18 +10,31 @@
 
 namespace shoal::data {
 
-enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pixels.h
+enum class Format {
+  jpeg,
+  png,
+  webp,
+  bmp,
+  tiff,
+  pnm,  // binary: P4 (PBM), P5 (PGM), P6 (PPM)
+  raw,  // raw_pixels.h
+  unknown
+};
+
+// Returns the name for reports: "PNG", "raw pixels", "unknown".
+const char* name_of(Format format);
 
 // Recognizes the format by the first bytes of a file.
 Format recognize(std::span<const uint8_t> bytes);
 
-// Returns the size in the header of a PNG, WebP, BMP or TIFF, so that the caller can reject a
-// decompression bomb without decoding it. Throws DamagedImage for a header that is cut short and
-// for other formats.
+// Returns the size in the header of an image that OpenCV decodes, so that the caller can reject a
+// decompression bomb without decoding it. Throws DamagedImage for a header that is cut short, for a
+// PNM with fewer bytes than its header states, and for other formats.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
 // Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, copies
-// gray to all channels, keeps the high byte of 16-bit samples. Enlarges `pixels` if it is smaller
+// gray to all channels, keeps the high byte of 16-bit samples. Scales the samples of a PNM, whose
+// largest value is in its header. Enlarges `pixels` if it is smaller
 // than the image plus `padding` bytes. The first call loads libopencv_imgcodecs. Throws
 // MissingLibrary if the library is not installed, DamagedImage if the bytes cannot be decoded or
 // the image is too large (limits.h).

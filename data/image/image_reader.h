@@ -35,7 +35,7 @@ class ImageReader {
   JpegDecoder jpeg_;
   Format format_ = Format::unknown;
   std::span<const uint8_t> bytes_;
-  std::vector<uint8_t> pixels_;  // raw format: the box; PNG, WebP, BMP, TIFF: the whole image
+  std::vector<uint8_t> pixels_;  // raw format: the box; formats of OpenCV: the whole image
   Size size_;
   RowBlock pending_;
 };

@@ -46,23 +46,10 @@ Coding jpeg_coding(std::span<const uint8_t> bytes) {
 
 // `bytes`: an image that was decoded without an error.
 Coding coding_of(std::span<const uint8_t> bytes) {
-  switch (recognize(bytes)) {
-    case Format::jpeg:
-      return jpeg_coding(bytes);
-    case Format::png:
-      return {"PNG", bytes[25] == 0 || bytes[25] == 4};  // color types: gray, gray with alpha
-    case Format::webp:
-      return {"WebP"};
-    case Format::bmp:
-      return {"BMP"};
-    case Format::tiff:
-      return {"TIFF"};
-    case Format::raw:
-      return {"raw pixels"};
-    case Format::unknown:
-      break;
-  }
-  return {"unknown"};
+  const Format format = recognize(bytes);
+  if (format == Format::jpeg) return jpeg_coding(bytes);
+  // Color types of a PNG: 0 is gray, 4 is gray with alpha.
+  return {name_of(format), format == Format::png && (bytes[25] == 0 || bytes[25] == 4)};
 }
 
 // Decodes the image again to get the reason why Fingerprints has no hash of it. Throws

@@ -4,6 +4,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/file/folder.h"
 #include "base/file/whole_file.h"
 #include "base/text.h"
 #include "data/file.h"
@@ -39,6 +40,11 @@ RecordList read_record_list(const std::string& records) {
                          label_of.emplace(entry.folder, label).first->second == label;
   }
   return list;
+}
+
+bool belongs_to_record_io(const std::string& path) {
+  return (path.ends_with(".lst") || path.ends_with(".idx")) &&
+         path_exists(std::filesystem::path(path).replace_extension(".rec"));
 }
 
 }  // namespace shoal::data

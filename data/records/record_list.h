@@ -23,4 +23,7 @@ struct RecordList {
 // std::invalid_argument for any other line.
 RecordList read_record_list(const std::string& records);
 
+// Whether `path` is the list or the index (.idx) of a RecordIO file in the same folder.
+bool belongs_to_record_io(const std::string& path);
+
 }  // namespace shoal::data

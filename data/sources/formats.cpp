@@ -2,7 +2,9 @@
 
 #include <stdexcept>
 
+#include "data/records/cifar.h"
 #include "data/records/record_io.h"
+#include "data/records/record_list.h"
 #include "data/records/record_parts.h"
 #include "data/records/tf_record.h"
 #include "data/records/tf_record_reader.h"
@@ -25,9 +27,12 @@ constexpr RecordFormat kFormats[] = {
      [](ByteSource& source, const StreamLabels& labels, const ExampleKeys&) {
        return open_record_io_stream(source, labels);
      },
-     "rec"},
+     "rec", belongs_to_record_io},
     {"TFRecord", is_tf_record, open_tf_records, begins_tf_record, open_tf_record_stream},
     {"a .zip archive", is_zip, open_zips, begins_zip, nullptr, "zip"},
+    // Recognized by name and size, which a stream does not have.
+    {"a CIFAR file", is_cifar, open_cifar, [](std::span<const uint8_t>) { return false; }, nullptr,
+     "", belongs_to_cifar},
 };
 
 }  // namespace

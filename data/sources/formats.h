@@ -28,12 +28,15 @@ struct RecordFormat {
                                                const ExampleKeys&);
   // Extension of a file that replaces the folder of a split, such as train.tar; empty: none.
   std::string_view extension = "";
+  // Whether a file in the same folder belongs to the records, such as a list of them. Then no
+  // warning names it. Null: there are no such files.
+  bool (*belongs)(const std::string& path) = nullptr;
 };
 inline constexpr size_t kFormatHead = 512;  // bytes
 
 std::span<const RecordFormat> record_formats();
-// Returns "a tar, RecordIO, TFRecord, a .zip archive". `of_streams`: only the formats that streams
-// may have.
+// Returns the names of all formats: "a tar, RecordIO, …". `of_streams`: only the formats that
+// streams may have.
 std::string format_names(bool of_streams = false);
 // For streams. Throws std::invalid_argument with `name` and the formats that streams may have.
 // `format`: the format of the stream, which cannot be read from streams; null: unknown.

@@ -90,9 +90,7 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
   for (const auto& [path, own] : files) {
     const RecordFormat* const found = other_data && is_zip(own) ? nullptr : own;
     if (found == nullptr) {
-      const fs::path beside = fs::path(path).replace_extension(".rec");
-      const bool lists = path.ends_with(".lst") || path.ends_with(".idx");  // of a RecordIO file
-      if (!lists || !path_exists(beside)) strange.push_back(path);
+      strange.push_back(path);
       continue;
     }
     if (format != nullptr && format != found)
@@ -113,6 +111,7 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
              : " contains no class folders; expected " + folder +
                    "/<class>/<images>, or files in one of these formats: " + format_names()));
   }
+  if (format->belongs != nullptr) std::erase_if(strange, format->belongs);
   if (!strange.empty() && options.warning)
     options.warning(joined(strange, ", ", 1) +
                     (strange.size() == 1 ? " is left out: it is" : " are left out: they are") +

@@ -1,5 +1,5 @@
-// Fuzzes RecordIO and TFRecord files. The first byte chooses the format and whether to correct a
-// TFRecord's checksums, so that the code after that check is reached.
+// Fuzzes files of RecordIO, TFRecord and CIFAR. The first byte chooses the format and whether to
+// correct a TFRecord's checksums, so that the code after that check is reached.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 
 #include "base/file/crc32c.h"
 #include "data/errors.h"
+#include "data/records/cifar.h"
 #include "data/records/record_io.h"
 #include "data/records/tf_record.h"
 
@@ -45,8 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.threads = 1;
   options.in_order = true;
   try {
-    const auto opened =
-        data[0] & 1 ? open_tf_records({path}, options) : open_record_io({path}, options);
+    const auto opened = data[0] == 0x80 ? open_cifar({path}, options)
+                        : data[0] & 1   ? open_tf_records({path}, options)
+                                        : open_record_io({path}, options);
     std::vector<uint8_t> image;
     for (int64_t i = 0; i < opened->size(); ++i) {
       try {

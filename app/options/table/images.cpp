@@ -42,10 +42,11 @@ void add_splits(std::vector<Option>& table) {
            "train/, and the same for val",
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
-           "Training images: class folders, a packed set, tars, zips, WebDataset shards, "
-           "TFRecords, RecordIO, a manifest or pipe:PATH; for several files, their folder or a "
-           "pattern ({000..127}, *); default: DATA/train, on SageMaker the training channel "
-           "(prepare: DOWNLOADS/ILSVRC2012_img_train.tar)",
+           "Training images: class folders, a packed set, files of many images (tars, zips, "
+           "WebDataset shards, TFRecords, RecordIO and others in docs/data.md), a manifest or "
+           "pipe:PATH; for several files, their folder or a pattern ({000..127}, *); default: "
+           "DATA/train, on SageMaker the training channel (prepare: "
+           "DOWNLOADS/ILSVRC2012_img_train.tar)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Validation images, in any form that --train accepts; default: DATA/val, on SageMaker "

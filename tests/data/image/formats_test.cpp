@@ -21,11 +21,10 @@ struct Stored {
 
 // Returns the golden images of all formats.
 std::vector<Stored> stored_images() {
-  const std::map<std::string, Format> formats = {{"jpg", Format::jpeg},
-                                                 {"png", Format::png},
-                                                 {"webp", Format::webp},
-                                                 {"bmp", Format::bmp},
-                                                 {"tiff", Format::tiff}};
+  const std::map<std::string, Format> formats = {
+      {"jpg", Format::jpeg}, {"png", Format::png},   {"webp", Format::webp},
+      {"bmp", Format::bmp},  {"tiff", Format::tiff}, {"pbm", Format::pnm},
+      {"pgm", Format::pnm},  {"ppm", Format::pnm},   {"pnm", Format::pnm}};
   const Bytes list = read_golden("images.txt");
   std::istringstream lines(std::string(list.begin(), list.end()));
   std::vector<Stored> all;
@@ -56,7 +55,8 @@ TEST_CASE("formats are recognized by their first bytes, and their headers give t
     CHECK(size.height == image.size.height);
   }
   for (const std::string text :
-       {"", "BAM", "GIF89a and more", "RIFF____WAVE", "hello", "BMW is the name of a class"}) {
+       {"", "BAM", "GIF89a and more", "RIFF____WAVE", "hello", "BMW is the name of a class", "P5",
+        "P6 is a class", "P6\n", "P61 2 255 ", "P3\n1 1\n255\n0 0 0\n"}) {
     CHECK(recognize(bytes_of(text)) == Format::unknown);
   }
 }
@@ -122,4 +122,67 @@ TEST_CASE("orientations 5 to 8 of a TIFF swap width and height, as in its decode
     CHECK(size_with(orientation).width == (orientation < 5 ? 7 : 5));
     CHECK(size_with(orientation).height == (orientation < 5 ? 5 : 7));
   }
+}
+
+TEST_CASE("the numbers in a PNM's header may be far apart, and its pixels may have others behind") {
+  Bytes pixels;
+  for (const std::string header : {"P6 2 1 255 ", "P6\n2\n1\n255\n", "P6\t\v\f\r 002 1\r255\t",
+                                   "P6 # 9 9\n2 # 9\n#\n 1\n255\n", "P6\n#\r2 1 255\r"}) {
+    INFO(header);
+    // The first sample looks like white space, but it belongs to the pixels.
+    const Bytes file = bytes_of(header + "\n#bcde and the next image");
+    REQUIRE(recognize(file) == Format::pnm);
+    const Size size = decode_other(Format::pnm, file, 0, pixels);
+    CHECK((size.width == 2 && size.height == 1));
+    CHECK(Bytes(pixels.begin(), pixels.begin() + 6) == bytes_of("\n#bcde"));
+  }
+}
+
+TEST_CASE("the samples of a PNM are scaled to 0 … 255, and larger ones are white") {
+  const auto levels = [](const std::string& header, const Bytes& samples) {
+    Bytes file = bytes_of(header), pixels;
+    file.insert(file.end(), samples.begin(), samples.end());
+    const Size size = decode_other(Format::pnm, file, 0, pixels);
+    Bytes first;  // the first channel of each pixel
+    for (int64_t i = 0; i < size.width * size.height; ++i)
+      first.push_back(pixels[static_cast<size_t>(3 * i)]);
+    return first;
+  };
+  CHECK(levels("P5 4 1 3 ", {0, 1, 2, 3}) == Bytes{0, 85, 170, 255});
+  CHECK(levels("P5 3 1 1 ", {0, 1, 200}) == Bytes{0, 255, 255});
+  CHECK(levels("P5 3 1 254 ", {0, 254, 255}) == Bytes{0, 255, 255});
+  // Two bytes per sample, the high byte first. Pillow clips such levels of gray instead.
+  CHECK(levels("P5 2 2 256 ", {0, 0, 0, 128, 1, 0, 1, 1}) == Bytes{0, 128, 255, 255});
+  CHECK(levels("P5 3 1 65535 ", {0x80, 0x00, 0xff, 0xff, 0x00, 0x7f}) == Bytes{128, 255, 0});
+  // The most significant bit is the left pixel. A 1 is black. Each row begins with a new byte.
+  CHECK(levels("P4 3 2 ", {0x5f, 0x80}) == Bytes{255, 0, 255, 0, 255, 255});
+}
+
+TEST_CASE("a PNM with a wrong header, a huge size or missing rows is refused before decoding") {
+  const auto reason = [](const std::string& text) -> std::string {
+    Bytes pixels;
+    try {
+      decode_other(Format::pnm, bytes_of(text), 0, pixels);
+    } catch (const DamagedImage& error) {
+      CHECK(pixels.empty());
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(reason("P6 1 1 255 abc").empty());
+  for (const std::string header : {"P6 ", "P6 1", "P6 1 1 ", "P6 1 1 255", "P6 # 1 1 255 abc"})
+    CHECK_THAT(reason(header), Catch::Contains("ends inside its header"));
+  for (const std::string file : {"P6 -1 1 255 abc", "P6 1 1 x 255 abc", "P6 1 1 255#abc",
+                                 "P6 1x1 255 abc", "P6 0x1 1 255 abc", "P6 1.0 1 255 abc"})
+    CHECK_THAT(reason(file), Catch::Contains("number"));
+  for (const std::string white : {"0", "65536", "2147483647"})
+    CHECK_THAT(reason("P6 1 1 " + white + " abcdef"), Catch::Contains("largest sample"));
+  for (const std::string size :
+       {"0 1", "1 0", "99999 99999", "2147483647 2147483647", "1 178956971"})
+    CHECK_THAT(reason("P5 " + size + " 255 abc"), Catch::Contains("out of bounds"));
+  for (const std::string size : {"2147483648 1", "1 99999999999999999999999"})
+    CHECK_THAT(reason("P5 " + size + " 255 abc"), Catch::Contains("too large"));
+  for (const std::string file : {"P6 1 1 255 ab", "P6 1 1 256 abcde", "P5 2 2 255 abc", "P4 9 1 a",
+                                 "P5 13377 13377 65535 abc", "P4 178956970 1 a"})
+    CHECK_THAT(reason(file), Catch::Contains("before its last row"));
 }

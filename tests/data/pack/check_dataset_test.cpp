@@ -46,18 +46,20 @@ void insert(Bytes& bytes, size_t at, const Bytes& more) {
 }  // namespace
 
 TEST_CASE("images are counted by format, gray and CMYK") {
-  // Pillow reports these modes: grey.* L, grey_alpha.png LA, cmyk.jpg CMYK.
+  // Pillow reports these modes: grey.* L, grey_alpha.png LA, cmyk.jpg CMYK. Gray images are counted
+  // only among JPEGs and PNGs.
   const DatasetCheck check =
       check_golden({"baseline_420.jpg", "baseline_444.jpg", "restart.jpg", "progressive.jpg",
                     "cmyk.jpg", "grey.jpg", "rgb.png", "palette.png", "grey.png", "grey_alpha.png",
-                    "lossless.webp", "lzw.tiff", "rgb.bmp"});
+                    "lossless.webp", "lzw.tiff", "rgb.bmp", "grey.pgm", "one_bit.pbm"});
   CHECK(check.damaged.empty());
   CHECK(check.formats == Counts{{"baseline JPEG", 5},
                                 {"progressive JPEG", 1},
                                 {"PNG", 4},
                                 {"WebP", 1},
                                 {"TIFF", 1},
-                                {"BMP", 1}});
+                                {"BMP", 1},
+                                {"PNM", 2}});
   CHECK(check.gray == 3);
   CHECK(check.cmyk == 1);
 }

@@ -39,6 +39,22 @@ TEST_CASE("a list beside the records names images and classes") {
   CHECK(open_dataset(t / "a.rec")->classes().size() == 5);
 }
 
+TEST_CASE("a list and an index belong to their records; no warning names them") {
+  TempFolder t;
+  t.write("a.rec", golden_record_bytes("plain.rec"));
+  t.write("a.lst", "");
+  t.write("a.idx", "");
+  Texts warnings;
+  OpenOptions options;
+  options.warning = [&](const std::string& text) { warnings.push_back(text); };
+  CHECK(open_dataset(t.path(), options)->size() == 3);
+  CHECK(warnings.empty());
+  t.write("b.idx", "");  // there is no b.rec
+  CHECK(open_dataset(t.path(), options)->size() == 3);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("b.idx is left out"));
+}
+
 TEST_CASE("records split at the magic number are put together") {
   const auto data = open_dataset(golden_record("split.rec"));
   const std::string magic = word(0xced7230a);

@@ -44,6 +44,12 @@ def png(name, width, height, depth, color, samples):
             f.write(struct.pack(">I", zlib.crc32(tag + data)))
 
 
+def pnm(name, header, largest, samples):
+    """Writes a binary PNM with samples from 0 to `largest`; Pillow cannot write `largest` itself."""
+    with open(os.path.join(HERE, name), "wb") as f:
+        f.write(header.encode() + samples.astype("u1" if largest < 256 else ">u2").tobytes())
+
+
 def main():
     os.makedirs(HERE, exist_ok=True)
     rgb, big = smooth(23, 17, 3), smooth(67, 45, 3)
@@ -75,6 +81,14 @@ def main():
     save("lzw.tiff", rgb, compression="tiff_lzw")
     save("grey.tiff", noise[..., :1])
     save("deflate.tiff", rgb, compression="tiff_adobe_deflate")
+    save("rgb.ppm", rgb)
+    save("grey.pgm", noise[..., :1])
+    save("one_bit.pbm", noise[..., :1], "1")
+    levels = rng.integers(0, 64, (17, 23, 3))
+    pnm("levels63.ppm", "P6\n# a comment\n23 # another\r17\n\t63\n", 63, levels)
+    pnm("grey15.pgm", "P5 23 17 15 ", 15, rng.integers(0, 16, (17, 23)))
+    pnm("rgb1023.pnm", "P6\n23 17\n1023\n", 1023, rng.integers(0, 1024, (17, 23, 3)))
+    pnm("rgb65535.ppm", "P6\n23 17\n65535\n", 65535, rng.integers(0, 65536, (17, 23, 3)))
     lines, pixels = [], b""
     for name in sorted(os.listdir(HERE)):
         with Image.open(os.path.join(HERE, name)) as image:
