@@ -1,5 +1,5 @@
 #pragma once
-// Marks functions that run on the host and, when compiled by a CUDA compiler, also on a GPU.
+// Marks functions that run on the CPU and, when compiled by a CUDA compiler, also on a GPU.
 
 #ifdef __CUDACC__
 #define SHOAL_BOTH __host__ __device__

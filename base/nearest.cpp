@@ -113,8 +113,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   for (const std::string& candidate : known) {
     const bool part = part_of_known.of(candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
-    // A part counts as at most one wrong letter. At equal distances, a candidate with all letters
-    // of `name` wins (modl and modle mean model, not mode), then the one closest in length.
+    // If `name` is a part of the candidate, at most one letter counts as wrong. At equal distances,
+    // a candidate with all letters of `name` wins (modl and modle mean model, not mode), then the
+    // one closest in length.
     const size_t edits = edit_distance(wanted, candidate);
     const std::tuple distance(part ? std::min<size_t>(edits, 1) : edits,
                               part ? 0 : missing_letters(wanted, candidate),

@@ -37,8 +37,8 @@ void wait_for_space(int file, bool poll_it) {
   ::poll(&one, poll_it ? 1 : 0, kWaitMs);
 }
 
-// Returns 0 or errno. `file`: descriptor to write to; `descriptor`: the output that it belongs to.
-// `blocks`: whether write() to `file` blocks while there is no space.
+// Writes the text to `file`: `descriptor` itself (stdout or stderr) or the result of open_again().
+// `blocks`: whether write() blocks while there is no space. Returns 0 or errno.
 int write_all_to(int file, int descriptor, bool blocks, const char* text, size_t size) {
   bool waited = false;
   for (int waits = 0; size > 0;) {

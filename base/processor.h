@@ -1,8 +1,8 @@
 #pragma once
 // Detects which vector instruction sets this processor supports, among those that shoal uses. Must
-// not contain templates or inline functions, so that files compiled for one instruction set may
-// include it: the linker keeps one copy of each function, which may use instructions that the
-// processor lacks.
+// not contain templates or inline functions, because files compiled for one instruction set may
+// include it: the linker keeps one copy of such a function for the whole program, possibly one with
+// instructions that the processor lacks.
 
 namespace shoal {
 

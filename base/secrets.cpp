@@ -41,8 +41,8 @@ size_t value_end(std::string_view text, size_t at) {
   return at;
 }
 
-// Returns the end of a URL's query. It may contain commas and brackets. A colon at the end belongs
-// to the sentence.
+// Returns the end of a URL's query. A query may contain commas and brackets. A colon at its end
+// belongs to the sentence around the URL.
 size_t query_end(std::string_view text, size_t at) {
   const size_t end = std::min(text.find_first_of(" \t\r\n'\"`<>", at), text.size());
   return end > at && text[end - 1] == ':' ? end - 1 : end;

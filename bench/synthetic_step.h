@@ -77,7 +77,7 @@ class SyntheticStep {
   }
 
   // Runs one step. On a GPU, returns without waiting. A CUDA graph can record it only with
-  // options.masks = false, because masks are copied from host memory.
+  // options.masks = false, because masks are copied from the CPU's memory.
   void enqueue() {
     differentiate();
     const at::NoGradGuard no_grad;

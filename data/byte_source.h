@@ -78,7 +78,7 @@ class LimitedSource : public ByteSource {
 };
 
 // Appends the next `count` bytes to `to`; returns false if the source has fewer. Allocates memory
-// only as bytes arrive, so a wrong `count` from a damaged file cannot exhaust it.
+// only as bytes arrive, so a wrong `count` from a damaged file cannot exhaust the memory.
 bool append_bytes(ByteSource& source, uint64_t count, std::vector<uint8_t>& to);
 
 }  // namespace shoal::data

@@ -33,7 +33,7 @@ std::string transport_message(const std::exception& error) {
 
 std::string message_beyond_timeout(const std::exception& error) {
   std::string text = transport_message(error);
-  // "TCP client failed to … - timed out (try=2, timeout=3000ms): REASON"
+  // Keeps only REASON of "TCP client failed to … - timed out (try=2, timeout=3000ms): REASON".
   if (text.find(" timed out (try=") != std::string::npos)
     if (const size_t end = text.find("): "); end != std::string::npos) text.erase(0, end + 3);
   for (const char* timeout : {"timed out", "wait timeout", "Wait timeout", "Socket Timeout"})

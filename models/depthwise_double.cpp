@@ -1,5 +1,6 @@
-// Depthwise convolution in float64, which only tests use. Sums shifted products. This is 3 to 5
-// times as fast as LibTorch's float64 convolution, which processes one channel at a time.
+// Depthwise convolution in float64, which only tests use. For each kernel position, adds the
+// shifted input times the weights to the output. This is 3 to 5 times as fast as LibTorch's float64
+// convolution, which processes one channel at a time.
 
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty_like.h>

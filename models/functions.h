@@ -74,7 +74,7 @@ struct SqueezeExciteWeights {
 };
 
 // Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). `hard`: see SqueezeExcite in
-// network.h. The weights have statistics_dtype(x), in which the two layers compute.
+// network.h. fc1 and fc2 compute in statistics_dtype(x), which is also the weights' dtype.
 at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& weights,
                           bool hard = false);
 
@@ -87,7 +87,7 @@ struct Labels {
 struct LossResult {
   at::Tensor loss;      // scalar float64: scale * loss_sum; differentiable
   at::Tensor loss_sum;  // scalar float64: sum of the rows' losses
-  // Scalar int64: number of rows in which label a has the highest score (top1) or one of the five
+  // Scalar int64: number of rows in which Labels::a has the highest score (top1) or one of the five
   // highest scores (top5). ops/places.h defines the order of equal scores.
   at::Tensor top1;
   at::Tensor top5;
@@ -105,7 +105,8 @@ LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double 
                          double scale, const at::Tensor& class_weights = {});
 
 // Like cross_entropy(), but the loss is binary cross-entropy (ops::BinaryCrossEntropy).
-// `class_weights`: a row's loss is multiplied by Σ class weight * target (before the threshold).
+// `class_weights`: a row's loss is multiplied by Σ class weight * target, where the targets are
+// those before binary.threshold is applied.
 LossResult binary_cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                                 double scale, const ops::BinaryCrossEntropy& binary,
                                 const at::Tensor& class_weights = {});

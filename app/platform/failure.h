@@ -67,8 +67,8 @@ std::string torch_sentence(const std::string& text);
 // Whether the message only reports a lost connection to another process, which is a consequence of
 // that process's failure. Recognizes the messages of Gloo, NCCL, TCPStore and the operating system.
 bool is_lost_peer(const std::string& text);
-// The same for an exception. Errors of files and downloads do not count, because they do not
-// concern connections between ranks.
+// Like is_lost_peer(text), but false for errors of files and downloads, because they do not concern
+// connections between ranks.
 bool is_lost_peer(const std::exception& error);
 
 // Prints "shoal: error: TEXT" as one line on stderr, in one write. Masks secrets and escapes

@@ -169,9 +169,9 @@ PathWithOrigin numbered(const Channels& channels, const std::string& stem, const
   return place;
 }
 
-// Returns the training channel of a job without a channel train or training. This is the channel
-// that contains train/ and val/. If several do, prefers imagenet, then data. If none does, it is
-// the only channel of images besides `val`. Returns "" if there is no candidate. Throws UserError
+// Returns the training channel of a job that has no channel named train or training: the channel
+// that contains train/ and val/ (if several do, the one named imagenet, else data) or, if none
+// does, the only channel of images besides `val`. Returns "" if there is no candidate. Throws UserError
 // if several candidates remain.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;

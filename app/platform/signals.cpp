@@ -73,7 +73,7 @@ void on_interruption(int number) {
         128 + number);
 }
 
-// The terminal was closed. Acts like SIGTERM.
+// The terminal was closed. Acts like a first SIGTERM.
 void on_hangup(int) {
   if (!training) on_stop(SIGTERM);
   is_second_stop(SIGTERM);  // a second SIGHUP does not exit

@@ -31,8 +31,8 @@ class History {
   Json json() const;
 
  private:
-  // The last values of an epoch, except `speed`, a mean, and val_seconds, the sum over its
-  // evaluations. NaN: unknown.
+  // The last values of an epoch. Exceptions: `speed` is a mean, and val_seconds is the sum over the
+  // epoch's evaluations. NaN: unknown.
   struct Epoch {
     double step = kMissing, steps = 0, loss = kMissing, acc1 = kMissing, lr = kMissing;
     double step_seconds = 0, data_seconds = 0;
@@ -60,7 +60,7 @@ class History {
 };
 
 // Returns the seconds from the first row to this row; NaN if the row has no time. Also extends the
-// session that the row belongs to.
+// row's session: the rows from one start or resume of the run to the next.
 double History::since_start(const Row& row) {
   const double time = time_of(row);
   if (std::isnan(time)) return kMissing;

@@ -24,7 +24,8 @@ std::string report_page(const std::string& data, bool live);
 std::string report_policy(bool live);
 
 // Writes the report of `runs` to a file. Replaces only reports and empty files. Throws UserError if
-// the file is something else, std::system_error, or like report_data().
+// the file is something else, std::system_error if it cannot be written, and what report_data()
+// throws.
 void write_report(const std::vector<std::string>& runs, const std::filesystem::path& file);
 
 // Returns a hash of the sizes and modification times of the report's input files, except the

@@ -21,8 +21,8 @@
 namespace shoal {
 namespace {
 
-// Whether the file was removed after this process opened it. Its previous holder can do so before
-// it releases the lock.
+// Whether the lock file was removed after this process opened it. The lock's previous holder may
+// remove the file before it releases the lock.
 bool is_removed(int descriptor) {
   struct stat info {};
   return ::fstat(descriptor, &info) == 0 && info.st_nlink == 0;

@@ -14,7 +14,7 @@ namespace shoal {
 // iterator was constructed with an error_code.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder);
 
-// As above. On failure, sets `error` and returns the entries that could be read.
+// Like entries_of(folder), but on failure sets `error` and returns the entries that could be read.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder,
                                                          std::error_code& error);
 

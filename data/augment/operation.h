@@ -7,8 +7,8 @@
 
 namespace shoal::data::augment {
 
-// Each effect is the function of the same name in Pillow, torchvision or timm. The comments define
-// Operation::amount.
+// Each effect is the function of the same name in Pillow, torchvision or timm. The comment after an
+// effect gives the meaning of Operation::amount; effects without an amount ignore it.
 enum class Effect : uint8_t {
   identity,
   auto_contrast,

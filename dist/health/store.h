@@ -12,10 +12,11 @@
 namespace shoal::dist {
 
 // Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) and each command
-// (Env::command) has its own keys. If env.agent_store is set, sets env.command. Otherwise rank 0
-// serves the store, and its process must not end while others use it. `notify` receives messages
-// during a long wait. If ranks do not join within `timeout`, or have different world sizes, throws
-// std::runtime_error that names host:port, the ranks (and hosts), and what to check.
+// (Env::command) has its own keys. If the launcher runs the store (env.agent_store), sets
+// env.command. Otherwise rank 0 runs the store, and its process must not end while other ranks use
+// the store. `notify` receives messages during a long wait. If ranks do not join within `timeout`,
+// or have different world sizes, throws std::runtime_error that names host:port, the ranks (and
+// hosts), and what to check.
 c10::intrusive_ptr<c10d::Store> rendezvous(Env& env, std::chrono::milliseconds timeout,
                                            const Notify& notify);
 

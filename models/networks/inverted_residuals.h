@@ -18,8 +18,8 @@ struct InvertedResidual {
   bool hard = false;     // whether squeeze-excite uses the hard sigmoid
   Padding padding = Padding::symmetric;
   bool fused = false;  // see inverted_residual()
-  // Names as in MobileNetV2: parts are NAME.conv.N; the last convolution is part N, its batch norm
-  // part N + 1.
+  // Whether modules are named NAME.conv.N, as in MobileNetV2, instead of NAME.block.N. The last
+  // convolution and its batch norm then have consecutive numbers, instead of one with .0 and .1.
   bool flat = false;
 };
 

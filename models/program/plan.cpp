@@ -147,7 +147,7 @@ class Planner {
   // of the last node that reads the norm's output, and last read in backward of the convolution
   // before the norm. A join passes its gradient unchanged to its second input (`skip`), which may
   // also be a join. The gradients of all these nodes share one buffer, which is in use until
-  // backward has passed the first input of each of them.
+  // backward of each node's first input is done.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;

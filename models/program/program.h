@@ -25,7 +25,8 @@ struct ProgramStatistics {
   bool fixed = false;
 };
 
-// Inputs of a step. Pointers must stay valid until backward is done (without backward: forward).
+// Inputs of a step. Pointers must stay valid until the end of backward, or of forward if there is
+// no backward.
 struct ProgramInputs {
   const void* images = nullptr;               // N×H×W×C, in the type of StepShape::storage
   std::vector<const float*> weights;          // Network::parameters; 4-D ones are channels-last

@@ -19,7 +19,7 @@ namespace {
 
 #include "ops/optimizer_rules.h"
 
-// One name per state buffer, because the compiler ignores __restrict in arrays.
+// Has one member per state buffer (s0, s1), because the compiler ignores __restrict in arrays.
 template <typename T>
 struct Pointers {
   T* __restrict p;

@@ -1,6 +1,6 @@
 // Normalizes uint8 images with a lookup table of 256 values per channel. Mixing is linear, so a
-// mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. The threads share the pixel
-// rows of all images.
+// mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. Each thread computes some of
+// the pixel rows of all images.
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@ inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
   return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
 }
 
-// Computes kSums kinds of sums over the rows of each of `outer` matrices of rows×channels.
+// For each of `outer` matrices (rows×channels), computes kSums sums over the rows per channel.
 // terms.lane(group).add(row, sums) adds a row's terms for a group of kWidth channels to
 // sums[kSums][kWidth]; `row` is numbered across all matrices. Passes each result to
 // store(matrix, kind * channels + channel, total).

@@ -1,6 +1,6 @@
 #pragma once
-// The tables of the CUDA operations. In both, depthwise_backward_weights is nullptr. Includes no
-// CUDA headers.
+// The two tables of the CUDA operations: one for GPUs, one for tests on the CPU. In both,
+// depthwise_backward_weights is nullptr. Includes no CUDA headers.
 
 #include "ops/ops.h"
 

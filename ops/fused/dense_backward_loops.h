@@ -18,9 +18,9 @@ void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* p
   multiply_transposed_rows<Product>(rows, row, height, b, width, width, c, width);
 }
 
-// The operands of the weight gradient for the output rows of a work item. The gradient of a tap is
-// Σ over m of (pixel of x at places[m] + offset of the tap) * (row m of dy). summed_outputs()
-// writes `places`. gemm_loops.h defines words.
+// The operands of the weight gradient for the output rows of a work item. The gradient of a kernel
+// position (Tap) is Σ over m of (pixel of x at places[m] + Tap::offset) * (row m of dy).
+// summed_outputs() writes `places`. For words, see gemm_loops.h.
 struct SummedOutputs {
   const float *x, *dy;
   int64_t count;  // number of places and of rows of dy

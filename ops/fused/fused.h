@@ -110,7 +110,7 @@ void finish_norm_backward(const NormState&, const Norm&, float* d_weight, float*
 // `gradient`. The gradients in the workspace are in×padded(out) if `transposed`, otherwise
 // out×padded(in).
 void collect_gradient(bool transposed, int64_t out, int64_t in, float* gradient, const Workspace&);
-// The same for a Dense; `gradient` is out×kernel²×in.
+// Adds up the threads' weight gradients of a Dense; `gradient` is out×kernel²×in.
 void collect_gradient(const Dense&, float* gradient, const Workspace&);
 // Packs the weights of a Dense (out×kernel²×in) for run() or, if `backward`, for
 // run_input_gradient(). `packed` has packed_floats() floats.

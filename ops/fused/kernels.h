@@ -71,8 +71,8 @@ struct Upstream {
 
 // Where backward of an operation writes the gradient of its input. For a deferred input, it writes
 // u = gradient * activation'(z) and also computes the sums that the input's batch norm needs. If
-// the input has a gate, `gradient` is that of the gated values: the convolution before multiplies u
-// by the gate (Upstream::gate).
+// the input has a gate, `gradient` is the gradient of the gated values. Backward of the preceding
+// convolution then multiplies u by the gate (Upstream::gate).
 struct Downstream {
   void* u = nullptr;  // nullptr: not wanted
   bool add = false;   // adds to u instead of overwriting it; only if the input is not deferred
@@ -162,7 +162,8 @@ struct ItemSize {
 // dense_input_gradient.
 struct Dense : Window {
   int64_t in, out;
-  // Work items: rows of the output; for the input gradient, rows of read_pixels()'s input.
+  // Work items. `item`: rows of the output. `input_item`: for the input gradient, rows of the input
+  // of the convolution that read_pixels() returns.
   ItemSize item, input_item;
   // Computes outputs and gradients with fewer multiplications (winograd_loops.h). Requires
   // a 3×3 kernel, stride 1, at most 2 zeros of padding and Loops::together == 1.
@@ -269,8 +270,8 @@ struct Loops {
   // Element (k, n) of the matrix is values[k * k_step + n * n_step].
   void (*pack)(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
                int64_t begin, int64_t end, float* packed);
-  // The same for the weights of Pointwise and Dense. A packed row contains `together` rows of the
-  // matrix.
+  // Like pack(), for the weights of Pointwise and Dense. A packed row contains `together` rows of
+  // the matrix.
   void (*pack_pointwise)(const float* values, int64_t k_step, int64_t n_step, int64_t depth,
                          int64_t width, int64_t begin, int64_t end, float* packed);
   int64_t together;

@@ -51,7 +51,8 @@ int64_t winograd_band(const ItemSize& item, int64_t least_width, int64_t width) 
 }
 
 // Returns the number of floats of winograd_loops.h's matrices for a block of tiles. `width`:
-// outputs in a row; `columns`: total columns of the matrices of one element.
+// outputs in a row. Each element of a transformed tile has two matrices: inputs and products, or
+// inputs and gradients. `columns`: columns of the two together.
 int64_t winograd_floats(const ItemSize& item, int64_t width, int64_t columns) {
   const int64_t tiles =
       item.images * tiled(item.rows) * tiled(width) / (kWinogradTile * kWinogradTile);

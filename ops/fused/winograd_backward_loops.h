@@ -25,8 +25,9 @@ void add_winograd_products(const Band& inputs, const Band& gradients, const Tile
   }
 }
 
-// Adds the gradients of the weights to rows of `columns` values in each of nine matrices, which are
-// `matrix` floats apart. The rows are `stride` floats apart.
+// Computes the weight gradients from `sums` and adds them to nine matrices, which begin at `to` and
+// are `matrix` floats apart. In each, adds to `rows` rows of `columns` values; the rows are
+// `stride` floats apart.
 void add_winograd_gradient(const float* sums, int64_t rows, int64_t columns, float* to,
                            int64_t stride, int64_t matrix) {
   for (int64_t k = 0; k < rows; ++k)

@@ -111,8 +111,8 @@ void winograd_weights(float* packed, int64_t size, int64_t begin, int64_t end) {
         [&](int y, int x, Vec value) { store(packed + (kPoints * y + x) * size + i, value); });
 }
 
-// Outputs of a work item in tiles. `height`, `width`: outputs of each image. The last tiles of rows
-// and columns may be partial.
+// The outputs of a work item, divided into tiles. `height`, `width`: outputs of each image. The
+// last tiles of rows and columns may be partial.
 struct TileGrid {
   int64_t images, height, width;
 
@@ -157,7 +157,7 @@ void load_tiles(const Band& band, const TileGrid& grid, int64_t first, const Tra
 }
 
 // Transforms the products of tiles from `first` on back to outputs, and passes these to `epilogue`.
-// `n`: the column of the first product in the output.
+// `n`: the output column that belongs to the first column of `products`.
 template <class Epilogue>
 void store_tiles(const TileMatrices& products, const TileGrid& grid, int64_t first, int64_t n,
                  Epilogue& epilogue) {

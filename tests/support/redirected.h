@@ -33,8 +33,8 @@ class Redirected {
   int descriptor_, kept_;
 };
 
-// Returns what `function` writes to stderr, at most 64 KB. Uses a pipe, because a test may limit the
-// size of files.
+// Returns what `function` writes to stderr, at most 64 KB. Uses a pipe, because a test may limit
+// the size of files.
 inline std::string stderr_of(const std::function<void()>& function) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);

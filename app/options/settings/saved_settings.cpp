@@ -62,7 +62,7 @@ void take_saved_settings(Arguments& arguments,
   const auto named = [&arguments](const std::string& option) {
     const auto origin = arguments.origins.find(option);
     if (origin == arguments.origins.end() || origin->second == kCheckpointOrigin) return false;
-    // The values of a recipe that the user did not name are defaults.
+    // A recipe's values count as defaults, unless the user named the recipe.
     if (origin->second.starts_with("recipe ") && !arguments.origins.contains("recipe"))
       return false;
     if (option == "batch-size" && arguments.job.fit_batch_size) return false;
@@ -84,7 +84,7 @@ void take_saved_settings(Arguments& arguments,
     arguments.job.scale_lr.reset();  // the saved learning rate is already scaled
     arguments.origins.erase("scale-lr");
   }
-  // The checkpoint's global batch size determines the batch size.
+  // resolve() computes the batch size from the global batch size.
   if (!arguments.job.eval_only && arguments.job.global_batch_size && !named("batch-size")) {
     arguments.job.batch_size.reset();
     arguments.job.fit_batch_size = false;

@@ -157,7 +157,7 @@ std::vector<std::string> command_words(int argc, const char* const* argv, bool p
   const bool command = !words.empty() && !words[0].starts_with("-");
   const bool asks =
       !words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "--version");
-  // SageMaker appends "train" to the image's entry point, which may already end with "train".
+  // SageMaker appends "train" to the container's entry point, which may already end with "train".
   if (platform && words.size() > 1 && words[0] == "train" && words[1] == "train")
     words.erase(words.begin());
   if (named && command && words[0] == "train") return words;
