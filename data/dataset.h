@@ -150,11 +150,9 @@ struct OpenOptions {
   StreamRelay relay;
 };
 
-// Opens a dataset. `source` is "synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or a path
-// or pattern (folder/patterns.h). The content of a path decides its kind: a folder of class
-// folders, a packed set (pack/reader.h), files of records (sources/open.h), or a folder of such
-// files. Throws std::invalid_argument for user errors, std::runtime_error for system errors.
-// open_stream() opens streams (sources/location.h).
+// Opens a dataset. `source` is a path, a pattern (folder/patterns.h) or a text with a prefix;
+// sources/location.h describes all kinds. Throws std::invalid_argument for user errors,
+// std::runtime_error for system errors. open_stream() opens streams (sources/location.h).
 std::shared_ptr<const Dataset> open_dataset(const std::string& source,
                                             const OpenOptions& options = {});
 

@@ -15,6 +15,7 @@
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/records/tf_record.h"
+#include "data/sources/csv_list.h"
 #include "data/sources/formats.h"
 #include "data/sources/open.h"
 #include "data/sources/pipes.h"
@@ -85,18 +86,21 @@ struct KindRow {
   Location::Kind kind;
   std::string_view prefix;
   Opened (*open)(const std::string&, const OpenOptions&);
+  bool (*recognizes)(const std::string& text) = nullptr;  // null: any text with the prefix
 };
-// The empty prefix matches everything: keep it last.
+// The last row matches everything.
 constexpr KindRow kKinds[] = {
     {Location::Kind::synthetic, "synthetic:", open_synthetic},
     {Location::Kind::folder, "folder:", open_image_folder},
     {Location::Kind::pipe, "pipe:", refuse_pipe},
+    {Location::Kind::csv_list, "", open_csv_list, is_csv_list},
     {Location::Kind::path, "", open_path},
 };
 
-const KindRow& row_of(std::string_view text) {
-  return *std::find_if(std::begin(kKinds), std::end(kKinds),
-                       [&](const KindRow& row) { return text.starts_with(row.prefix); });
+const KindRow& row_of(const std::string& text) {
+  return *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const KindRow& row) {
+    return text.starts_with(row.prefix) && (!row.recognizes || row.recognizes(text));
+  });
 }
 
 // Returns the places in `folder` where a split may be, in the order in which to try them.

@@ -1,6 +1,6 @@
 #pragma once
-// Parses and opens the sources of images that the user names: a path, a pattern, or a text that
-// begins with "folder:", "synthetic:" or "pipe:".
+// Parses and opens the sources of images that the user names: a path, a pattern, a list in a CSV
+// file, or a text that begins with "folder:", "synthetic:" or "pipe:".
 
 #include <memory>
 #include <optional>
@@ -12,7 +12,14 @@
 namespace shoal::data {
 
 struct Location {
-  enum class Kind { path, folder, synthetic, pipe };
+  enum class Kind {
+    path,       // its content decides: class folders, a packed set, files of records (open.h), or a
+                // folder or pattern of such files
+    folder,     // "folder:DIR": class folders
+    synthetic,  // "synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]"
+    pipe,       // "pipe:PATH" (pipes.h)
+    csv_list,   // the path of a list of images (csv_list.h)
+  };
   Kind kind = Kind::path;
   std::string text;        // as named by the user, including a prefix such as "folder:"
   bool exists = true;      // false if a path does not exist; other kinds are checked when opened

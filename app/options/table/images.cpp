@@ -43,10 +43,10 @@ void add_splits(std::vector<Option>& table) {
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, files of many images (tars, zips, "
-           "WebDataset shards, TFRecords, RecordIO and others in docs/data.md), a manifest or "
-           "pipe:PATH; for several files, their folder or a pattern ({000..127}, *); default: "
-           "DATA/train, on SageMaker the training channel (prepare: "
-           "DOWNLOADS/ILSVRC2012_img_train.tar)",
+           "WebDataset shards, TFRecords, RecordIO and others in docs/data.md), a manifest, a CSV "
+           "file that lists images and classes, or pipe:PATH; for several files, their folder or a "
+           "pattern ({000..127}, *); default: DATA/train, on SageMaker the training channel "
+           "(prepare: DOWNLOADS/ILSVRC2012_img_train.tar)",
            JOB(train_dir)),
        row("val", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Validation images, in any form that --train accepts; default: DATA/val, on SageMaker "

@@ -1,0 +1,38 @@
+#pragma once
+// Lists of images and their classes in CSV files, as on Kaggle: a header, then a line per image.
+//
+//   image,label
+//   cats/1.jpg,cat
+//   "dogs/2.jpg","dog, small"
+//
+// The image's column is called path, file, filename, file_name, filepath, image, image_path,
+// image_id, img, name or id; the class's column class, label, label_name, category, target or y.
+// If several columns fit, the first of these names is used. Other columns are ignored.
+//
+// Quoting follows RFC 4180: a quoted field may contain separators, line breaks and doubled quotes.
+// Blanks around fields and empty lines are ignored. The separator is a tab in .tsv files; in .csv
+// files a comma, or a semicolon if the header has no comma.
+
+#include <memory>
+#include <string>
+
+#include "data/dataset.h"
+
+namespace shoal::data {
+
+// Whether `path` is an existing file whose name ends in .csv or .tsv. Opens no file.
+bool is_csv_list(const std::string& path);
+
+// Opens the images that the file lists. Paths are relative to the file's folder. A path without an
+// image's extension also names the file beside it that has one, so `0f3a` may be 0f3a.jpg. Samples
+// have the order of class folders: by class, folder and file name. So do classes, except that they
+// are sorted by value if all are numbers.
+//
+// Lists the folders of the images with options.threads threads, but opens no image with an image's
+// extension. Leaves out files that are not images by name or content, and lines that repeat an
+// image, and calls options.warning. Throws std::invalid_argument for user errors, naming file and
+// line: malformed lines, a missing image, an image with two classes. Throws std::runtime_error for
+// system errors.
+std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options);
+
+}  // namespace shoal::data

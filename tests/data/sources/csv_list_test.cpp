@@ -1,0 +1,246 @@
+#include "data/sources/csv_list.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "data/folder/image_folder.h"
+#include "data/sources/images.h"
+#include "data/sources/location.h"
+#include "tests/data/sources/support.h"
+
+using namespace shoal::data;
+using Catch::Contains;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+// A folder with the images cat/1.jpg, cat/2.jpg and dog/1.jpg, whose contents are a, b and c.
+class Lists : public TempFolder {
+ public:
+  Lists() {
+    write("cat/1.jpg", std::string("a"));
+    write("cat/2.jpg", std::string("b"));
+    write("dog/1.jpg", std::string("c"));
+  }
+  // Writes the list and describes its images.
+  Texts described_as(const std::string& text, const std::string& name = "list.csv") const {
+    write(name, text);
+    return described(*open_dataset(*this / name));
+  }
+  // Writes the list and returns the message of the error that opening it throws.
+  std::string refused(const std::string& text, const std::string& name = "list.csv") const {
+    write(name, text);
+    return message_of(*this / name);
+  }
+};
+
+const Texts kAll = {"0 cat 1.jpg a", "0 cat 2.jpg b", "1 dog 1.jpg c"};
+
+void check_equal(const Dataset& a, const Dataset& b) {
+  REQUIRE(a.size() == b.size());
+  CHECK(a.classes() == b.classes());
+  for (int64_t i = 0; i < a.size(); ++i) {
+    INFO(a.name(i));
+    CHECK(a.name(i) == b.name(i));
+    CHECK(a.label(i) == b.label(i));
+    CHECK(a.key(i) == b.key(i));
+    CHECK(content(a, i) == content(b, i));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a CSV file lists images with their classes, in any order") {
+  const Lists t;
+  CHECK(t.described_as("path,label\ndog/1.jpg,dog\ncat/2.jpg,cat\ncat/1.jpg,cat\n") == kAll);
+  CHECK(resolve(t / "list.csv").kind == Location::Kind::csv_list);
+  CHECK(t.described_as("path,label\ndog/1.jpg,x") == Texts{"0 x 1.jpg c"});
+  std::filesystem::create_symlink("../list.csv", t / "dog/link.csv");
+  t.write("list.csv", std::string("path,label\n1.jpg,x"));
+  CHECK(described(*open_dataset(t / "dog/link.csv")) == Texts{"0 x 1.jpg c"});
+  CHECK(t.described_as("PATH,Label\n" + t / "dog/1.jpg" + ",x", "a.CSV") == Texts{"0 x 1.jpg c"});
+}
+
+TEST_CASE("the columns are found by name, and other columns are ignored") {
+  const Lists t;
+  for (const char* image : {"path", "file", "filename", "file_name", "filepath", "image",
+                            "image_path", "Image_ID", "img", "name", "ID"})
+    for (const char* label : {"class", "label", "label_name", "Category", "target", "y"})
+      CHECK(t.described_as("split," + std::string(label) + ",note," + image +
+                           "\ntrain,dog,,dog/1.jpg\n") == Texts{"0 dog 1.jpg c"});
+  // The first accepted name counts, not the first column.
+  CHECK(t.described_as("id,y,path,class\n7,0,dog/1.jpg,dog\n") == Texts{"0 dog 1.jpg c"});
+}
+
+TEST_CASE("fields are quoted as in RFC 4180") {
+  const Lists t;
+  t.write("a \"b\", c\n.jpg", std::string("d"));
+  const Texts expected = {"0 big, \"old\"\ncat a \"b\", c\n.jpg d", "1 dog 1.jpg c"};
+  const std::string text =
+      "\"path\",label,\"a\nnote\"\n\"a \"\"b\"\", c\n.jpg\",\"big, \"\"old\"\"\ncat\",\n"
+      "dog/1.jpg,dog,\"\"\n";
+  CHECK(t.described_as(text) == expected);
+  CHECK(t.described_as("path,label\n \"dog/1.jpg\" , \"a;b\" \n") == Texts{"0 a;b 1.jpg c"});
+  CHECK(t.described_as("path,label\ndog/1.jpg,5\" disk\n") == Texts{"0 5\" disk 1.jpg c"});
+}
+
+TEST_CASE("a list may have CRLF line ends, a byte order mark, blanks and empty lines") {
+  const Lists t;
+  CHECK(t.described_as("\xEF\xBB\xBFpath , label\r\n\r\n cat/1.jpg, cat\r\ncat/2.jpg ,cat \r\n"
+                       "\"dog/1.jpg\",\"dog\"\r\n\r\n") == kAll);
+}
+
+TEST_CASE("columns are separated by tabs in .tsv files, by semicolons if there is no comma") {
+  const Lists t;
+  CHECK(t.described_as("path\tlabel\ncat/1.jpg\tcat, old\ndog/1.jpg\t dog\n", "l.tsv") ==
+        Texts{"0 cat, old 1.jpg a", "1 dog 1.jpg c"});
+  CHECK(t.described_as("path;label\ncat/1.jpg;cat, old\n") == Texts{"0 cat, old 1.jpg a"});
+  CHECK(t.described_as("path,label\ncat/1.jpg,a;b\n") == Texts{"0 a;b 1.jpg a"});
+}
+
+TEST_CASE("a list has the order, names and keys of the same images in class folders") {
+  Lists t;
+  // In a listing, cat-x follows cat/…, and cat/a-b follows cat/a/….
+  for (const char* name : {"cat-x/1.jpg", "cat/a/9.jpg", "cat/a-b/1.jpg", "cat/3", "dog/10.jpg"})
+    t.write(name, made_jpeg(1));
+  const auto folder = open_image_folder(t.path());
+  std::string lines = "image,label\n";
+  for (int64_t i = folder->size() - 1; i >= 0; --i)
+    lines += folder->name(i).substr(t.path().size() + 1) + "," +
+             folder->classes()[static_cast<size_t>(folder->label(i))] + "\n";
+  t.write("list.csv", lines);
+  check_equal(*open_dataset(t / "list.csv"), *folder);
+}
+
+TEST_CASE("classes that are numbers are sorted by value, others by name") {
+  const Lists t;
+  const auto classes = [&](const std::string& a, const std::string& b, const std::string& c) {
+    t.write("list.csv", "path,y\ncat/1.jpg," + a + "\ncat/2.jpg," + b + "\ndog/1.jpg," + c + "\n");
+    return open_dataset(t / "list.csv")->classes();
+  };
+  CHECK(classes("10", "9", "100") == Texts{"9", "10", "100"});
+  CHECK(classes("1.0", "-1", "0") == Texts{"-1", "0", "1.0"});
+  CHECK(classes("10", "9", "nan") == Texts{"10", "9", "nan"});
+  CHECK(classes("10", "9", "n9") == Texts{"10", "9", "n9"});
+  CHECK(classes("9", "9", "9") == Texts{"9"});
+  CHECK(t.described_as("path,y\ncat/1.jpg,10\ndog/1.jpg,9\n") ==
+        Texts{"0 9 1.jpg c", "1 10 1.jpg a"});
+}
+
+TEST_CASE("names without an extension name the image beside the list") {
+  const Lists t;
+  t.write("ids/0f.3a.PNG", std::string("d"));
+  t.write("ids/0f.3a.txt", std::string("no image"));
+  t.write("ids/0f.3a.b.png", std::string("another image"));
+  t.write("ids/plain", made_jpeg(1));
+  t.write("ids/plain.jpg", std::string("e"));
+  t.write("ids/shot.jpg.png", std::string("f"));
+  t.write("list.csv", "id,label\nids/0f.3a,x\nids/plain,x\n");
+  const auto list = open_dataset(t / "list.csv");
+  REQUIRE(list->size() == 2);
+  CHECK(list->name(0) == t / "ids/0f.3a.PNG");
+  CHECK(list->name(1) == t / "ids/plain");
+  CHECK_THAT(t.refused("id,label\nids/shot.jpg,x\n"), Contains("line 2") && Contains("shot.jpg"));
+  t.write("ids/0f.3a.jpg", std::string("g"));
+  CHECK_THAT(t.refused("id,label\nids/0f.3a,x\n"),
+             Contains("line 2") && Contains("0f.3a.PNG") && Contains("0f.3a.jpg"));
+}
+
+TEST_CASE("a missing image is an error that names file and line") {
+  const Lists t;
+  CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\n\nfox/1.jpg,fox\ncat/3.jpg,cat\n"),
+             Contains("list.csv line 4") && Contains("fox/1.jpg"));
+  CHECK_THAT(t.refused("path,label,note\ncat/1.jpg,cat,\"two\nlines\"\ncat/3.jpg,cat,\n"),
+             Contains("list.csv line 4") && Contains("cat/3.jpg"));
+  CHECK_THAT(t.refused("path,label\n" + std::string(5000, 'x') + "/1.jpg,cat\n"),
+             Contains("line 2"));
+  CHECK_THAT(t.refused("path,label\ncat/1.jpg/2.jpg,cat\n"), Contains("line 2"));
+  CHECK_THAT(t.refused("path,label\ncat,cat\n"), Contains("line 2"));
+  REQUIRE(::mkfifo((t / "cat/pipe.jpg").c_str(), 0600) == 0);
+  CHECK_THAT(t.refused("path,label\ncat/pipe.jpg,cat\n"), Contains("line 2"));
+}
+
+TEST_CASE("an image that is listed twice is used once, and must have one class") {
+  const Lists t;
+  t.write("list.csv", "path,label\ndog/1.jpg,dog\n./dog//1.jpg,dog\ncat/1.jpg,cat\ndog/1,dog\n");
+  OpenOptions options;
+  std::string warnings;
+  options.warning = [&](const std::string& text) { warnings += text; };
+  CHECK(described(*open_dataset(t / "list.csv", options)) ==
+        Texts{"0 cat 1.jpg a", "1 dog 1.jpg c"});
+  CHECK_THAT(warnings, Contains("2 lines"));
+  CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\ndog/1.jpg,dog\ncat/1.jpg,dog\n"),
+             Contains("line 4") && Contains("line 2") && Contains("'dog'") && Contains("'cat'"));
+  CHECK_THAT(t.refused("path,label\ncat/1,cat\ncat/1.jpg,dog\n"),
+             Contains("line 3") && Contains("line 2"));
+}
+
+TEST_CASE("listed files that are not images are left out and create no class") {
+  const Lists t;
+  t.write("cat/notes.txt", std::string("no image"));
+  t.write("list.csv", "path,label\ncat/notes.txt,text\ncat/1.jpg,cat\n");
+  OpenOptions options;
+  std::string warnings;
+  options.warning = [&](const std::string& text) { warnings += text; };
+  CHECK(described(*open_dataset(t / "list.csv", options)) == Texts{"0 cat 1.jpg a"});
+  CHECK_THAT(warnings, Contains("cat/notes.txt"));
+  CHECK_THAT(t.refused("path,label\ncat/notes.txt,text\n"), Contains("no image"));
+}
+
+TEST_CASE("a header without the columns is refused with the accepted names") {
+  const Lists t;
+  CHECK_THAT(t.refused("picture,label\ncat/1.jpg,cat\n"),
+             Contains("list.csv") && Contains("'picture'") && Contains("image_id"));
+  CHECK_THAT(t.refused("image,breed\ncat/1.jpg,cat\n"),
+             Contains("'breed'") && Contains("label_name"));
+  CHECK_THAT(t.refused("cat/1.jpg,cat\ncat/2.jpg,cat\n"), Contains("'cat/1.jpg'"));
+  CHECK_THAT(t.refused(""), Contains("empty"));
+  CHECK_THAT(t.refused("\n\r\n"), Contains("empty"));
+  CHECK_THAT(t.refused("path,label\n\n"), Contains("no image"));
+}
+
+TEST_CASE("malformed lines are refused, and the error names the line") {
+  const Lists t;
+  CHECK_THAT(t.refused("path,label\ncat/1.jpg\n"), Contains("line 2") && Contains("1 column,"));
+  CHECK_THAT(t.refused("path,label\n\ncat/1.jpg,cat,old\n"),
+             Contains("line 3") && Contains("3 columns"));
+  CHECK_THAT(t.refused("path,label\ncat/1.jpg,\n"), Contains("line 2") && Contains("class"));
+  CHECK_THAT(t.refused("path,label\n,cat\n"), Contains("line 2") && Contains("name"));
+  CHECK_THAT(t.refused("path,label\ncat/,cat\n"), Contains("line 2") && Contains("name"));
+  CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\n\"cat/2.jpg,cat\n\n"),
+             Contains("line 3") && Contains("not closed"));
+  CHECK_THAT(t.refused("path,label\n\"cat/1.jpg\"x,cat\n"), Contains("line 2"));
+  CHECK_THAT(t.refused(std::string("path,label\ncat/1.jpg,a\0b\n", 26)),
+             Contains("line 2") && Contains("zero byte"));
+  CHECK_THAT(t.refused(std::string("\xFF\xFEp\0a\0t\0h\0", 10)), Contains("zero byte"));
+  CHECK_THAT(t.refused("path" + std::string(1'000'000, ',')), Contains("10,000 columns"));
+}
+
+TEST_CASE("--val-labels is refused for a list") {
+  const Lists t;
+  t.write("list.csv", "path,label\ncat/1.jpg,cat\n");
+  OpenOptions options;
+  options.labels = t / "list.csv";
+  CHECK_FALSE(message_of(t / "list.csv", options).empty());
+}
+
+TEST_CASE("predict reads the images of a list in its order and needs no class") {
+  const Lists t;
+  t.write("list.csv", "id\ndog/1.jpg\ncat/2\ncat/1.jpg\n");
+  const auto images = open_images({t / "list.csv"}, {});
+  REQUIRE(images->size() == 3);
+  CHECK(images->name(0) == t / "dog/1.jpg");
+  CHECK(images->name(1) == t / "cat/2.jpg");
+  CHECK(images->name(2) == t / "cat/1.jpg");
+}
+
+TEST_CASE("only an existing file is a list, and folders of images may contain lists") {
+  const Lists t;
+  CHECK_FALSE(resolve(t / "none.csv").exists);
+  t.write("set.csv/cat/1.jpg", std::string("a"));
+  CHECK(described(*open_dataset(t / "set.csv")) == Texts{"0 cat 1.jpg a"});
+  t.write("set.csv/labels.csv", std::string("path,label\n"));
+  CHECK(described(*open_dataset(t / "set.csv")) == Texts{"0 cat 1.jpg a"});
+}
