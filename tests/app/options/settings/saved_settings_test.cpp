@@ -239,24 +239,28 @@ TEST_CASE("every option that changes results is saved, restored and compared by 
 }
 
 TEST_CASE("a setting without effect in both runs may differ within an epoch") {
-  const auto refusal = [](const std::vector<std::string>& without_effect,
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  const auto refusal = [](const Settings& saved, const std::vector<std::string>& without_effect,
                           const std::vector<std::string>& words) {
     const Arguments arguments = parsed(words);
     train::ResolvedJob run = run_of(arguments);
     app::mark_effects(arguments, run);
     try {
-      train::changed_settings({{"shuffle_buffer", "9"}, {"sharded", "both"}}, without_effect, true,
-                              run);
+      train::changed_settings(saved, without_effect, true, run);
       return std::string("none");
     } catch (const UserError& error) {
       return std::string(error.what());
     }
   };
-  CHECK(refusal({"order", "shuffle_buffer", "sharded"}, {}) == "none");
-  CHECK_THAT(refusal({"sharded"}, {}), Catch::Contains("within an epoch with shuffle_buffer 9"));
-  CHECK_THAT(refusal({"shuffle_buffer"}, {}), Catch::Contains("within an epoch with sharded both"));
-  CHECK_THAT(refusal({"shuffle_buffer", "sharded"}, {"--forward-reads"}),
+  const Settings buffer = {{"shuffle_buffer", "9"}};
+  CHECK(refusal(buffer, {"order", "shuffle_buffer"}, {}) == "none");
+  CHECK_THAT(refusal(buffer, {"order"}, {}),
+             Catch::Contains("within an epoch with shuffle_buffer 9"));
+  CHECK_THAT(refusal(buffer, {"shuffle_buffer"}, {"--forward-reads"}),
              Catch::Contains("shuffle_buffer 9, this run has 1024"));
+  // Whether --sharded has an effect depends on the hosts, so checkpoints do not store it.
+  CHECK_THAT(refusal({{"sharded", "both"}}, {}, {}),
+             Catch::Contains("within an epoch with sharded both"));
 }
 
 TEST_CASE("evaluation compares only the options it depends on") {
