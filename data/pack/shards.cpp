@@ -32,7 +32,7 @@ struct ListContent {
   std::vector<int64_t> next;
   bool whole = false;
 
-  // Number of packed files that may be the set's: the list may lack the newest one.
+  // Number of files that may belong to the set; an unfinished set may have one not listed yet.
   int64_t files() const { return static_cast<int64_t>(next.size()) + (whole ? 0 : 1); }
 };
 
@@ -144,9 +144,9 @@ void ShardList::close() {
 
 void ShardList::replace() {
   const ListContent old = read_list(target_);
-  // From here on, the folder may contain files of both sets. This list keeps other processes from
-  // reading or continuing the set. It names as many files as the larger set: after an interruption,
-  // the next replacement removes those that it does not need.
+  // From here on, the folder may contain files of both sets. The list written here keeps other
+  // processes from reading or continuing the set. It has an entry for each file of the larger set,
+  // so that after an interruption, the next replacement removes the files that it does not need.
   write_list(target_, old.head + kReplaced, old.next.size() < next_.size() ? next_ : old.next,
              /*whole=*/false);
   const auto place = [&](int64_t shard) { return fs::path(target_) / file_name(shard); };

@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns a hash of the listing and of the images: of their stored hashes or, without them, of the
-// size and modification time of each file with images or records, because a file can be replaced
-// without changing the listing.
+// Returns a hash of the listing and of the images. For an image without a stored hash, uses the
+// size and modification time of the file that contains it, because a file can be replaced without
+// changing the listing.
 uint64_t source_hash(const Dataset& source) {
   uint64_t hash = listing_hash(source, "");
   std::set<uint32_t> containers;

@@ -56,11 +56,11 @@ class RecordIoReader {
   int64_t number_ = -1;
 };
 
-// Reads `bytes` bytes of a payload, from byte `from` of the payload on. `record`: offset of the
-// record in the file. Returns false if the file has become shorter or has changed.
+// Reads `bytes` bytes of a payload, starting at its byte `from`. `record`: offset of the record in
+// the file. Returns false if the file has become shorter or has changed.
 bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes);
 
-// Assigns labels that are separate records to images. A label belongs to the image before it if
+// Pairs images with labels that are separate records. A label belongs to the image before it if
 // that image has no label yet, else to the image after it.
 class LabelPairing {
  public:

@@ -119,9 +119,9 @@ class TfRecordScan {
   int64_t smallest_ = INT64_MAX, largest_ = kNoNumber;  // of the labels so far
 };
 
-// Returns the label of the first class. Throws std::invalid_argument if it may be 0 or 1 and a
-// wrong guess would assign wrong classes. This is possible if the classes are known, or if other
-// hosts have other files.
+// Returns the label of the first class. Throws std::invalid_argument if that label may be 0 or 1
+// and a wrong guess would give images wrong classes. A guess can be wrong in this way only if the
+// class list is given or other hosts have other files.
 int64_t first_label(const ExampleKeys& keys, const std::vector<Scan>& scans,
                     const OpenOptions& options) {
   if (keys.label_offset) return *keys.label_offset;

@@ -56,9 +56,9 @@ class TfRecordStream : public RecordStream {
     }
   }
 
-  // If images have names and numbers, the numbers are used only if no name is a known class, as for
-  // files (catalogue.h). A stream cannot be searched in advance, so the name of the first image
-  // decides. For the same reason, labels with the key image/class/label start at 1, unless
+  // If images have class names and numbers, the numbers are used only if no name is a known class,
+  // as for files (catalogue.h). A stream cannot be searched in advance, so the first image's class
+  // name decides. For the same reason, labels with the key image/class/label start at 1, unless
   // --tfrecord-keys sets label-offset.
   int32_t label_of(const Example& example) {
     if (!example.class_name.empty()) {

@@ -117,9 +117,9 @@ class FolderCatalogue {
     return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
   }
 
-  // Returns true if the only folder in top_ is not a class but contains the class folders: most or
-  // all of its images are in subfolders. If it also contains images directly, it must not have the
-  // name of one of options_.classes. Sets next_ to the folder's name.
+  // Returns true if the folder top_ contains only one folder, and this one is not a class but
+  // contains the class folders: most or all of its images are in subfolders. If it also contains
+  // images directly, its name must not be in options_.classes. Sets next_ to the folder's name.
   bool shares_top_folder() {
     next_.clear();
     int64_t loose = 0, deeper = 0;

@@ -26,7 +26,7 @@ struct RecordFormat {
   bool (*begins)(std::span<const uint8_t>);
   std::unique_ptr<RecordStream> (*open_stream)(ByteSource&, const StreamLabels&,
                                                const ExampleKeys&);
-  // Extension of a file that replaces the folder of a split, such as train.tar; empty: none.
+  // Extension of a file that can replace the folder of a split (train.tar: "tar"); empty: none.
   std::string_view extension = "";
   // Whether a file in the same folder belongs to the records, such as a list of them. Then no
   // warning names it. Null: there are no such files.

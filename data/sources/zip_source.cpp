@@ -81,9 +81,9 @@ uint64_t packed_bytes(const Entry& entry) {
   return entry.behind > 0 ? entry.behind : entry.bytes;
 }
 
-// Replaces `to` with the first `count` bytes of an entry's content. If these are all bytes, checks
-// the CRC-32. In entries of zips, `offset` is the offset of the local header, `before` the CRC-32,
-// and `behind` the size of the compressed content, or 0 if the content is stored.
+// Replaces `to` with the first `count` bytes of an entry's content. If that is the whole content,
+// checks the CRC-32. In entries of zips, `offset` is the offset of the local header, `before` the
+// CRC-32, and `behind` the size of the compressed content, or 0 if the content is stored.
 void read_zip_entry(const File& file, const Image& entry, uint64_t count,
                     std::vector<uint8_t>& to) {
   std::array<uint8_t, zip::kLocalHeaderBytes> header{};

@@ -66,16 +66,16 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
   changed_.notify_all();
 }
 
-// Adds the next image of the stream to coming_. Publishes coming_.front() if all its spares have
-// been read. Returns false if no more images are wanted.
+// Adds the next image of the stream to coming_. Publishes coming_.front() if the kSpares images
+// after it have been read. Returns false if no more images are wanted.
 bool StreamEpoch::take(std::shared_ptr<const StreamImage> image) {
   coming_.push_back(std::move(image));
   return coming_.size() <= kSpares || publish(kSpares);
 }
 
-// Makes coming_.front() available to draw(), with the `ahead` images after it as spares; if these
-// are too few, images before it are added. Blocks while enough images are ready. Returns false if
-// no more images are wanted.
+// Makes coming_.front() available to draw(), with spares that can replace it if it is damaged: the
+// `ahead` images after it; if these are too few, also images before it. Blocks while enough images
+// are ready. Returns false if no more images are wanted.
 bool StreamEpoch::publish(size_t ahead) {
   Drawn drawn{std::move(coming_.front()), {}};
   coming_.pop_front();

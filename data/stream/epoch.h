@@ -41,8 +41,8 @@ struct StreamCounts {
 // All functions except end() are thread-safe.
 class StreamEpoch {
  public:
-  // Number of spares, images that can replace a damaged one: those after it in the stream's order.
-  // The last images of the stream also use those before them.
+  // Number of spares of each image, which can replace it if it is damaged. Spares are the images
+  // after it in the stream's order; the last images of the stream also use those before them.
   static constexpr size_t kSpares = 4;
   static constexpr int64_t kReadAhead = 256;  // images; the usual value of `ready` below
   struct Drawn {

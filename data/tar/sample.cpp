@@ -10,7 +10,7 @@
 namespace shoal::data {
 namespace {
 
-// In order of preference: a sample's label is its file whose extension comes first in this list.
+// Extensions of label files. If a sample has several, it uses the one that comes first here.
 constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};
 
 // Returns the offset of the first dot in the last path component, or the size of the name if there

@@ -47,14 +47,14 @@ class TarWalker {
   explicit TarWalker(ByteSource& source) : source_(source) {}
 
   // Finds the next regular file or hard link. Skips members of other types, except those that throw
-  // (see the class comment). Afterwards the source is at the start of the file's content; a hard
-  // link has none. The caller may read all, some or none of it. Returns false at the end mark.
+  // (see the class comment). Afterwards the source is at the start of the file's content, of which
+  // the caller may read any part; a hard link has no content. Returns false at the end mark.
   bool next(TarEntry& entry);
 
   // Call after the end mark. Skips zeros, and returns true if another tar follows; next() then
   // returns its entries. Returns false at the end of the source. Throws if other data follows.
   bool next_archive();
-  // The same, but returns false if other data follows, or after `most` bytes.
+  // Like next_archive(), but returns false if other data follows, or after `most` bytes.
   bool has_archive_within(uint64_t most);
 
   uint64_t place() const { return header_; }  // offset of the last header

@@ -10,7 +10,7 @@ Launched read_horovod(const Variables& variables) {
                                 "HOROVOD_LOCAL_SIZE"};
   Launched found;
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
-  // Horovod's driver uses the rendezvous port itself. shoal derives another port from that number,
+  // Horovod's driver already uses the rendezvous port. shoal derives another port from its number,
   // which differs between jobs.
   if (reader.master(found.env, value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),
                     port_from(value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT")),

@@ -95,8 +95,8 @@ int bound_socket(const std::string& address, uint16_t port);
 // connection could take a chosen port before shoal listens on it.
 inline constexpr uint16_t kFirstPort = 20000, kPortCount = 12000;
 
-// Returns one of these ports that is currently free on all IPv4 addresses of this host. Throws
-// std::runtime_error if it finds none.
+// Returns one of the kPortCount ports from kFirstPort on that is currently free on all IPv4
+// addresses of this host. Throws std::runtime_error if it finds none.
 uint16_t free_port();
 
 }  // namespace shoal::dist

@@ -132,8 +132,8 @@ bool Reader::master(Env& env, const std::string& derived, uint16_t port,
   return true;
 }
 
-// Takes GLOO_SOCKET_IFNAME, else the interface of NCCL_SOCKET_IFNAME. In the latter, ignores
-// loopback: without an interface, Gloo uses loopback if all ranks run on one host.
+// Uses GLOO_SOCKET_IFNAME, else the first interface other than loopback that NCCL_SOCKET_IFNAME
+// matches. Loopback need not be set: Gloo uses it by default if all ranks run on one host.
 void Reader::interface(Env& env) {
   if (const std::string* gloo = find("GLOO_SOCKET_IFNAME")) {
     env.interface = *gloo;

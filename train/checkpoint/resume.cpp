@@ -3,6 +3,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -34,12 +35,14 @@ std::string changed_classes(const std::vector<std::string>& theirs, const std::s
 }
 
 // Returns why the classifier does not match this run's classes; empty if it matches. Compares the
-// number of classes and, unless another program wrote the file, the class names.
+// number of classes and, unless another program wrote the file, the class names. `classifier`: the
+// names of its tensors, of which --load-partial may have left out some.
 std::string other_classes(const CheckpointData& weights, const NamedTensors& tensors,
-                          const std::string& classifier, const ResolvedJob& job,
+                          const std::span<const std::string> classifier, const ResolvedJob& job,
                           const std::vector<std::string>& classes) {
   for (const auto& [name, value] : tensors) {
-    if (name == classifier && value.dim() > 0 && value.size(0) != job.model.classes)
+    if (std::ranges::find(classifier, name) != classifier.end() && value.dim() > 0 &&
+        value.size(0) != job.model.classes)
       return strf("they are for %s, this run has %ld", counted(value.size(0), "class").c_str(),
                   job.model.classes);
   }
@@ -57,7 +60,7 @@ void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
   const FlatParameters& own = trainer.parameters();
   // The last two parameters of every model are the classifier's weight and bias.
   const auto first = own.names().end() - 2;
-  const std::string why = other_classes(weights, tensors, *first, job, classes);
+  const std::string why = other_classes(weights, tensors, {first, own.names().end()}, job, classes);
   if (why.empty()) return;
   if (job.eval_only)
     throw UserError("--weights: " + why +

@@ -277,6 +277,14 @@ TEST_CASE("--load-partial takes the tensors that fit and says what starts anew")
   CHECK_THAT(succeeds(words).err, Contains("120 of 122 tensors taken") &&
                                       Contains("2 start anew") &&
                                       Contains("layer1.0.conv1.weight is missing"));
+
+  // A classifier with another number of inputs, for 3 classes instead of 4.
+  file.header["fc.weight"]["shape"] = {6, 256};
+  file.write(partial);
+  test::make_images(trained.path("four"), 60, 12, 4, 48);
+  words[2] = trained.path("four"), words[words.size() - 2] = trained.path("newer");
+  CHECK_THAT(succeeds(words).err, Contains("119 of 122 tensors taken") &&
+                                      Contains("3 start anew") && Contains("new classifier"));
 }
 
 TEST_CASE("--resume continues a checkpoint of PyTorch's imagenet example") {
