@@ -31,7 +31,7 @@ ParameterSlot slot(Classifier& model, const std::string& name) {
   throw std::out_of_range(name);
 }
 
-// Logits, gradients and pending statistics of one training step, with weights from the formula.
+// Results of one training step with weights from tests/models/formula.h.
 struct Step {
   at::Tensor logits, loss;
   std::vector<at::Tensor> gradients, pending;
@@ -336,7 +336,7 @@ TEST_CASE("padding like TensorFlow's SAME equals explicit zeros on the right and
       const at::Tensor got = convolution(x, weight, {}, {.stride = 2, .groups = 4, .same = true});
       REQUIRE(got.size(2) == (side + 1) / 2);
       REQUIRE(got.size(3) == (side + 2) / 2);
-      // The smallest padding with which every output exists; the odd zero goes last.
+      // The fewest zeros that the outputs need. If their number is odd, the extra one goes last.
       const auto zeros = [&](int64_t size) { return 2 * ((size + 1) / 2 - 1) + kernel - size; };
       const int64_t high = zeros(side), wide = zeros(side + 1);
       const at::Tensor padded =

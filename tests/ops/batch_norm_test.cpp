@@ -16,7 +16,7 @@ using namespace shoal::ops::testing;
 
 namespace {
 
-// All results of a batch norm, computed with one table of operations.
+// All results of a batch norm, computed with one implementation of the operations (ops::Table).
 struct Results {
   Buffer y, dx, d_residual;
   std::vector<double> sums, backward_sums;
@@ -27,7 +27,8 @@ struct Case {
   Activation activation;
   int64_t rows, channels;
   bool residual;
-  // The statistics count as computed over count_factor * rows rows. Negative: they are constants.
+  // Mean and variance are treated as computed from count_factor * rows rows, or, if count_factor is
+  // negative, as constants.
   double count_factor;
   int64_t not_a_number = -1;  // index of the element of x that is NaN; -1: none
 };

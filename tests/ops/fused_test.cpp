@@ -263,8 +263,8 @@ TEST_CASE("the fused dense convolutions do not depend on how many images an item
   }
 }
 
-// Winograd's algorithm rounds more often than the direct one. Its relative error is about 1e-6, so
-// the limit for sums in another order is also valid here.
+// Winograd's algorithm rounds more often than direct convolution. Its relative error is about 1e-6,
+// so the usual limit (`set.limit`) is enough here too.
 TEST_CASE("the fused dense convolutions agree with Winograd's algorithm") {
   constexpr int64_t kChannels[][2] = {{32, 48}, {40, 64}, {64, 33}, {17, 130}};
   for (const Set& set : instruction_sets()) {

@@ -17,7 +17,7 @@ namespace shoal::test {
 
 namespace {
 
-// Kills the children of this process. It adopts theirs, so this ends all descendants.
+// Kills all descendants: this process adopts the children of each child that it kills.
 void kill_descendants() {
   const std::string self = std::to_string(::getpid());
   for (;;) {

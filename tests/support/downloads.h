@@ -43,8 +43,8 @@ struct Target {
   bool is_tidy() const { return !std::filesystem::exists(part) && !std::filesystem::exists(etag); }
 };
 
-// Answerers for HttpServer. serving() serves a file. cutting() does, but closes each connection
-// after `cut` bytes of the body. always() gives the same answer to every request.
+// Answerers for HttpServer. serving() serves a file. cutting() serves it too, but closes each
+// connection after `cut` bytes of the body. always() gives the same answer to every request.
 inline Answerer serving(const std::string& content, const std::string& etag) {
   return [=](const HttpRequest& request) { return file_answer(request, content, etag); };
 }

@@ -27,7 +27,7 @@ Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
 
-// Runs another program in the same way. `program`: its path, or its name in PATH.
+// Runs another program as run_shoal() does. `program`: its path, or its name in PATH.
 Outcome run_program(const std::string& program, const std::vector<std::string>& words,
                     const std::vector<std::string>& environment = {},
                     const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
@@ -55,7 +55,7 @@ pid_t worker_of(pid_t parent, int rank);
 // Sends a signal to the worker with this rank. Returns false if there is no such worker.
 bool signal_worker(pid_t shoal, int rank, int signal);
 
-// Returns what the process has written to stderr so far. For use in `watch`.
+// Returns what the process has written to stderr so far. For use in the `watch` of run_shoal().
 std::string stderr_of(pid_t process);
 
 std::vector<std::string> joined(std::vector<std::string> words,

@@ -58,8 +58,8 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
 
 // Throws UserError if `store` contains checkpoints but the run does not continue from that folder.
 void require_own(const CheckpointStore& store, const Start& start);
-// Checks on rank 0 that the run's checkpoint directory has no checkpoints of other runs, and throws
-// the UserError on all ranks. Collective.
+// Calls require_own() on rank 0 for the run's checkpoint directory. All ranks throw its UserError.
+// Collective.
 void require_own_folder(const Job& job, const Start& start, const dist::Group& group);
 
 // What a path of --resume, --checkpoint or --weights names.
@@ -68,7 +68,7 @@ struct CheckpointPath {
   std::filesystem::path directory;  // for a directory DIR, DIR/best and DIR/last: DIR; else empty
   bool best = false;                // whether the path is DIR/best
 };
-// Parses a path. "best" and "last" have their meaning only if no file or directory has that name.
+// Parses a path. If a file or directory is really named "best" or "last", the path means that one.
 CheckpointPath parse_checkpoint_path(std::filesystem::path path);
 
 // A checkpoint or weights file that was read but not yet parsed.

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps ranks in step when their streams hold different numbers of images: all ranks end the epoch
-// at the same step. Also ends the run on all ranks if one rank cannot read its images.
+// Makes all ranks end the epoch at the same step, even if their streams hold different numbers of
+// images. Also ends the run on all ranks if one rank cannot read its images.
 
 #include <cstdint>
 #include <exception>

@@ -27,8 +27,8 @@ class LossWatch {
 
   // Adds the mean loss of the next step, which must be finite. The first of consecutive unusual
   // losses is an event; after 64 of them, the new level counts as ordinary. A stall is an event as
-  // well: over 1000 ordinary steps, the second half's lowest 100-step median is not at least 0.1 %
-  // below the first half's.
+  // well: in 1000 ordinary steps, the lowest 100-step median of the second half is above 99.9 % of
+  // that of the first half.
   std::optional<LossEvent> add(double loss);
   // Makes the next unusual loss an event even if the previous one was unusual too.
   void rearm() { unusual_ = 0; }

@@ -18,7 +18,7 @@ struct OptimizerOptions {
   // Weight decay: added to the gradient as an L2 term (sgd, rmsprop, adam), or decoupled and
   // multiplied by the learning rate (adamw, lamb). Not applied to biases and batch norm parameters.
   // Usual values: 1e-4 for ResNet, 1e-5 for EfficientNet, 0.01 to 0.05 for adamw and lamb. lamb
-  // scales each tensor's step by a trust ratio only if this is above 0.
+  // scales each tensor's step by a trust ratio only if weight_decay is above 0.
   double weight_decay = 1e-4;
   double alpha = 0.9;    // rmsprop: decay rate of the mean square, 0..1
   double beta1 = 0.9;    // adamw, adam, lamb: decay rate of the first moment, 0..1

@@ -116,7 +116,7 @@ TEST_CASE("a schedule over time has the rates of the schedule over steps") {
     const double epochs = 12;
     for (int64_t step = 0; step < kTotal; ++step) {
       const double progress = static_cast<double>(step) / kTotal;
-      // onecycle counts from 0 to the last step, so it differs by less than a step.
+      // one_cycle over steps ends at step kTotal - 1, not kTotal, so it is up to one step ahead.
       const double margin = kind == Schedule::one_cycle ? 0.02 : 1e-6;
       CHECK(learning_rate_at(options, progress, epochs) ==
             Approx(learning_rate(options, step, kPerEpoch, kTotal)).margin(margin));

@@ -1,5 +1,5 @@
 #pragma once
-// Reports for the tests of their sinks.
+// A job and example reports for the tests of report sinks.
 
 #include <filesystem>
 #include <limits>

@@ -212,7 +212,7 @@ TEST_CASE("ranks other than 0 write nothing") {
   CHECK(fs::is_empty(folder.path()));
 }
 
-// With one search per class, this would take minutes.
+// If classes_json() searched all earlier classes for each class, this would take minutes.
 TEST_CASE("the classes are written in the order of their labels, however many there are",
           "[single]") {
   const std::vector<std::string> few = {"b", "a", "say \"x\""};

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kImages = 23, kClasses = 10;
 
-// A model that gives class c the score -c for every image. So labels 0 to 4 are right in the top 5.
+// A model that gives class c the score -c for every image. So the top 5 are always classes 0 to 4.
 class FixedScores final : public models::Classifier {
  public:
   at::Tensor forward(const at::Tensor& images, const models::StepContext&) override {

@@ -149,7 +149,7 @@ TEST_CASE("if a time budget runs out during an evaluation, the run ends after it
   struct Slow : data::ForwardingDataset {
     Slow() : ForwardingDataset(test::synthetic_images(5)) {}
     void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-      // Only once: the prefetch of another evaluation would outlive the run.
+      // Sleeps only once: a sleeping prefetch for another evaluation would outlive the run.
       if (sample == 0 && !slept.exchange(true))
         std::this_thread::sleep_for(std::chrono::seconds(6));
       ForwardingDataset::read(sample, bytes);
@@ -172,7 +172,7 @@ TEST_CASE("a time budget ends all ranks at the same step; raising it continues t
   test::run_ranks(2, "budget", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     dist::Communicator communicator = dist::connect(env);
-    // The time of step 1 exceeds the budget. It arrives after step 2, so step 3 is the last.
+    // Step 1 exceeds the budget. The ranks receive its time after step 2, so step 3 is the last.
     const auto run_for = [&](double seconds, bool resume) {
       const auto change = [&](Job& j) {
         j.time_budget = seconds;

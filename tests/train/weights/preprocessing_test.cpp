@@ -25,7 +25,7 @@ namespace {
 
 const std::string kGoldenFolder = SHOAL_SOURCE_DIR "/tests/golden/";
 
-// Returns the weights of an RGB model, filled with the formula.
+// Returns the weights of an RGB model, filled with the formula of tests/models/formula.h.
 CheckpointData formula_weights() {
   models::ModelOptions options;
   options.name = "resnet18";

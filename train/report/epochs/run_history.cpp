@@ -91,7 +91,7 @@ RunHistory read_history(const std::string& text) {
 
 void MeanSpeed::add(std::optional<double> step_in_epoch, std::optional<double> images_per_second) {
   if (!images_per_second || !(*images_per_second > 0)) return;
-  // A run that was rolled back repeats steps.
+  // A row counts as one step if its step number is missing or is not above the previous one.
   const bool advances = step_in_epoch && *step_in_epoch > last_step_;
   const double steps = advances ? *step_in_epoch - last_step_ : 1;
   last_step_ = step_in_epoch.value_or(last_step_);

@@ -36,7 +36,7 @@ EvaluationReport evaluation_at(int64_t step) {
   return report;
 }
 
-// A 2×1 image: one red pixel, one of the given blue.
+// Three 2×1 images: two with a red and a blue pixel, one gray.
 ImageGrid grid_at(const std::string& tag, int64_t step) {
   return {.tag = tag,
           .step = step,
@@ -66,7 +66,7 @@ TEST_CASE("records equal those of TensorBoard's own writer") {
   std::vector<SavedSetting> rate(1), model(1);
   rate[0].name = "lr", rate[0].value = "0.5";
   model[0].name = "model", model[0].value = "resnet18";
-  // The hyperparameters contain times, which the golden file leaves out.
+  // The times in the hyperparameter records are 0, as in the golden file.
   const std::string written =
       first_records() +
       scalar_record(1764000000.25, 3000, {{"train/loss", 0.1}, {"train/acc1", 0}}) +

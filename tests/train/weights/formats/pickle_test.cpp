@@ -106,7 +106,7 @@ TEST_CASE("a small pickle cannot take more than the stated memory", "[slow][sing
   // Each persistent id copies its arguments too.
   const std::string ids = pickle_of(tuple, "h\1Q", 2000);
   CHECK_THROWS_WITH(Pickle(ids.data(), ids.size()), Catch::Contains("more memory"));
-  // A name made of itself twice doubles 40 times.
+  // Each name consists of the previous name twice, so the length doubles 40 times.
   const std::string doubled = pickle_of("cm\nn\nq\1", "h\1h\1\x93q\1", 40);
   CHECK_THROWS_WITH(Pickle(doubled.data(), doubled.size()), Catch::Contains("more memory"));
   const std::string memo = "\x80\x04N" + std::string(6'000'000, '\x94') + ".";

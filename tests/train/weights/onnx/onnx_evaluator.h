@@ -37,7 +37,7 @@ struct OnnxModel {
   std::vector<OnnxNode> nodes;
 };
 
-// Parses a file with the same schema. Throws std::runtime_error if it is damaged.
+// Parses a file with the exporter's protobuf schema. Throws std::runtime_error if it is damaged.
 OnnxModel parse_onnx(const std::string& bytes);
 
 // Returns the model's output for its input.

@@ -53,7 +53,7 @@ models::Network network(int64_t channels) {
   return b.finish(info);
 }
 
-// The network with the formula's weights, its logits and the file written from it.
+// The network with weights from tests/models/formula.h, its logits and the file written from it.
 struct Written {
   models::Executor executor;
   NamedTensors tensors;
@@ -213,7 +213,7 @@ TEST_CASE("a missing tensor and one of another size are named") {
 TEST_CASE("preprocessing in the graph gives the pixels of evaluation, but for rounded ties") {
   constexpr double kLevel = 1 / 255.0 / 0.22;  // above one level of each channel
   using data::Interpolation;
-  // Wide, high, square, smaller than the resize. Prime numbers make few ties.
+  // Wide, high, square, smaller than the resize. With prime sizes, few values are rounding ties.
   const data::Size sizes[] = {{61, 41}, {37, 53}, {17, 17}, {11, 7}};
   for (const int64_t channels : {3, 1})
     for (const auto interpolation : {Interpolation::bilinear, Interpolation::bicubic})
