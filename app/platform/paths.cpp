@@ -171,8 +171,8 @@ PathWithOrigin numbered(const Channels& channels, const std::string& stem, const
 
 // Returns the training channel of a job that has no channel named train or training: the channel
 // that contains train/ and val/ (if several do, the one named imagenet, else data) or, if none
-// does, the only channel of images besides `val`. Returns "" if there is no candidate. Throws UserError
-// if several candidates remain.
+// does, the only channel of images besides `val`. Returns "" if there is no candidate. Throws
+// UserError if several candidates remain.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {

@@ -143,7 +143,7 @@ struct ListFolder {
   std::vector<ListedRow> rows;
 };
 
-// Returns a folder as written in the list, without empty and "." parts; empty for the list's folder.
+// Returns a folder as written in the list, without empty and "." parts; empty for the list's own.
 std::string plain_folder(const std::string& text) {
   std::string plain;
   for (const std::string& part : split(text, '/'))

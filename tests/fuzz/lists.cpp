@@ -1,5 +1,5 @@
-// Fuzzes lists in text files. The first byte chooses: the .lst beside a RecordIO file, the list of a
-// packed set in shards, or a CSV file of images.
+// Fuzzes lists in text files. The first byte chooses: the .lst beside a RecordIO file, the list of
+// a packed set in shards, or a CSV file of images.
 #include <cstdint>
 #include <stdexcept>
 #include <string>

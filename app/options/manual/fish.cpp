@@ -13,8 +13,8 @@ std::string quoted_for_fish(const std::string& text) {
   return result + "'";
 }
 
-// The beginning of the script. Several words of a line may equal a command, as in `shoal help train`,
-// so the function compares only the first one.
+// The beginning of the script. Several words of a line may equal a command, as in
+// `shoal help train`, so the function compares only the first one.
 constexpr const char* kFishBegin =
     R"(# Completes the command line of shoal in fish. Made by `shoal completion fish`.
 # Whether the command is $argv[1]; if that is empty, whether the command is still being typed.
