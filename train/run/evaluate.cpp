@@ -96,8 +96,8 @@ std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResul
   return all;
 }
 
-// Returns a text for each entry of `images` at `places`. The rank that evaluated the image computes
-// it: text_of(ImageResult::image). Texts must not contain zero bytes. Collective.
+// Returns text_of(images[i].image) for each index i in `places`. The rank that evaluated the image
+// computes the text, which must not contain zero bytes. Collective.
 template <class TextOf>
 std::vector<std::string> gather_texts(const dist::Group& group,
                                       const std::vector<ImageResult>& images,

@@ -38,7 +38,7 @@ void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const Step
     return;
   }
   ++position.non_finite;
-  // `updates`, a key of the metric format, counts steps.
+  // `updates` counts steps. The metric format prescribes this name.
   run.reporter.event({"nonfinite", position.step, {{"updates", 1}}});
   ++position.non_finite_in_a_row;
   run.store.protect_before(position.trusted_before());

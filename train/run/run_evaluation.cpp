@@ -12,10 +12,10 @@ namespace {
 // averaged weights. Returns false if a stop signal ended the evaluation.
 bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data::Loader& loader,
                       bool ema, RunEvaluation& result) {
-  // If the run averages weights, only evaluations of the averaged weights can be the best one.
+  // If the run averages weights, only an evaluation of the averaged weights can be its best.
   const bool decides = ema == (run.trainer.ema() != nullptr);
-  // A checkpoint from the end of an epoch has the number of the next epoch. With --eval-only,
-  // report the epoch that it completed.
+  // The position in a checkpoint from the end of epoch N has epoch N + 1. With --eval-only, reports
+  // epoch N.
   const bool counted = run.job.eval_only && run.position.step_in_epoch == 0;
   const int64_t epoch = std::max<int64_t>(0, run.position.epoch - (counted ? 1 : 0));
   WorstPixels worst(run.job.transform);
@@ -49,7 +49,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   report.ema = ema;
   report.best = decides && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);
-  // Only for the best evaluation, to keep the event file small.
+  // Reports the worst images only for the best evaluation, to keep the event file small.
   if (report.best && !run.job.tensorboard.empty()) {
     ImageGrid grid = worst.grid(run.communicator.main, report, run.classes);
     grid.tag = ema ? "valid_ema/worst" : "valid/worst";

@@ -38,8 +38,8 @@ int64_t room_per_row();
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t images_per_row = 1);
 
-// The implementation for GPUs; tests also use it on the CPU. Writes labels and mixing data into the
-// batch's room, uploads the whole batch in one copy (asynchronous if its memory is pinned), and
+// Implements make_input() for GPUs; tests also use it on the CPU. Writes labels and mixing data to
+// the batch's room, uploads the whole batch in one copy (asynchronous if its memory is pinned), and
 // prepares the images on the device with `table`.
 Input make_input_on_device(const data::Batch& batch, ops::Type type, const ops::Table& table,
                            at::Device device, int64_t images_per_row = 1);

@@ -46,7 +46,8 @@ int64_t fused_bytes(const ResolvedJob& job, const models::Network& network, int6
   return kFloat * models::Program(network, std::move(shape), job.threads).floats();
 }
 
-// Assumes that every operation's output is kept until its backward pass.
+// Estimates the bytes of activations without the fused step. Assumes that every operation's output
+// is kept until its backward pass.
 int64_t reference_bytes(const ResolvedJob& job, const models::Network& network, int64_t images,
                         int64_t side) {
   double kept = 0, largest = 0;
@@ -74,11 +75,12 @@ int64_t activation_bytes(const ResolvedJob& job, const models::Network& network,
 
 MemoryNeed need_of(const ResolvedJob& job, const models::Network& network, int64_t batch) {
   const int64_t parameters = network.info.parameters * (job.float64 ? 8 : kFloat);
-  // Copies that a checkpoint contains: weights, optimizer state, averaged weights.
+  // Number of buffers, each as large as the weights, that a checkpoint contains: weights, optimizer
+  // state, averaged weights.
   const int64_t saved =
       job.eval_only ? 1 : 1 + state_buffers(job.optimizer) + (job.ema > 0 ? 1 : 0);
-  // Other copies: the initial weights, whose memory the allocator keeps; the gradients; with
-  // several micro-batches, the gradients of one micro-batch before they are added.
+  // Number of other such buffers: the initial weights, whose memory the allocator keeps; the
+  // gradients; with several micro-batches, the gradients of one of them before they are added.
   const int64_t others = 1 + (job.eval_only ? 0 : 1) + (job.accumulate > 1 ? 1 : 0);
   const int64_t copies = job.amp == Precision::off ? 0 : parameters / 2;
   // Buffers of Bf16Average (--gradient-compression bf16).

@@ -31,7 +31,7 @@ Fit fit_model(const models::Network& model, const TensorShapes& file) {
   return fit_tensors(shapes_of(model), layer_of(model.info.classifier), file);
 }
 
-// Properties of a network's layers that differ between programs.
+// Properties of a network's layers that may differ between shoal and other programs.
 struct Layers {
   double eps = 0;             // of batch norm
   bool same_padding = false;  // convolutions pad like TensorFlow's
@@ -151,12 +151,12 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
     refuse(name, fit, file);
 
-  // A family without `rename` is torchvision's, whose eps and padding are the same as shoal's.
+  // Only torchvision's name family has no `rename`. torchvision has shoal's eps and padding.
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const std::string their_model = named == data.text.end() ? "" : named->second;
-  // timm's weights of EfficientNet-Lite are TensorFlow's (tf_efficientnet_lite0, …), except its own
-  // efficientnet_lite0. So any other name of the file, such as lite0.pth, means TensorFlow's.
+  // In timm, all EfficientNet-Lite weights (tf_efficientnet_lite0, …) come from TensorFlow, except
+  // efficientnet_lite0. So files with any other name, such as lite0.pth, count as TensorFlow's.
   const bool lite = name.starts_with("efficientnet_lite") &&
                     their_model.find("efficientnet_lite0") == std::string::npos;
   const bool tensorflow = fit.family->rename && (lite || names_tensorflow(their_model));

@@ -35,8 +35,8 @@ struct AdaptedWeights {
 // model. Also throws UserError for weights of a larger model that has all tensors of `model`. With
 // `partial`, throws only if no parameter fits.
 //
-// If batch norm's eps differs between the programs, adds the difference to the running variances.
-// This keeps variance + eps, and therefore batch norm's results, as in the other program.
+// If another program wrote the file and its batch norm has another eps, adds the difference to the
+// running variances. This keeps variance + eps, and so batch norm's results, as in that program.
 AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
                              bool partial = false);
 

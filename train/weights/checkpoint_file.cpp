@@ -64,9 +64,9 @@ const PickleValue& entry_of(const PickleValue& dict, const std::string& name, Ki
   return *value;
 }
 
-// Calls use(key, value) for each item of a dict, in the order of the file. Charges copies of both
-// texts to the file's memory budget. Throws std::runtime_error if a key is not text or a value is
-// not of `kind`.
+// Calls use(key, value) for each item of a dict, in the order of the file. Charges copies of the
+// key and of a text value to the file's memory budget. Throws std::runtime_error if a key is not
+// text or a value is not of `kind`.
 template <class Use>
 void for_each_item(TorchArchive& file, const PickleValue& dict, Kind kind, Use use) {
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {

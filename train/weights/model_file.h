@@ -1,5 +1,5 @@
 #pragma once
-// The file of an exported model, model.safetensors: weights as 32-bit floats by torchvision's
+// The file of an exported model, model.safetensors: weights as 32-bit floats with torchvision's
 // names. The metadata contains everything else that `shoal predict` needs.
 
 #include <string>
@@ -20,9 +20,9 @@ inline constexpr const char* kAverageOf = "average_of";
 // if `data` lacks a required entry of the metadata, and what `sink` throws.
 void write_model(const CheckpointData& data, const ByteSink& sink);
 
-// Reads such a file as a checkpoint without training state. Averaged weights go to `ema` of the
-// result, others to `model`. `where` appears in messages. Throws std::runtime_error if the file is
-// damaged, UserError if another program wrote it.
+// Reads an exported model as a checkpoint without training state. Averaged weights go to `ema` of
+// the result, others to `model`. `where` appears in messages. Throws std::runtime_error if the file
+// is damaged, UserError if another program wrote it.
 CheckpointData read_model(const std::vector<char>& bytes, const std::string& where);
 
 // Returns the averaged weights and the model's tensors that have no average. Without averaged

@@ -91,8 +91,8 @@ class Parser {
     int index = 0, stage = 0, number = 0;
     for (auto& [key, block] : blocks_) {
       // In a MobileNet, a block that changes the number of channels begins a stage. In a
-      // MobileNetV2 of 17 blocks, the fourth always begins one: at width 0.5, it does not change
-      // the number.
+      // MobileNetV2 of 17 blocks, the fourth block always begins a stage, although at width 0.5 it
+      // keeps the number of channels.
       const bool fourth = v2_ && blocks_.size() == 17 && index == 3;
       if (index > 0 && (block.in != block.out || fourth)) ++stage, number = 0;
       block.stage = mobile_ ? stage : key.first - 1;

@@ -26,8 +26,8 @@ void take_normalization(const CheckpointData& data, Job& job);
 
 // Like take_normalization(), but for the whole preprocessing of evaluation, including sizes and
 // interpolation. Replaces interpolation `random`, because evaluation cannot use it. Does not take
-// val_resize if the user gave val_size, which it belongs to. `data` must come from shoal; throws
-// std::runtime_error if an entry is missing.
+// val_resize if the user gave val_size, because the two belong together. `data` must come from
+// shoal; throws std::runtime_error if an entry is missing.
 void take_preprocessing(const CheckpointData& data, Job& job);
 
 // Throws UserError: weights for grayscale images need --channels 1.

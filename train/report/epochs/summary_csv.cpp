@@ -80,7 +80,7 @@ class SummaryCsv final : public ReportSink {
     values.epoch = epoch;
     return values;
   }
-  // Writes the previous epoch, which may have no evaluation.
+  // If `epoch` is a new epoch, writes the one before, even if it was not evaluated.
   void enter(int64_t epoch) {
     if (epoch == epoch_) return;
     epoch_ = epoch;

@@ -1,6 +1,6 @@
 #pragma once
-// CUDA graphs of the plug-in. Plugin in plugin.h documents these functions. Training does not use
-// them; bench/gpu does.
+// Functions of the plug-in for CUDA graphs; plugin.h describes them (struct Plugin). Training does
+// not use them; bench/gpu does.
 
 namespace shoal::cuda {
 

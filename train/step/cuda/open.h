@@ -7,10 +7,10 @@
 
 namespace shoal::train {
 
-// Returns the plug-in's function table. The first call opens the plug-in in `directory`. If it is
-// empty, searches the directory of the running program, and ../lib, ../lib/shoal and .. relative to
-// it. Later calls return the same table. Call it before anything asks LibTorch whether CUDA is
-// available, because LibTorch caches the answer. Throws std::runtime_error with one sentence that
+// Returns the plug-in's function table. The first call opens the plug-in in `directory`. If
+// `directory` is empty, searches the running program's folder, then ../lib, ../lib/shoal and ..
+// from there. Later calls return the same table. Call it before anything asks LibTorch whether CUDA
+// is available: LibTorch caches the answer. Throws std::runtime_error with one sentence that
 // names what is missing (the plug-in, a CUDA library, or a matching build) and what to do.
 // Thread-safe.
 const cuda::Plugin& cuda_plugin(const std::string& directory = "");

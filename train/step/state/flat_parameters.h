@@ -85,8 +85,9 @@ class FlatParameters {
   // Returns a view of parameter `index`, with its shape, into a buffer of the same layout
   // (optimizer state, average).
   at::Tensor view(size_t index, const at::Tensor& flat_buffer) const;
-  // Returns a contiguous (row-major), detached CPU copy for files. If `flat_buffer` is undefined,
-  // copies the parameter itself. Throws std::out_of_range for an unknown name.
+  // Returns a contiguous (row-major), detached CPU copy of a parameter's slice of `flat_buffer`, or
+  // of the parameter itself if `flat_buffer` is undefined. Throws std::out_of_range for an unknown
+  // name.
   at::Tensor contiguous_copy(const std::string& name, const at::Tensor& flat_buffer = {}) const;
   // Overwrites one parameter (or its slice of `flat_buffer`) with a tensor of the same shape and
   // any dtype, strides and device. If the shape differs, throws std::runtime_error that names the

@@ -32,8 +32,8 @@ class Optimizer {
   void step(double lr, const at::Tensor& gradient_norm = {}, const at::Tensor& non_finite = {});
 
   // Number of committed steps, for Adam's bias correction. step() always adds 1, because the host
-  // does not know yet whether the device commits. If it does not, the caller must subtract 1. Saved
-  // in checkpoints.
+  // does not know yet whether the device commits. If the device does not, the caller must subtract
+  // 1. Saved in checkpoints.
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
 

@@ -24,7 +24,7 @@ const PickleValue* tensor_call(const PickleValue* value);
 
 class TorchArchive {
  public:
-  // `bytes` must outlive the archive. Throws std::runtime_error if they are not such a file.
+  // `bytes` must outlive the archive. Throws std::runtime_error if they are no torch.save file.
   explicit TorchArchive(std::span<const char> bytes);
 
   const PickleValue& root() const { return object_->root(); }
