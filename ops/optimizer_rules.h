@@ -193,7 +193,8 @@ SHOAL_BOTH inline double clip_factor(const OptimizerStep& step) {
   return fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));
 }
 
-// Copy the state of element i from and to the buffers that exist.
+// Copy the state of element i from the buffers to `s`, or back. A buffer that does not exist reads
+// as 0.
 template <class T>
 SHOAL_BOTH void load_state(const OptimizerStep& step, int64_t i, T* s) {
   for (int k = 0; k < kMaxOptimizerStates; ++k)

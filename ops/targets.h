@@ -1,5 +1,6 @@
 #pragma once
-// Targets of the two losses, and binary cross-entropy of one class. Compiles for CPU and GPU.
+// Targets of cross-entropy and binary cross-entropy, and the binary loss of one class. Compiles for
+// CPU and GPU.
 
 #include <cmath>
 #include <cstdint>
@@ -36,8 +37,8 @@ SHOAL_BOTH inline double binary_loss(double x, double target) {
   return std::fmax(x, 0.0) - x * target + std::log1p(std::exp(-std::fabs(x)));
 }
 
-// Returns the derivative of binary_loss() with respect to x; NaN for an infinite x: the loss is not
-// finite then, so the step must not be either.
+// Returns the derivative of binary_loss() with respect to x. For an infinite x, the loss is not
+// finite; returns NaN then, so that the gradient is not finite either.
 SHOAL_BOTH inline double binary_slope(double x, double target) {
   const double e = std::exp(-std::fabs(x));
   const double sigmoid = (x < 0 ? e : 1) / (1 + e);

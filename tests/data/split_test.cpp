@@ -208,7 +208,7 @@ TEST_CASE(
   CHECK(folder.size() == 24);  // 8 of 40 in `cat/cat`, counted with `cat`, and in `dog`
   CHECK(chosen("moved/all.tar", 0) == folder);
   CHECK(chosen("train.pack", 0) == folder);
-  // The portion is chosen independently of the images held out for validation.
+  // The choice of a portion (--fraction) does not depend on the images that --val-split holds out.
   const auto part = part_of(open_dataset(t / "train"), Part::validation, 0.25);
   const Texts held_out = described(*part);
   int64_t in_both = 0;

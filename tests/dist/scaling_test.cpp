@@ -35,7 +35,7 @@ TEST_CASE("a ring of two hosts sends each gradient once, while backward computes
   const ScaledStep slow = predict_step(example(), cluster_of(2, 1e6));
   CHECK(slow.exchange == Approx(3));
   CHECK(slow.seconds == Approx(1 + 3.5 + 0.5));
-  // On a fast link, only the last range is exposed.
+  // On a fast link, only the exchange of the last range makes the step longer.
   CHECK(predict_step(example(), cluster_of(2, 1e9)).seconds == Approx(3.5 + 0.001));
   // Four hosts: 2 * 3/4 of the bytes, in 6 rounds for each range, the statistics and the metrics.
   Cluster four = cluster_of(4, 1e6);
@@ -69,7 +69,7 @@ TEST_CASE("with bfloat16, backward waits for the copies of a range") {
   step.ranges = {{1, 4'000'000}, {2, 4'000'000}, {3, 4'000'000}};
   Cluster two = cluster_of(2, 1e6);  // each transfer takes 1 s
   two.bf16 = true;
-  // Copies end at 2, 3 and 4 s; means follow until 7 s.
+  // The transfers of the copies end at 2, 3 and 4 s, those of the means at 5, 6 and 7 s.
   CHECK(predict_step(step, two).seconds == Approx(7));
   // Each transfer takes 4 s. At 3 s, backward waits until 5 s for the copies of the first range.
   two.between_hosts.bytes_per_second = 0.25e6;

@@ -254,7 +254,7 @@ TEST_CASE("SIGTERM ends a process whose peer SIGSTOP has stopped; rank 0 saves")
   const auto watch = [&](const std::vector<pid_t>& processes) {
     if (!sent && has_trained(root))
       sent = ::kill(processes[hung], SIGSTOP) == 0 && ::kill(processes[ended], SIGTERM) == 0;
-    // Let the test end once the process has ended.
+    // Once process `ended` has exited, kill the stopped one, so that the test ends.
     if (sent && ::kill(processes[ended], 0) != 0) ::kill(processes[hung], SIGKILL);
     return false;
   };

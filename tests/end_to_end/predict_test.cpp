@@ -239,7 +239,7 @@ TEST_CASE("no row of predict or inspect is taken for a metric line because of a 
     metrics.emplace_back(metric["Regex"].get<std::string>());
   REQUIRE_FALSE(metrics.empty());
   const auto check = [&](Words words, const std::string& ending) {
-    // In the folder, so that rows begin with the names alone.
+    // Run shoal in the folder, so that rows begin with ./ and the name.
     words.insert(words.begin(), {"-c", "cd \"$0\" && exec \"$@\"", folder, test::shoal_program()});
     const auto outcome = test::run_program("sh", words);
     INFO(outcome.err);

@@ -28,7 +28,7 @@ class Channel {
             "e=0; while :; do mkfifo \"$0_$e\"; cat \"$1\" >\"$0_$e\"; rm -f \"$0_$e\"; "
             "e=$((e+1)); done",
             channel, object) {}
-  // Runs the shell script `script` instead, in which $0 is the channel and $1 the object.
+  // Writes the channel with the shell script `script`, in which $0 is the channel, $1 the object.
   Channel(const std::string& script, const std::filesystem::path& channel,
           const std::filesystem::path& object)
       : process_(::fork()) {

@@ -271,7 +271,7 @@ TEST_CASE("a run works in 6 GB of address space; if its threads need more, the l
     INFO(fits.err);
     CHECK(fits.exit_code == 0);
   }
-  // The stacks of 620 threads need 5.2 GB, and LibTorch's libraries the rest.
+  // The stacks of 620 threads need 5.2 GB. With LibTorch's libraries, that exceeds the limit.
   const auto larger = in_shell(
       limits, run.words({"--output", (run.root() / "larger").string(), "--workers", "620"}));
   INFO(larger.err);

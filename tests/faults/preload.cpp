@@ -22,7 +22,8 @@ namespace {
 using shoal::faults::Call;
 using shoal::faults::Faults;
 
-// Creates the instance even if the program makes no call, because it sets kFirstProcess.
+// Creates the instance even if the program makes no call: the instance's constructor sets
+// kFirstProcess for child processes.
 [[gnu::constructor]] void load() {
   Faults::instance();
 }

@@ -88,7 +88,7 @@ TEST_CASE("errors for lack of memory and a full disk say what to do") {
   CHECK_THAT(app::describe(std::bad_alloc()), Contains("--batch-size"));
   const std::filesystem::filesystem_error full("write",
                                                std::make_error_code(std::errc::no_space_on_device));
-  // Not every command has --output.
+  // The message names no option, because not every command has --output.
   CHECK_THAT(app::describe(full), Contains("free disk space") && !Contains("--"));
 }
 

@@ -234,7 +234,7 @@ TEST_CASE("incomplete and foreign files of a run are left out with a note") {
 
   write_text(sample.folder / "summary.json", R"({"version":"0.0.7"})");
   REQUIRE(has_note(sample.run(), "shoal 0.0.7"));
-  // The rows are of 2026-01-02.
+  // The history's rows are dated 2026-01-02, so this summary is older.
   write_text(sample.folder / "summary.json",
              R"({"outcome":"complete","ended":"2026-01-01T00:00:00.000Z"})");
   REQUIRE(has_note(sample.run(), "an earlier start"));

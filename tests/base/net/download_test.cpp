@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sets an environment variable, which libcurl reads, during its lifetime.
+// Sets an environment variable, which libcurl reads. The destructor removes it.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

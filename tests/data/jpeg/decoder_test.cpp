@@ -234,7 +234,8 @@ TEST_CASE("with a changed header, our decoder gives libjpeg-turbo's pixels or le
     int64_t ours = 0;
     size_t table_end = 0;
     for (size_t at = 2; at < scan; ++at) {
-      // Changed tables give impossible coefficients, for which the two decoders may differ.
+      // Skip the tables: changed ones give impossible coefficients, for which the two decoders may
+      // differ.
       if (file[at] == 0xff && (file[at + 1] == 0xdb || file[at + 1] == 0xc4))
         table_end = at + 2 + (size_t{file[at + 2]} << 8 | file[at + 3]);
       if (at < table_end) continue;

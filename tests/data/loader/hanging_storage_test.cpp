@@ -10,8 +10,8 @@ using namespace shoal::data;
 
 namespace {
 
-// Image 3 cannot be read or, if `opening` is set, not even be opened for prefetching: the thread
-// that tries waits for ever.
+// A thread that reads image 3 waits for ever. If `opening` is set, a thread that opens it for
+// prefetching does so too.
 class HangingDataset final : public ForwardingDataset {
  public:
   HangingDataset(const std::shared_ptr<std::promise<void>>& reading, bool opening)

@@ -99,7 +99,8 @@ TEST_CASE("data before the last mark is not read again; a damaged table counts u
     before = resumed;
   }
   CHECK(before >= 46);
-  // Data before a mark is not read again, so a change there goes unnoticed.
+  // Images before the last mark in the table were flushed to disk. They are not read again, so a
+  // change there goes unnoticed.
   Bytes changed = data;
   changed[data.size() / 2] ^= 1;
   write_bytes(folder / "set.pack.partial", changed);

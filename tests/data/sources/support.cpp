@@ -60,7 +60,8 @@ std::string quad_word(uint64_t value) {
   return word(static_cast<uint32_t>(value)) + word(static_cast<uint32_t>(value >> 32));
 }
 
-// Returns the fields that a local header and a row have in common: from the version to the sizes.
+// Returns the fields that an entry's local header and its row in the directory have in common: from
+// the version to the sizes.
 std::string zip_fields(const std::string& content, size_t packed, bool deflated, bool wide) {
   const auto* const bytes = reinterpret_cast<const Bytef*>(content.data());
   const auto crc = static_cast<uint32_t>(::crc32_z(0, bytes, content.size()));

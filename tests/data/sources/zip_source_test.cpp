@@ -152,7 +152,7 @@ TEST_CASE("entries that cannot be read in place are refused with advice") {
   CHECK_THAT(message_of_zip(make_zip({{"train.zip", two_images_zip()}, {"labels.csv", "1"}})),
              Contains("train.zip") && Contains("unpack"));
   CHECK_THAT(message_of_zip(make_zip({})), Contains("contains no image"));
-  // An encrypted entry that is left out does not matter.
+  // An encrypted entry is no error if it is hidden or lacks the extension of an image.
   std::string hidden = make_zip({{"cat/1.jpg", "a"}, {"cat/.2.jpg", "b"}});
   hidden = with_zip_row(hidden, "cat/.2.jpg", zip_row_field::kFlags, half_word(1));
   CHECK(damages_of_zip(hidden) == Lines{""});

@@ -30,7 +30,7 @@ inline std::string damage_of(const Dataset& data, int64_t sample) {
   return "";
 }
 
-// Returns the reasons for the images of a zip of these bytes.
+// Returns damage_of() for each image of a zip of these bytes.
 inline std::vector<std::string> damages_of_zip(const std::string& bytes) {
   const TempFolder t;
   t.write("a.zip", bytes);
@@ -47,7 +47,7 @@ inline size_t zip_row_of(const std::string& zip, const std::string& name) {
   return zip.rfind("PK\1\2", at);
 }
 
-// Returns `zip` with other bytes `offset` bytes into an entry's row.
+// Returns `zip` with an entry's row overwritten by `bytes`, `offset` bytes after the row's start.
 inline std::string with_zip_row(std::string zip, const std::string& name, size_t offset,
                                 const std::string& bytes) {
   return zip.replace(zip_row_of(zip, name) + offset, bytes.size(), bytes);

@@ -101,7 +101,7 @@ TEST_CASE("a damaged image is replaced by the next one, for any number of thread
   CHECK(damaged.bad == 1);
   options.threads = 4;
   CHECK(rows_of(tar_of(12, 5), options, 0, 0).hash == damaged.hash);
-  // The last image is replaced by the one before.
+  // If the last image is damaged, the one before replaces it.
   const auto last = rows_of(tar_of(12, 11), options, 0, 0).labels;
   CHECK(last[11] == whole.labels[10]);
   CHECK(rows_of(tar_of(12, 5), small(false)).labels[5] == -1);

@@ -42,7 +42,7 @@ void write_text(int descriptor, const std::string& text);
 // the part after the last slash or colon.
 std::vector<std::string> described(RecordStream& stream);
 
-// Returns the same for a stream of `bytes`.
+// Returns described() of a stream of `bytes`.
 std::vector<std::string> streamed(const std::string& bytes, const std::vector<std::string>& classes,
                                   const std::string& tfrecord_keys = "");
 // Returns the message of the error that streamed() throws; empty if there is none.

@@ -284,7 +284,7 @@ TEST_CASE("long files among many short ones are opened once") {
   for (const auto& [descriptor, reads] : calls)
     for (const ReadCall& read : reads)
       if (read.offset > 2'000'000) begins.insert(read.offset % static_cast<off_t>(kPiece));
-  // All pieces have the same remainder; the read at the end of the file has another one.
+  // All pieces begin at the same offset modulo kPiece; the read at the end of a file does not.
   CHECK(begins.size() == 2);
 }
 

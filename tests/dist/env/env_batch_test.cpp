@@ -134,7 +134,7 @@ TEST_CASE("launchers that are started in a container of AWS Batch take precedenc
   CHECK(launch(with(kChild, pod)).env.world_size == 2);
   const Variables torchrun = with(pod, {{"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}});
   CHECK(launch(with(kChild, torchrun)).launcher == "torchrun");
-  // So do the variables that shoal sets for the workers of a node.
+  // The variables that shoal sets for the workers of a node override Batch's, too.
   const Variables worker = to_variables(for_worker_of(launch(kChild).env, 2, 1));
   CHECK(launch(with(kChild, worker)).env.rank == 5);
 }

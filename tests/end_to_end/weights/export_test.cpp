@@ -127,7 +127,7 @@ TEST_CASE("exported safetensors and state dicts give predict's logits") {
                             "32",        "--classes",     names};
   CHECK(predict(state_dict) == expected);
 
-  // The other program's file becomes an ONNX model with the given classes.
+  // The state dict m.pth becomes an ONNX model with the given classes.
   run({"export", t.path("m.pth"), "--model", "resnet18", "--classes", names, "-o", t.path("m.onnx"),
        "--dynamic-batch"});
   const test::OnnxModel model = read_onnx(t.path("m.onnx"));

@@ -201,7 +201,7 @@ TEST_CASE(
   size_t forged = 0;
   for (const std::string& name : names) {
     if (matches_any(printable(name))) ++forged;
-    // Class names and names of tensors come from files, too.
+    // Rows also contain names of classes and tensors, which come from files.
     const std::vector<std::string> rows = {name,
                                            name + "   cat 99.0%",
                                            name + "   error: not a JPEG",

@@ -107,7 +107,7 @@ TEST_CASE("the imagenet example's command line is accepted unchanged") {
   CHECK(job.backend == "auto");
   CHECK(arguments.nodes.count == 3);
   CHECK(arguments.nodes.rank == 1);
-  // Options that are not given have the other program's defaults.
+  // Options that are not given have the defaults of PyTorch's imagenet example.
   CHECK(job.schedule.kind == train::ScheduleOptions::Kind::step);
   CHECK(job.size == 224);
   CHECK(parsed({"data"}).job.model.name == "resnet18");
@@ -160,7 +160,7 @@ TEST_CASE("SMDDP's hyperparameters keep their meaning") {
   CHECK(job.sync_bn);
   CHECK(job.mix.mixup == 0.2);
   CHECK(job.optimizer.weight_decay == 5e-6);
-  // Options that are not given have the other program's defaults.
+  // Options that are not given have the defaults of SMDDP's trainer.
   CHECK(job.optimizer.kind == train::OptimizerOptions::Kind::rmsprop);
   CHECK(job.optimizer.eps == 0.001);
   CHECK(job.schedule.warmup_epochs == 5);

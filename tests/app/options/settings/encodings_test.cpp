@@ -270,7 +270,7 @@ TEST_CASE("lists and objects are converted to the option's list syntax, also fro
   CHECK_THROWS_WITH(parsed({R"(--color-jitter={"a": 1})"}), Contains("it must be a list"));
   // The braces of a file pattern are kept as text.
   CHECK(parsed({"--train", "{000..127}.tar"}).job.train_dir == "{000..127}.tar");
-  // Another program's option takes a pair of numbers.
+  // timm's --scale takes a pair of numbers.
   CHECK(parsed({}, {{"scale", "[0.2, 0.9]", "SM_HPS"}}).job.crop_scale_max == 0.9);
 }
 

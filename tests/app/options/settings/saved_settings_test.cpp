@@ -180,8 +180,8 @@ Settings pairs_of(const train::ResolvedJob& run) {
   return pairs;
 }
 
-// Resolves a run with a value of the option that changes the saved setting, and stores the setting
-// in `value`. Returns nothing if no candidate does.
+// Tries values of the option until one changes the saved setting. Returns the run with that value
+// and stores the setting in `value`. Returns nothing if no value changes the setting.
 std::optional<train::ResolvedJob> run_with(const app::Option& option, std::string& value) {
   std::vector<std::string> values = option.choices;
   for (const char* text : {"true", "false", "64", "2", "0.05", "0.5", "trivial", "0:128", "0:0.5",
@@ -279,7 +279,7 @@ TEST_CASE("checkpoints save all training options except those known not to chang
       "decoder",
       // Used only at a fresh start.
       "weights", "weights-entry", "weights-cache", "load-partial",
-      // Included in saved settings: global-batch-size and lr.
+      // Not saved themselves, but included in two saved settings: global-batch-size and lr.
       "batch-size", "batch-per-host", "scale-lr",
       // Affect when a run ends, not its steps.
       "max-steps", "non-finite-limit"};
