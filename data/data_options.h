@@ -128,8 +128,8 @@ struct LoaderOptions {
   // Evaluation: each host has its own part of the data, so the number of images may differ between
   // hosts.
   bool uneven = false;
-  // Rank of this process among the `world_size` processes that share the images: only those of this
-  // host if each host has its own part of the data.
+  // Rank of this process among the `world_size` processes that share the images. If each host has
+  // its own part of the data, only the processes of this host count.
   int64_t rank = 0, world_size = 1;
   // Returns the schedule of the output size: in training `progression` with transform.size, in
   // evaluation the constant transform.eval_size.

@@ -107,7 +107,7 @@ class ForwardingDataset : public Dataset {
 
  protected:
   const Dataset& inner() const { return *inner_; }
-  // Returns the index in the inner dataset of this dataset's `sample`.
+  // Converts a sample of this dataset to its index in the inner dataset.
   virtual int64_t inner_sample(int64_t sample) const { return sample; }
 
  private:
@@ -125,8 +125,8 @@ struct OpenOptions {
   // Classes of the training set, if known. A label stored with an image must be one of these names
   // or an index into them.
   std::vector<std::string> classes;
-  // Files with the classes of images that are stored without a class: `labels` and, if it contains
-  // only numbers, `synsets` (labels/labels.h). Empty: no file.
+  // `labels`: file with the classes of images that are stored without a class. If it contains only
+  // numbers, the file `synsets` maps them to classes (labels/labels.h). Empty: no file.
   std::string labels, synsets;
   bool others_elsewhere = false;  // other hosts have other files of this dataset (--sharded)
   std::string tfrecord_keys;  // value of --tfrecord-keys (records/tf_example.h); empty: defaults

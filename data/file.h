@@ -27,9 +27,9 @@ class FileFailure : public std::runtime_error {
   int error_;
 };
 
-// Size, time of the last modification, and time of the last change of content or attributes, which
-// programs cannot set. Equal stamps mean equal content, unless the clock was set back or the file
-// changed twice within the resolution of its timestamps (see changed_recently() in
+// Size, time of the last modification, and time of the last change of content or attributes.
+// Programs cannot set changed_ns. Equal stamps mean equal content, unless the clock was set back or
+// the file changed twice within the resolution of its timestamps (see changed_recently() in
 // container/cache_file.h).
 struct FileStamp {
   int64_t bytes = 0, modified_ns = 0, changed_ns = 0;
@@ -62,8 +62,8 @@ class ReadableMemory : public Readable {
 // How a file is read.
 enum class Reads {
   seeking,  // only the requested bytes
-  // Everything from the first requested byte on, front to back, in pieces of 4 MiB. Keeps the last
-  // two pieces; reads earlier bytes again from the file. For file systems that prefetch.
+  // Reads everything from the first requested byte on, front to back, in pieces of 4 MiB. Keeps the
+  // last two pieces; reads earlier bytes again from the file. For file systems that prefetch.
   forward,
   scattered  // like seeking, with the system's readahead disabled
 };

@@ -240,8 +240,8 @@ void mark_effects(const Arguments& arguments, train::ResolvedJob& run) {
   for (train::SavedSetting& setting : run.settings) {
     if (setting.may_differ == train::MayDiffer::always) continue;
     setting.effective = std::ranges::none_of(no_effect_table(), [&](const NoEffect& row) {
-      // Other reasons than ": REASON" limit the effect. Checkpoints store the result, so it must be
-      // the same for one host and for several.
+      // A row whose text does not begin with ": " only limits the effect. Checkpoints store the
+      // result, so it must not depend on the number of hosts.
       return row.why.starts_with(": ") && !row.of_hosts &&
              contains(row.options, with_dashes(setting.name)) && row.holds(circumstances);
     });

@@ -20,7 +20,7 @@ struct NoEffect {
   std::vector<std::string> options;
   std::string why;  // text after "--NAME has no effect": ": REASON" or " in training: …"
   bool (*holds)(const Circumstances&);
-  bool of_hosts = false;  // whether holds() depends on the number of processes or hosts
+  bool of_hosts = false;  // whether to ignore the row in mark_effects()
 };
 
 const std::vector<NoEffect>& no_effect_table();

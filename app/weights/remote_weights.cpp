@@ -20,13 +20,12 @@ bool is_digest(const std::string& text) {
          text.find_first_not_of(kHexDigits) == text.npos;
 }
 
-// Whether eight digits are a date from 1900 to 2099, such as 20231015.
-bool is_date(const std::string& digits) {
+// Whether eight digits are a padded number, such as the step in the name of a checkpoint, or a date
+// from 1900 to 2099, such as 20231015 or 15102023.
+bool is_number_or_date(const std::string& digits) {
   if (digits.find_first_not_of("0123456789") != digits.npos) return false;
-  const std::string century = digits.substr(0, 2), month = digits.substr(4, 2),
-                    day = digits.substr(6);
-  return (century == "19" || century == "20") && month >= "01" && month <= "12" && day >= "01" &&
-         day <= "31";
+  const auto is_year = [](const std::string& year) { return year >= "1900" && year <= "2099"; };
+  return digits[0] == '0' || is_year(digits.substr(0, 4)) || is_year(digits.substr(4));
 }
 
 // Returns the SHA-256 prefix in a file name in torchvision's style, "11ad3fa6" in
@@ -35,7 +34,8 @@ std::string digest_in_name(const std::string& file) {
   const size_t dash = file.rfind('-');
   if (dash == file.npos) return "";
   const std::string digits = file.substr(dash + 1, file.find('.', dash) - dash - 1);
-  return is_digest(digits) && digits.size() == kLeastDigits && !is_date(digits) ? digits : "";
+  const bool is_one = is_digest(digits) && digits.size() == kLeastDigits;
+  return is_one && !is_number_or_date(digits) ? digits : "";
 }
 
 std::string name_in(const std::string& path) {

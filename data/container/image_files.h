@@ -22,8 +22,8 @@ bool has_image_extension(std::string_view name);
 // data, such as masks.
 bool is_sample_extension(std::string_view extension);
 
-// Whether a file is an image by its extension or its first bytes. `head`: the first kImageHead
-// bytes, or all bytes of a shorter file.
+// Whether the extension or the first bytes of a file are those of an image. `head`: the first
+// kImageHead bytes, or all bytes of a shorter file.
 bool is_image(std::string_view name, std::span<const uint8_t> head);
 
 // Like is_image(), for a file on disk. Opens the file only if it has no image extension. A file

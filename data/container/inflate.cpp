@@ -30,7 +30,7 @@ class Inflater {
   z_stream* operator->() { return &z_; }
   int step() { return ::inflate(&z_, Z_NO_FLUSH); }
   void start_over() { ::inflateReset(&z_); }
-  // Skips zeros in the input. Zeros may follow a member, for example to fill a block of a tape.
+  // Skips zeros in the input. Zeros may follow a gzip member, for example as padding on a tape.
   void skip_zeros() {
     for (; z_.avail_in > 0 && *z_.next_in == 0; --z_.avail_in) ++z_.next_in;
   }
@@ -129,8 +129,8 @@ bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t co
   stream->next_out = to.data();
   stream->avail_out = static_cast<uInt>(count);
   stream->avail_in = 0;
-  // If only a few bytes are wanted, reads little more than these: 1 KiB more is enough for the
-  // tables of a deflate block.
+  // Reads at most count + 1024 bytes at a time, because the caller may want only a few bytes. 1 KiB
+  // is enough for the tables of a deflate block.
   const uint64_t piece = std::min<uint64_t>(in.size(), count + 1024);
   for (uint64_t read = 0;;) {
     if (stream->avail_in == 0 && read < packed) {

@@ -40,8 +40,8 @@ struct Scan {
     names += name;
     name_ends.push_back(names.size());
   }
-  // Returns the index of `text` in `texts`; adds it first if it is new. Scans must add to `texts`
-  // only through this function.
+  // Returns the index of `text` in `texts`; adds it first if it is new. Nothing else may add to
+  // `texts` during a scan.
   int32_t place_of(const std::string& text);
   bool has_text(const std::string& text) const { return places.contains(text); }
 

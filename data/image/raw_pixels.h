@@ -13,7 +13,7 @@ namespace shoal::data {
 constexpr char kRawMagic[8] = {'s', 'h', 'o', 'a', 'l', 'r', 'g', 'b'};
 constexpr int64_t kRawHead = 16;  // bytes before the first row
 
-// Encodes height×width×3 RGB pixels in this format.
+// Encodes height×width×3 RGB pixels as an uncompressed image.
 std::vector<uint8_t> raw_image(const uint8_t* pixels, const Size& size);
 
 // Returns the size in the header. `bytes` must start with kRawMagic. Throws DamagedImage if the

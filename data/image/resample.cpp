@@ -31,7 +31,7 @@ struct Window {
   double center;
 };
 
-// Rounds to 22 fractional bits, halves away from zero.
+// Rounds to 22 fractional bits. Exact halves are rounded away from zero.
 int32_t rounded(double exact) {
   const double scaled = exact * (1 << kWeightBits);
   return static_cast<int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
@@ -110,7 +110,7 @@ void Resizer::begin(const AxisRequest& x, const AxisRequest& y, Interpolation in
   middle_stride_ = (x.count * 3 + 16 + 31) / 32 * 32;
   rows_ = kept_from_ = finished_ = 0;
   vertical_first_ = data::vertical_first(x, y);
-  // Padding taps of the vertical pass read up to `taps` rows after the last row.
+  // The vertical pass may read up to packed_y_.taps rows after the last row, with weight zero.
   if (!vertical_first_) return grow(middle_, (y_.source_count + packed_y_.taps) * middle_stride_);
   kept_stride_ = (x_.source_count * 3 + 31) / 32 * 32;
   kept_most_ = 2 * y_.taps;

@@ -80,7 +80,7 @@ class Resizer {
   void pack(const Axis& axis, Packed& packed) const;
   HorizontalPass horizontal_pass() const;
   // Returns the arguments of the vertical pass for output row `row`; the caller must set `out` and
-  // `bytes`. `buffer`: source rows from number `from` on, `stride` bytes apart.
+  // `bytes`. `buffer`: source rows, `stride` bytes apart; the first one has number `from`.
   VerticalPass vertical_pass(int64_t row, const uint8_t* buffer, int64_t from,
                              int64_t stride) const;
   void push_vertical_first(const RowBlock& rows);

@@ -191,7 +191,7 @@ void IndexStore::refresh() {
   write_waiting();
   open_others();
   // If several files have a record of an image, the newest file is right: the images may have got
-  // other numbers since the older ones were written.
+  // other numbers since the older files were written.
   std::vector<std::pair<fs::file_time_type, uint32_t>> by_time;
   for (uint32_t file = 0; file < files_.size(); ++file) {
     std::error_code error;

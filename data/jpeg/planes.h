@@ -31,8 +31,8 @@ class Planes {
   // `coefficients`: 64 per block, with the blocks in coding order.
   void add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients);
 
-  // Call after the last add(). For the box that was given to mcus_of(), rgb_row() then returns what
-  // decoding the whole image would give.
+  // Call after the last add(). For the box that was given to mcus_of(), rgb_row() then writes the
+  // same pixels as if the whole image had been decoded.
   void finish();
 
   // The samples of one component. Coordinates are in samples of this component, relative to the

@@ -76,9 +76,9 @@ std::string field_at(const std::string& line, char separator, size_t& at) {
   return field;
 }
 
-// Returns the image and the class in a line. They are separated by a tab or comma, and may then
-// contain blanks, or else by blanks. Drops the boxes of ImageNet's LOC_val_solution.csv, where each
-// box is the class followed by four numbers.
+// Returns the image and the class in a line. A tab or comma separates them, and both may then
+// contain blanks. Without a tab or comma, blanks separate them. Drops the boxes of ImageNet's
+// LOC_val_solution.csv, where each box is the class followed by four numbers.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> words = words_of(line);
   const char separator = line.find('\t') != std::string::npos ? '\t' : ',';
@@ -106,8 +106,8 @@ bool is_header(const std::vector<std::string>& words) {
   return words.size() == 2 && kImage.contains(lower(words[0])) && kClass.contains(lower(words[1]));
 }
 
-// Whether the first line is a header with other names: its first word does not have the form of an
-// image's file name, but the first word of the second line does.
+// Whether the first line is a header with names that is_header() does not know: its first word does
+// not have the form of an image's file name, but the first word of the second line does.
 bool is_header_above(const std::vector<std::string>& words, const std::vector<std::string>& lines) {
   if (words.empty() || lines.size() < 2 || has_image_extension(words[0])) return false;
   const std::vector<std::string> next = columns_of(lines[1]);

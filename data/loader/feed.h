@@ -55,7 +55,7 @@ struct Ticket {
   StreamEpoch::Drawn drawn;  // streams only: the image and its spares
 };
 
-// Interface of both feeds. Thread-safe.
+// Interface of DatasetFeed and StreamFeed. Thread-safe.
 class Feed {
  public:
   Feed(uint64_t seed, int64_t epoch) : seed_(seed), epoch_(epoch) {}

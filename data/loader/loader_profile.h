@@ -41,7 +41,7 @@ struct ProfileOptions {
   std::function<bool()> stopped;  // polled between batches; empty: never stops
 };
 
-// Thrown when `stopped` returns true.
+// Thrown when ProfileOptions::stopped returns true.
 struct ProfileStopped {};
 
 // Measures the loader: reads epoch after epoch and discards the batches. Calls `progress` with the

@@ -65,7 +65,7 @@ Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, R
   return result;
 }
 
-// Prefetches images. On hanging storage, opening one may block, so names it in `current_`.
+// Prefetches images. Opening an image may block if the storage hangs, so current_ names the image.
 void Worker::announce(const Feed& feed, int64_t position) {
   struct {  // one capture, so that std::function allocates no memory
     Worker& worker;
@@ -105,7 +105,7 @@ void Worker::follow(const Feed& feed, int64_t position) {
   mix_.cutmix = options_.mix.cutmix * strength;
 }
 
-// Returns false if the image is damaged.
+// Returns false if the image is damaged. With BadImages::error, throws DamagedImage instead.
 bool Worker::decode(const Feed& feed, const Ticket& ticket, uint8_t* pixels) {
   try {
     const std::span<const uint8_t> bytes = read(feed, ticket);

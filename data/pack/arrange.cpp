@@ -115,7 +115,7 @@ class Arranger {
     }
   }
 
-  // Returns false if the image is damaged. `report`: whether to warn then.
+  // Returns false if the image is damaged. `report`: whether to call warning_ in this case.
   bool read(int64_t sample, std::vector<uint8_t>& bytes, bool report) {
     try {
       source_.read(sample, bytes);

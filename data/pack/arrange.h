@@ -20,9 +20,9 @@ struct ArrangeSummary {
   int64_t damaged = 0;  // unreadable images, left out
 };
 
-// Copies `source` to the folder `dest`. NAME is the part of Dataset::name() after the last slash or
-// colon. A file gets its final name only when it is complete, so an interrupted run can be
-// repeated: the new run keeps image files and tars with the right content. Calls
+// Copies `source` to the folder `dest`. The NAME of an image (see Arrangement) is the part of
+// Dataset::name() after the last slash or colon. A file gets its final name only when it is
+// complete, so a repeated run keeps image files and tars with the right content. Calls
 // `progress` about every 100 images with the number done, and `warning` with a sentence for each
 // damaged image: from any thread, one call at a time. Throws std::invalid_argument if two images of
 // a class have the same name, if the name of a class or image cannot be a visible file in `dest` or

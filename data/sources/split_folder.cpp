@@ -12,25 +12,29 @@ std::string_view first_folder(std::string_view name) {
   return name.substr(0, name.find('/') + 1);  // npos + 1 is 0
 }
 
+// Returns the single top folder of all images that are in folders; empty if there are several, or if
+// it is itself the folder of a split.
 std::string top_folder(const std::vector<Scan>& scans) {
-  for (const Scan& scan : scans)
-    if (scan.size() > 0) return std::string(first_folder(scan.name(0)));
-  return "";
+  std::string_view top;
+  for (const Scan& scan : scans) {
+    for (size_t i = 0; i < scan.size(); ++i) {
+      const std::string_view first = first_folder(scan.name(i));
+      if (!first.empty() && !top.empty() && first != top) return "";
+      if (!first.empty()) top = first;
+    }
+  }
+  const bool is_split = top == "train/" || top == "val/" || top == "validation/" || top == "test/";
+  return is_split ? "" : std::string(top);
 }
 
-// Returns the images whose name begins with `top` and the folder of `split`.
-Scan inside(const Scan& scan, std::string_view top, const std::string& split) {
+// Returns the images in `folder`.
+Scan inside(const Scan& scan, std::string_view folder) {
   Scan kept;
   kept.texts = scan.texts;
   kept.places = scan.places;
   kept.left_out = scan.left_out;
-  for (size_t i = 0; i < scan.size(); ++i) {
-    const std::string_view name = scan.name(i);
-    if (!name.starts_with(top)) continue;
-    const std::string_view folder = first_folder(name.substr(top.size()));
-    if (folder == split + "/" || (split == "val" && folder == "validation/"))
-      kept.add(scan.entries[i], name);
-  }
+  for (size_t i = 0; i < scan.size(); ++i)
+    if (scan.name(i).starts_with(folder)) kept.add(scan.entries[i], scan.name(i));
   return kept;
 }
 
@@ -38,13 +42,17 @@ Scan inside(const Scan& scan, std::string_view top, const std::string& split) {
 
 void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
                 const std::string& split) {
+  std::vector<std::string> folders = {split + "/"};
+  if (split == "val") folders.emplace_back("validation/");
   for (const std::string& top : {std::string(), top_folder(scans)}) {
-    std::vector<Scan> kept;
-    size_t images = 0;
-    for (const Scan& scan : scans) images += kept.emplace_back(inside(scan, top, split)).size();
-    if (images == 0) continue;
-    scans = std::move(kept);
-    return;
+    for (const std::string& folder : folders) {
+      std::vector<Scan> kept;
+      size_t images = 0;
+      for (const Scan& scan : scans) images += kept.emplace_back(inside(scan, top + folder)).size();
+      if (images == 0) continue;
+      scans = std::move(kept);
+      return;
+    }
   }
   throw std::invalid_argument(files[0].path + " contains no folder " + split +
                               "/ with images; give the images of each split as a file of its own "

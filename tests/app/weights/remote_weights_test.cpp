@@ -71,8 +71,8 @@ TEST_CASE("the digest is the one after #, else the one in the name, if that look
   CHECK(first_of("https://h/x-11ad3fa6.pth.tar").sha256 == "11ad3fa6");
   CHECK(first_of("https://h/x-1.0-11ad3fa6.pth").sha256 == "11ad3fa6");
   CHECK(first_of("https://h/efficientnet-lite0-57934424.pth").sha256 == "57934424");
-  CHECK(first_of("https://h/x-20231332.pth").sha256 == "20231332");  // no date
-  for (const char* other : {"https://h/x-20231015.pth", "https://h/x-11ad3fa.pth",
+  for (const char* other : {"https://h/x-20231015.pth", "https://h/x-15102023.pth",
+                            "https://h/epoch-0001-step-00000009.pt", "https://h/x-11ad3fa.pth",
                             "https://h/x-large.pth", "https://h/x.pth", "https://h/x-baseline.pth"})
     CHECK(first_of(other).sha256.empty());
   for (const char* bad : {"https://h/x#sha256=0123", "https://h/x#sha256=0123456z",

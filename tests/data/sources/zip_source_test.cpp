@@ -100,6 +100,24 @@ TEST_CASE("a split is opened from an archive that contains train/ and val/") {
   }
 }
 
+TEST_CASE("only the folder of a split counts, not a class or a part with its name") {
+  TempFolder t;
+  const auto opened = [&](const std::string& name, const Members& members,
+                          const std::string& split) {
+    t.write(name, make_zip(members));
+    return open_dataset(find_split(t / name, split).value());
+  };
+  const std::string image = jpeg_text(1);
+  const Members class_val = {{"train/cat/1.jpg", image}, {"train/val/2.jpg", image}};
+  CHECK_THROWS_WITH(opened("class.zip", class_val, "val"), Contains("no folder val/"));
+  const Members parts = {{"a/train/cat/1.jpg", image}, {"b/train/cat/2.jpg", image}};
+  CHECK_THROWS_WITH(opened("parts.zip", parts, "train"), Contains("no folder train/"));
+  const Members loose = {{"logo.jpg", image}, {"photos/train/cat/1.jpg", image}};
+  CHECK(opened("loose.zip", loose, "train")->size() == 1);
+  const Members both = {{"val/cat/1.jpg", image}, {"validation/dog/2.jpg", image}};
+  CHECK(opened("both.zip", both, "val")->classes() == Lines{"cat"});
+}
+
 TEST_CASE("zips of every layout have the same images in the same order as class folders") {
   const ZipShapes shapes;
   const auto expected = open_dataset(shapes.folder / "folder");
