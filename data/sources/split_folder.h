@@ -8,7 +8,7 @@
 
 namespace shoal::data {
 
-// Removes all images except those in the folder of `split`: train/, or val/ or, if there is no val/,
+// Removes all images except those in the folder of `split`: train/, or val/ or, if there is none,
 // validation/. The folder may be inside a single top folder, such as photos/train/. Throws
 // std::invalid_argument if no image remains. `files`: the file of each scan, at least one.
 void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
