@@ -12,20 +12,22 @@
 namespace shoal {
 
 // Calls work(i) for every i from 0 to count - 1, in any order. Uses up to `threads` threads (at
-// least 1, at most 256), including the calling thread. After an exception, starts no further calls,
-// waits for all threads and rethrows the first exception.
+// least 1, at most 256), including the calling thread. After an exception, starts no further calls
+// and waits for all threads. Then rethrows the exception of the lowest `i` that fails, which does
+// not depend on the threads: calls start in the order of `i`.
 template <class Work>
 void for_each_index(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr error;
+  size_t failed = count;  // the index of `error`
   const auto run = [&] {
     for (size_t i = next++; i < count; i = next++) {
       try {
         work(i);
       } catch (...) {
         const std::lock_guard lock(mutex);
-        if (!error) error = std::current_exception();
+        if (i < failed) error = std::current_exception(), failed = i;
         next = count;
       }
     }
