@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,11 @@ Descriptor open_file(const char* path, int flags, unsigned mode) {
   do number = ::open(path, flags | O_CLOEXEC, mode);
   while (number < 0 && errno == EINTR);
   return Descriptor(number);
+}
+
+bool is_removed(int descriptor) noexcept {
+  struct stat info {};
+  return ::fstat(descriptor, &info) == 0 ? info.st_nlink == 0 : errno == ESTALE;
 }
 
 int flush_file(int descriptor) noexcept {

@@ -36,6 +36,9 @@ class Descriptor {
 // file before the umask. On failure, returns a descriptor that is not open and leaves errno set.
 Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
 
+// Whether an open file has been removed from its folder, also by another host (NFS: ESTALE).
+bool is_removed(int descriptor) noexcept;
+
 // Writes the content of an open file to disk with fsync(2), and retries if a signal interrupts it.
 // Returns 0 or the errno of fsync(2).
 int flush_file(int descriptor) noexcept;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,13 +19,6 @@
 
 namespace shoal {
 namespace {
-
-// Whether the lock file was removed after this process opened it. The lock's previous holder may
-// remove the file before it releases the lock.
-bool is_removed(int descriptor) {
-  struct stat info {};
-  return ::fstat(descriptor, &info) == 0 && info.st_nlink == 0;
-}
 
 // Writes who holds the lock into its file. A failure, such as a full disk, only shortens messages.
 void write_holder(int descriptor) {
@@ -69,6 +61,7 @@ FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
       log::warning("cannot lock " + file.string() + " (" + std::generic_category().message(error) +
                    "): make sure that no other run writes to " + target);
     if (!opened.is_open()) return;
+    // The lock's previous holder may remove the file before it releases the lock.
     if (!busy && !is_removed(opened.number())) {
       descriptor_ = std::move(opened);
       write_holder(descriptor_.number());

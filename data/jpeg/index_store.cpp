@@ -70,12 +70,6 @@ bool append(int descriptor, const std::string& text) {
   return error == 0;
 }
 
-// Whether the open file has been removed from its folder.
-bool is_removed(int descriptor) {
-  struct stat info {};
-  return ::fstat(descriptor, &info) == 0 && info.st_nlink == 0;
-}
-
 std::string places_of(const std::string& records) {
   return fs::path(records).replace_extension(kPlacesExtension).string();
 }

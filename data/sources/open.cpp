@@ -70,8 +70,8 @@ void refuse_pipe_file(const std::string& path) {
   const bool image = recognize(head) != Format::unknown;
   throw std::invalid_argument(
       path + (image ? " is a single image" : " has an unknown format") +
-      "; shoal reads folders of images (one folder per class), packed sets, manifests and "
-      "files of many images (" +
+      "; shoal reads folders of images (one folder per class), packed sets, manifests, single "
+      "lists (.csv, .tsv) and files of many images (" +
       format_names() + ")");
 }
 

@@ -248,6 +248,8 @@ void CheckpointStore::write_manifest() {
 void CheckpointStore::prune_to(int64_t keep) {
   std::error_code error;
   const auto list = entries();
+  // A closing evaluation does not make its checkpoint the best one of the run, but shows that the
+  // weights were sound. So keep the best of all evaluated checkpoints, and of the regular ones.
   auto all = list, regular = list;
   for (CheckpointEntry& entry : all) entry.closing = false;
   std::erase_if(regular, [](const CheckpointEntry& entry) { return entry.closing; });

@@ -48,9 +48,9 @@ class CheckpointStore {
   using Examine =
       std::function<CheckpointEntry(const std::vector<char>& bytes, const std::string& file)>;
 
-  // `keep`: number of newest checkpoints that prune() keeps, in addition to the best one. If that
-  // one has a closing evaluation, prune() also keeps the best of the others. Without
-  // `examine`, checkpoints without a marker count as damaged.
+  // `keep`: number of newest checkpoints that prune() keeps. It also keeps the best one and, if that
+  // one has a closing evaluation, the best of the others. Without `examine`, checkpoints without a
+  // marker count as damaged.
   CheckpointStore(std::filesystem::path directory, int64_t keep, Examine examine = {});
 
   // Creates the directories and locks them against other writers for the lifetime of this object.
@@ -70,11 +70,11 @@ class CheckpointStore {
 
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
   // in order. `top1`: percent; unset if the state was not evaluated. `closing`: as in
-  // CheckpointEntry. Keeps an existing intact entry
-  // of the same epoch and step, unless that entry was not evaluated and this state was. If the file
-  // system reports an error, tries a second time, so `produce` may be called twice. First creates
-  // folders that were removed or, on a full disk, prunes. Pruning keeps at least the newest
-  // checkpoint that is known to be on disk. Throws std::runtime_error with path and reason.
+  // CheckpointEntry. Keeps an existing intact entry of the same epoch and step, unless that entry
+  // was not evaluated and this state was. If the file system reports an error, tries a second time,
+  // so `produce` may be called twice. First creates folders that were removed or, on a full disk,
+  // prunes. Pruning keeps at least the newest checkpoint that is known to be on disk. Throws
+  // std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce, bool closing = false);
 

@@ -49,16 +49,6 @@ Members below(const Members& members, const std::string& folder) {
   return found;
 }
 
-// Opens a source and keeps its warnings.
-struct Opened {
-  explicit Opened(const std::string& source, OpenOptions options = {}) {
-    options.warning = [this](const std::string& text) { warnings.push_back(text); };
-    data = open_dataset(source, options);
-  }
-  Texts warnings;
-  std::shared_ptr<const Dataset> data;
-};
-
 struct Mixed {
   Mixed() {
     all = images();

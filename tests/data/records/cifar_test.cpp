@@ -57,16 +57,6 @@ std::vector<int> labels_of(const Dataset& data) {
   return labels;
 }
 
-// Opens a source and keeps its warnings.
-struct Opened {
-  explicit Opened(const std::string& source, OpenOptions options = {}) {
-    options.warning = [this](const std::string& text) { warnings.push_back(text); };
-    data = open_dataset(source, options);
-  }
-  Texts warnings;
-  std::shared_ptr<const Dataset> data;
-};
-
 }  // namespace
 
 TEST_CASE("files of CIFAR-10 give pixels and labels in their order, and classes from their names") {

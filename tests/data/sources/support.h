@@ -33,6 +33,16 @@ std::string make_zip(const Members& members, bool deflated = false);
 // Returns "LABEL CLASS NAME CONTENT" of each image. NAME is the part after the last slash or colon.
 std::vector<std::string> described(const Dataset& data);
 
+// Opens a source and keeps its warnings.
+struct Opened {
+  explicit Opened(const std::string& source, OpenOptions options = {}) {
+    options.warning = [this](const std::string& text) { warnings.push_back(text); };
+    data = open_dataset(source, options);
+  }
+  std::vector<std::string> warnings;
+  std::shared_ptr<const Dataset> data;
+};
+
 // Sets the time of a file to an hour ago, so that its scan may be cached.
 void age_file(const std::string& path);
 
