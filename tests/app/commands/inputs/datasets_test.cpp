@@ -3,8 +3,11 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "app/commands/inputs/agreement.h"
 #include "app/options/class_names.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "data/dataset.h"
 #include "data/loader/loader.h"
 #include "data/split.h"
@@ -203,15 +206,16 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     train::Job job = job_of(folder.path());
     job.sharded = "train";
     job.val_split = 0.25;
-    // The first host has all 40 images; the second host has only those of the training part.
+    // The first host has all 40 images; the second host has only those of the training part, but
+    // not the one that is never held out.
+    std::string last;
+    const auto name_of = [](int i) { return "cat/" + std::to_string(i) + ".jpg"; };
     for (int i = 0; i < 40; ++i)
-      if (env.rank == 0) write_image(folder.path() / "train/cat" / (std::to_string(i) + ".jpg"));
-    if (env.rank == 1)
-      for (int i = 0; i < 40; ++i) {
-        const std::string name = std::to_string(i) + ".jpg";
-        if (data::is_held_out("cat/" + name, job.val_split)) continue;
-        write_image(folder.path() / "train/cat" / name);
-      }
+      if (last.empty() || hash_bytes(name_of(i)) > hash_bytes(last)) last = name_of(i);
+    for (int i = 0; i < 40; ++i)
+      if (env.rank == 0 ||
+          (!data::is_held_out(name_of(i), job.val_split) && name_of(i) != last))
+        write_image(folder.path() / "train" / name_of(i));
     dist::Communicator world = dist::connect(env);
     world.env.local_rank = 0;
     world.env.local_world_size = 1;
@@ -226,6 +230,37 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     // Training needs images on each host; all ranks report the error.
     job.val_split = 0.999999;
     REQUIRE_THROWS_WITH(open(job, true, {}, world), Contains("leaves no training image"));
+  });
+}
+
+TEST_CASE("hosts with different images hold out the same images as one host with all of them") {
+  constexpr int kClasses = 20;
+  constexpr double kShare = 0.7;
+  const auto name_of = [](int label, int image) {
+    return strf("c%02d/%d.jpg", label, image);
+  };
+  // Two images per class. An image is held out if its hash is small and not its class's largest.
+  int expected = 0, lost = 0;
+  for (int label = 0; label < kClasses; ++label) {
+    const std::string a = name_of(label, 0), b = name_of(label, 1);
+    const bool a_out = data::is_held_out(a, kShare), b_out = data::is_held_out(b, kShare);
+    lost += a_out && b_out;
+    expected += a_out && b_out ? 1 : a_out + b_out;
+  }
+  REQUIRE(lost > 2);
+  test::run_ranks(2, "hosts", [&](const dist::Env& env) {
+    const test::TemporaryDirectory folder;
+    train::Job job = job_of(folder.path());
+    job.sharded = "train";
+    job.val_split = kShare;
+    for (int label = 0; label < kClasses; ++label)
+      write_image(folder.path() / "train" / name_of(label, env.rank));
+    dist::Communicator world = dist::connect(env);
+    world.env.local_rank = 0;
+    world.env.local_world_size = 1;
+    const app::Datasets found = open(job, true, {}, world);
+    REQUIRE(app::count_shares(*found.val, world).all == expected);
+    REQUIRE(app::count_shares(*found.train, world).all == 2 * kClasses - expected);
   });
 }
 
