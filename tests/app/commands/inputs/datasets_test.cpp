@@ -12,6 +12,7 @@
 #include "data/loader/loader.h"
 #include "data/split.h"
 #include "tests/support/program.h"
+#include "tests/support/redirected.h"
 #include "tests/support/spawn_ranks.h"
 
 using namespace shoal;
@@ -81,6 +82,9 @@ TEST_CASE("--data may be an archive that contains both splits") {
   CHECK((found.train->size() == 3 && found.val->size() == 1));
   CHECK(found.val->classes() == Names{"ant", "cat"});
   CHECK(dataset(found.val).label(0) == 1);
+  train::Job unused = job_of(tar);
+  unused.val_split = 0.5;
+  CHECK_THAT(test::stderr_of([&] { open(unused); }), Contains("also contains validation images"));
   train::Job job;
   job.train_dir = job.val_dir = tar.string();  // would take train and val for classes
   job.cache_dir = "";
@@ -101,6 +105,8 @@ TEST_CASE("--data may be an archive that contains both splits") {
 TEST_CASE("a missing input is an error that names its option") {
   const test::TemporaryDirectory folder;
   CHECK_THROWS_WITH(open({}), Contains("--data"));
+  CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("--data") && Contains("is empty"));
+  std::ofstream(folder.path() / "readme.txt") << "x";
   CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("--data") && Contains("train.pack"));
   write_image(folder.path() / "train/cat/1.jpg");
   CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("val.pack") && Contains("--val-split"));
@@ -142,8 +148,43 @@ TEST_CASE("a folder of splits is refused as a folder of classes") {
   CHECK(app::split_folders({"train"}).empty());
 }
 
+TEST_CASE("--data with one of the splits names the folder of both, as the user wrote it") {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"set/train/cat/1.jpg", "set/val/cat/1.jpg", "set/other/cat/1.jpg"})
+    write_image(folder.path() / name);
+  const auto before = fs::current_path();
+  const auto message = [&](const std::string& data) -> std::string {
+    try {
+      open(job_of(data));
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto advice = [&](const std::string& data) {
+    const std::string text = message(data), mark = "use its parent folder: --data ";
+    const size_t at = text.find(mark);
+    return at == text.npos ? "" : text.substr(at + mark.size());
+  };
+  fs::current_path(folder.path());
+  CHECK(advice("set/train") == "set");
+  CHECK(advice("set/val/") == "set");
+  CHECK(advice(folder.path() / "set/val") == (folder.path() / "set").string());
+  CHECK(advice("set/other").empty());
+  CHECK_FALSE(message("set/other").empty());
+  fs::current_path(folder.path() / "set");
+  CHECK(advice("train") == ".");
+  CHECK(advice("other/..").empty());
+  fs::current_path(folder.path() / "set/train");
+  CHECK(advice(".") == "./..");
+  fs::current_path(before);
+}
+
 TEST_CASE("--data with a file asks for a folder") {
   const test::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "set.tar.gz") << "\x1f\x8b\x08";
+  CHECK_THROWS_WITH(open(job_of(folder.path() / "set.tar.gz")),
+                    Contains("--data") && Contains("is compressed; unpack it: tar xf"));
   write_image(folder.path() / "1.jpg");
   CHECK_THROWS_WITH(open(job_of(folder.path() / "1.jpg")),
                     Contains("1.jpg is a file") && Contains("--train FILE --val FILE"));
@@ -213,8 +254,7 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     for (int i = 0; i < 40; ++i)
       if (last.empty() || hash_bytes(name_of(i)) > hash_bytes(last)) last = name_of(i);
     for (int i = 0; i < 40; ++i)
-      if (env.rank == 0 ||
-          (!data::is_held_out(name_of(i), job.val_split) && name_of(i) != last))
+      if (env.rank == 0 || (!data::is_held_out(name_of(i), job.val_split) && name_of(i) != last))
         write_image(folder.path() / "train" / name_of(i));
     dist::Communicator world = dist::connect(env);
     world.env.local_rank = 0;
@@ -236,9 +276,7 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
 TEST_CASE("hosts with different images hold out the same images as one host with all of them") {
   constexpr int kClasses = 20;
   constexpr double kShare = 0.7;
-  const auto name_of = [](int label, int image) {
-    return strf("c%02d/%d.jpg", label, image);
-  };
+  const auto name_of = [](int label, int image) { return strf("c%02d/%d.jpg", label, image); };
   // Two images per class. An image is held out if its hash is small and not its class's largest.
   int expected = 0, lost = 0;
   for (int label = 0; label < kClasses; ++label) {
