@@ -52,8 +52,8 @@ std::vector<size_t> sorted_order(const std::vector<std::string_view>& texts) {
 void sort_texts(std::vector<std::string>& texts) {
   std::vector<std::string> sorted;
   sorted.reserve(texts.size());
-  for (const size_t i : sorted_order({texts.begin(), texts.end()}))
-    sorted.push_back(std::move(texts[i]));
+  // Copies the texts, so that neighbors are near one another in memory.
+  for (const size_t i : sorted_order({texts.begin(), texts.end()})) sorted.push_back(texts[i]);
   texts = std::move(sorted);
 }
 

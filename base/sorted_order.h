@@ -8,9 +8,9 @@
 
 namespace shoal {
 
-// Returns the indexes of the texts in bytewise order; equal texts keep their order. For a million
-// file names, about 10 times as fast as std::sort: compares 8 bytes at once, after the beginning
-// that all texts share.
+// Returns the indexes of the texts in bytewise order; equal texts keep their order. Much faster
+// than std::sort for many texts, because it compares 8 bytes at once, after the beginning that all
+// texts share.
 std::vector<size_t> sorted_order(const std::vector<std::string_view>& texts);
 
 // Sorts the texts bytewise.

@@ -33,15 +33,22 @@ constexpr int64_t kMaxBytes = int64_t{1} << 30;
 
 struct ListedRow {
   std::string_view name;  // of the image in its folder, as in the list
+  std::string_view file;  // name of the file in the folder; empty if it does not exist
   int64_t line = 0;
   int32_t label = 0;      // index into CsvList::labels_
   bool is_image = false;  // by name or content
-  std::string file;       // name of the file in the folder; empty if it does not exist
 };
 
 struct ListFolder {
   std::string prefix;  // of the paths of its files: empty, or ends with a slash
+  Names files;         // names of the files in the folder, sorted
   std::vector<ListedRow> rows;
+
+  std::string path_of(const ListedRow& row) const {
+    std::string path;
+    path.reserve(prefix.size() + row.file.size());
+    return path.append(prefix).append(row.file);
+  }
 };
 
 // Returns a folder as written in the list, without empty and "." parts; empty for the list's own.
@@ -52,19 +59,39 @@ std::string plain_folder(const std::string& text) {
   return (text.starts_with('/') ? "/" : "") + plain;
 }
 
-// Returns the file `name`, or else the images that have this name without their extension.
-// `files`: the sorted names of the files in the folder.
-Names files_called(const std::string& name, const Names& files) {
-  auto at = std::ranges::lower_bound(files, name);
-  if (at != files.end() && *at == name) return {name};
-  Names found;
-  if (has_image_extension(name)) return found;
-  const std::string start = name + ".";
-  at = std::lower_bound(at, files.end(), start);
-  for (; at != files.end() && at->starts_with(start); ++at)
-    if (at->rfind('.') == name.size() && has_image_extension(*at)) found.push_back(*at);
-  return found;
-}
+// Finds files by name. Names must be asked for in ascending order, so that each search begins where
+// the last one ended.
+class FileSearch {
+ public:
+  explicit FileSearch(const Names& files) : at_(files.begin()), end_(files.end()) {}
+
+  // Returns the file `name`, or else the images that have this name without their extension.
+  std::vector<std::string_view> called(std::string_view name) {
+    at_ = first_from(at_, name);
+    if (at_ != end_ && *at_ == name) return {name};
+    std::vector<std::string_view> found;
+    if (has_image_extension(name)) return found;
+    const std::string start = std::string(name) + ".";
+    for (auto at = first_from(at_, start); at != end_ && at->starts_with(start); ++at)
+      if (at->rfind('.') == name.size() && has_image_extension(*at)) found.emplace_back(*at);
+    return found;
+  }
+
+ private:
+  using Place = Names::const_iterator;
+  // Returns the first file from `at` on that is not less than `text`. Fast if it is near.
+  Place first_from(Place at, std::string_view text) const {
+    for (ptrdiff_t step = 1; at != end_ && *at < text; step *= 2) {
+      const Place ahead = at + std::min(step, end_ - at);
+      if (ahead == end_ || *ahead >= text) return std::lower_bound(at, ahead, text);
+      at = ahead;
+    }
+    return at;
+  }
+
+  Place at_;
+  const Place end_;
+};
 
 // Sorts the names: by value if all are numbers.
 void sort_classes(Names& names) {
@@ -76,12 +103,14 @@ void sort_classes(Names& names) {
     std::ranges::stable_sort(names, {}, value);
 }
 
-// Returns the order of the rows by `text_of(row)`; rows with equal texts keep their order.
-std::vector<size_t> order_of(const std::vector<ListedRow>& rows, const auto& text_of) {
-  std::vector<std::string_view> texts;
-  texts.reserve(rows.size());
-  for (const ListedRow& row : rows) texts.push_back(text_of(row));
-  return sorted_order(texts);
+// Sorts the rows by the field `text`; rows with equal texts keep their order.
+void sort_rows(std::vector<ListedRow>& rows, std::string_view ListedRow::*text) {
+  std::vector<std::string_view> texts(rows.size());
+  std::ranges::transform(rows, texts.begin(), text);
+  std::vector<ListedRow> sorted;
+  sorted.reserve(rows.size());
+  for (const size_t i : sorted_order(texts)) sorted.push_back(rows[i]);
+  rows = std::move(sorted);
 }
 
 // Says that an image does not exist, and why. `folder`: plain_folder() of its path in the list;
@@ -148,7 +177,7 @@ class CsvList {
       if (name.empty()) reader_.refuse(line, "the name of the image is missing");
       if (columns.split) splits.add(fields[*columns.split]);
       folder_of(image.substr(0, slash + 1))
-          .rows.push_back({name, line, label_of(fields[columns.label]), false, ""});
+          .rows.push_back({name, "", line, label_of(fields[columns.label])});
     }
     if (columns.split && !options_.unlabeled)
       warn(splits.warning(std::string(header[*columns.split])));
@@ -187,27 +216,28 @@ class CsvList {
   // examinations.
   void find_files(ListFolder& folder) const {
     const std::string path = folder.prefix.empty() ? "." : folder.prefix;
-    Names files;
     std::error_code error;  // ignored: a folder that cannot be examined has no files
-    if (fs::is_directory(path, error)) files = file_names(path);
+    if (fs::is_directory(path, error)) folder.files = file_names(path);
     std::vector<ListedRow>& rows = folder.rows;
-    // In order of their names, because neighboring searches are fast.
-    for (const size_t i : order_of(rows, [](const ListedRow& row) { return row.name; })) {
-      ListedRow& row = rows[i];
-      Names found = files_called(std::string(row.name), files);
+    sort_rows(rows, &ListedRow::name);
+    FileSearch search(folder.files);
+    for (ListedRow& row : rows) {
+      const auto found = search.called(row.name);
       if (found.size() > 1)
-        reader_.refuse(row.line, std::string(row.name) + " may be " + folder.prefix + found[0] +
-                                     " or " + folder.prefix + found[1] + "; add the extension");
+        reader_.refuse(row.line, std::string(row.name) + " may be " + folder.prefix +
+                                     std::string(found[0]) + " or " + folder.prefix +
+                                     std::string(found[1]) + "; add the extension");
       if (found.empty()) continue;
-      row.file = std::move(found[0]);
-      row.is_image = has_image_extension(row.file) || is_image_file(folder.prefix + row.file);
+      row.file = found[0];
+      row.is_image = has_image_extension(row.file) || is_image_file(folder.path_of(row));
     }
-    std::vector<ListedRow> sorted;
-    sorted.reserve(rows.size());
-    for (const size_t i :
-         order_of(rows, [](const ListedRow& row) { return std::string_view(row.file); }))
-      sorted.push_back(std::move(rows[i]));
-    rows = std::move(sorted);
+    sort_rows(rows, &ListedRow::file);
+    for (auto first = rows.begin(); first != rows.end();) {
+      const auto last = std::find_if(first, rows.end(),
+                                     [&](const ListedRow& row) { return row.file != first->file; });
+      std::ranges::sort(first, last, {}, &ListedRow::line);
+      first = last;
+    }
   }
 
   void check_all_exist() const {
@@ -236,13 +266,13 @@ class CsvList {
           if (row.is_image)
             images.push_back({&folder, &row});
           else
-            left_out.add(folder.prefix + row.file);
+            left_out.add(folder.path_of(row));
           continue;
         }
         ++repeated;
         first_repeated = std::min(first_repeated, row.line);
         if (first->label != row.label)
-          reader_.refuse(row.line, folder.prefix + row.file + " has the class '" + label_text(row) +
+          reader_.refuse(row.line, folder.path_of(row) + " has the class '" + label_text(row) +
                                        "', but in line " + std::to_string(first->line) +
                                        " the class '" + label_text(*first) + "'");
       }
@@ -278,7 +308,7 @@ class CsvList {
       if (options_.unlabeled)
         std::ranges::sort(of_class, {}, [](const Listed& image) { return image.row->line; });
       for (const auto& [folder, row] : of_class)
-        images.push_back({folder->prefix + row->file, static_cast<int32_t>(i)});
+        images.push_back({folder->path_of(*row), static_cast<int32_t>(i)});
     }
     const std::string root = prefix_.substr(0, prefix_.empty() ? 0 : prefix_.size() - 1);
     return std::make_shared<FileListDataset>(std::move(images), std::move(names), root);
