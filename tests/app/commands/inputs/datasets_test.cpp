@@ -124,6 +124,14 @@ TEST_CASE("a missing input is an error that names its option") {
   CHECK_THROWS_AS(open(job), UserError);
 }
 
+TEST_CASE("classes that differ only in case are warned about") {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"train/Cat/1.jpg", "train/cat/1.jpg", "val/cat/1.jpg"})
+    write_image(folder.path() / name);
+  const std::string text = test::stderr_of([&] { open(job_of(folder.path())); });
+  CHECK_THAT(text, Contains("--data") && Contains("'Cat' and 'cat' differ only in case"));
+}
+
 TEST_CASE("a folder of splits is refused as a folder of classes") {
   const test::TemporaryDirectory folder;
   for (const char* name : {"photos/train/cat/1.jpg", "photos/val/cat/1.jpg", "cats/cat/1.jpg"})
