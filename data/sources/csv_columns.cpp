@@ -50,7 +50,7 @@ size_t needed_column(const CsvReader& reader, const Names& header,
   const auto& found = reader.fields();
   reader.refuse(reader.line(), "the first line must be a header, but none of its columns (" +
                                    quoted_names({found.begin(), found.end()}) + ") is the " +
-                                   content + "; call it " +
+                                   content + ". Call it " +
                                    joined({names.begin(), names.end() - 1}) + " or " +
                                    std::string(names.back()) + rename_advice(header, names));
 }

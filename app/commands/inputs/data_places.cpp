@@ -101,7 +101,8 @@ std::string folder_of_splits(const std::string& data) {
   if (full.filename() != "train" && full.filename() != "val") return "";
   const fs::path folder = full.parent_path();
   if (!fs::exists(folder / "train") || !fs::exists(folder / "val")) return "";
-  if (given.filename() != full.filename()) return (given / "..").string();  // such as "."
+  if (given.filename() != full.filename())  // such as "."
+    return (given / "..").lexically_normal().string();
   return given.has_parent_path() ? given.parent_path().string() : ".";
 }
 

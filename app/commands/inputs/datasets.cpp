@@ -113,10 +113,11 @@ std::shared_ptr<const data::Source> take_part(const OpenRequest& request,
   if (request.sharded()) shares = count_shares(*taken, request.communicator);
   const bool training = part == data::Part::train;
   if (training ? shares.smallest == 0 : shares.all == 0)
-    throw UserError(strf("--val-split %g leaves no %s image of %ld%s; use another share%s",
-                         job.val_split, training ? "training" : "validation", images,
-                         request.sharded() && training ? " on a host" : "",
-                         training ? "" : ". One image of each class always stays in training"));
+    throw UserError(strf(
+        "--val-split %g leaves no %s image of %ld%s; use a %s", job.val_split,
+        training ? "training" : "validation", images,
+        request.sharded() && training ? " on a host" : "",
+        training ? "smaller share" : "larger share. One image of each class stays in training"));
   if (!training)
     log::info(strf("--val-split %g: using %ld of the %ld images in %s for validation",
                    job.val_split, taken->size(), images, request.source().c_str()));
