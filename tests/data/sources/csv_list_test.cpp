@@ -206,12 +206,15 @@ TEST_CASE("paths of a list without a folder are those in the list") {
   const Lists t;
   t.write("list.csv", "path,label\n./cat/1.jpg,cat\ndog//1.jpg,dog\n");
   t.write("cat/flat.csv", "path,label\n1.jpg,cat\n2,cat\n");
+  t.write("others.csv", "path,label\ncat/1.jpg,pet\n");  // the class is not the folder's name
   const std::string key = open_dataset(t / "list.csv")->key(0);
+  CHECK(open_dataset(t / "others.csv")->key(0) == "cat/1.jpg");
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(t.path());
   const auto list = open_dataset("list.csv");
   CHECK((list->name(0) == "cat/1.jpg" && list->name(1) == "dog/1.jpg"));
   CHECK((list->key(0) == key && content(*list, 1) == "c"));
+  CHECK(open_dataset("others.csv")->key(0) == "cat/1.jpg");
   CHECK(open_dataset("cat/flat.csv")->name(1) == "cat/2.jpg");
   t.write("missing.csv", "path,label\ncat/7.jpg,cat\n");
   CHECK_THAT(message_of("missing.csv"), Contains("the image cat/7.jpg does"));
@@ -258,7 +261,8 @@ TEST_CASE("a header without the columns is refused with the accepted names") {
                  Contains("name or id"));
   CHECK_THAT(t.refused("image,Labels\ncat/1.jpg,cat\n"),
              Contains("did you mean 'label' by 'labels'?"));
-  CHECK_THAT(t.refused("image,breed\ncat/1.jpg,cat\n"), !Contains("did you mean"));
+  for (const char* header : {"image,breed", "name,breed"})  // not label_name for name
+    CHECK_THAT(t.refused(header + std::string("\ncat/1.jpg,cat\n")), !Contains("did you mean"));
   CHECK_THAT(t.refused(""), Contains("empty"));
   CHECK_THAT(t.refused("\n\r\n"), Contains("empty"));
   CHECK_THAT(t.refused("path,label\n\n"), Contains("no image"));
