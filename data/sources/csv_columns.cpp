@@ -1,7 +1,6 @@
 #include "data/sources/csv_columns.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "base/nearest.h"
@@ -31,15 +30,9 @@ std::optional<size_t> find_column(const Names& header, std::span<const std::stri
 
 // Returns advice to rename a column whose name is similar to an accepted one; empty: none is.
 std::string rename_advice(const Names& header, std::span<const std::string_view> names) {
-  const auto is_known = [](const std::string& name) {
-    return std::ranges::find(kImageColumns, name) != std::end(kImageColumns) ||
-           std::ranges::find(kClassColumns, name) != std::end(kClassColumns);
-  };
-  for (const std::string& name : header) {
-    if (name.empty() || is_known(name)) continue;
+  for (const std::string& name : header)
     if (const std::string similar = nearest(name, {names.begin(), names.end()}); !similar.empty())
       return "; did you mean '" + similar + "' by '" + name + "'?";
-  }
   return "";
 }
 
