@@ -20,6 +20,8 @@
 
 namespace shoal::data {
 
+inline constexpr const char* kListExtensions[] = {".csv", ".tsv"};
+
 // Whether `path` is an existing file whose name ends in .csv or .tsv. Opens no file.
 bool is_csv_list(const std::string& path);
 
