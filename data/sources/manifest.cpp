@@ -35,6 +35,7 @@ class LocalPlaces {
     std::string_view rest = place;
     if (const size_t scheme = rest.find("://"); scheme != std::string_view::npos)
       rest.remove_prefix(std::min(rest.find('/', scheme + 3), rest.size() - 1) + 1);
+    rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
     if (!dropped_) dropped_ = fitting(rest, place);
     for (size_t i = 0; i < *dropped_ && rest.find('/') != std::string_view::npos; ++i)
       rest.remove_prefix(rest.find('/') + 1);
