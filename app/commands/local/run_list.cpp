@@ -25,6 +25,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostLevels = 4;
 
 std::string text_in(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "";  // reading a pipe could wait forever
   return read_if_readable(path).value_or("");
 }
 
