@@ -12,6 +12,7 @@
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/launch/provenance.h"
+#include "app/options/advice.h"
 #include "app/options/no_effect.h"
 #include "app/options/settings/saved_settings.h"
 #include "app/options/settings/settings.h"
@@ -35,24 +36,6 @@
 namespace shoal::app {
 
 namespace {
-
-// Warns if the images have a single class, because the model then learns nothing. Warns if
-// EfficientNet is trained with the default SGD, because it then often diverges in the first epoch.
-// `classes`: number of classes of the model.
-void advise(const Arguments& arguments, int64_t classes) {
-  const train::Job& job = arguments.job;
-  if (classes == 1 && !job.eval_only)
-    log::warning(
-        "the training images have a single class, so every answer is right and the model learns "
-        "nothing; give each class a folder of its own");
-  const bool untouched = !arguments.origins.contains("lr") &&
-                         !arguments.origins.contains("scale-lr") &&
-                         !arguments.origins.contains("optimizer");
-  if (untouched && !job.eval_only && job.model.name.starts_with("efficientnet"))
-    log::warning(
-        "EfficientNet often fails to learn with the default --optimizer sgd --lr 0.1; use a recipe "
-        "(`shoal train --recipe list`), or set --optimizer and --lr");
-}
 
 // Logs the notes about the options and the given settings with their origins; at debug level, also
 // the defaults.
@@ -227,9 +210,9 @@ void print_start(const Arguments& arguments, const train::ResolvedJob& job,
               ", so the batches depend on the number of processes; another number gives "
               "different results");
   print_settings(arguments);
-  for (const std::string& line : no_effect({arguments, job, start.data.has_value()}))
-    log::warning(line);
-  advise(arguments, job.model.classes);
+  const Circumstances circumstances{arguments, job, start.data.has_value()};
+  for (const std::string& line : no_effect(circumstances)) log::warning(line);
+  for (const std::string& line : advice(circumstances)) log::warning(line);
 }
 
 // Calls run_training(). Then, if `reports` is set, writes the report, also if the run failed.
