@@ -211,18 +211,31 @@ int local_workers(const Arguments& arguments, int requested, const HostFacts& fa
   return std::max(1, requested == 0 && arguments.job.batch_per_host ? facts.gpus : requested);
 }
 
+// Returns the port of host 0 in a job of several hosts. Throws UserError if it is missing or
+// invalid.
+uint16_t given_port(const Nodes& nodes, const Variables& environment) {
+  const std::string text = nodes.master_port == 0 ? dist::value_of(environment, "MASTER_PORT")
+                                                  : std::to_string(nodes.master_port);
+  const uint16_t port = parse_number<uint16_t>(text).value_or(0);
+  if (text.empty())
+    throw UserError("--nnodes is " + std::to_string(nodes.count) +
+                    ", but the port on host 0 is missing; give --master-port PORT, the same on "
+                    "all hosts, or set MASTER_PORT");
+  if (port == 0)
+    throw UserError("MASTER_PORT is '" + text + "', but must be a number from 1 to 65535");
+  return port;
+}
+
 // Plans the workers of this host for a job of several hosts (--nnodes).
 void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& environment) {
   const std::string address =
       nodes.master_addr.empty() ? dist::value_of(environment, "MASTER_ADDR") : nodes.master_addr;
-  const std::string port = nodes.master_port == 0 ? dist::value_of(environment, "MASTER_PORT")
-                                                  : std::to_string(nodes.master_port);
-  const uint16_t number = parse_number<uint16_t>(port).value_or(0);
-  if (address.empty() || number == 0) {
+  if (address.empty()) {
     throw UserError("--nnodes is " + std::to_string(nodes.count) +
-                    ", but the master address is missing or invalid; give --master-addr HOST and "
+                    ", but the address of host 0 is missing; give --master-addr HOST and "
                     "--master-port PORT, or set MASTER_ADDR and MASTER_PORT");
   }
+  const uint16_t port = given_port(nodes, environment);
   if (nodes.rank < 0 || nodes.rank >= nodes.count) {
     throw UserError("--node-rank is " + std::to_string(nodes.rank) + " of --nnodes " +
                     std::to_string(nodes.count) + "; it must be from 0 to nnodes - 1");
@@ -236,7 +249,7 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
     env.world_size = static_cast<int>(nodes.count) * local;
     env.local_world_size = local;
     env.master_addr = address;
-    env.master_port = number;
+    env.master_port = port;
     add_worker(plan, environment, env);
   }
 }
