@@ -116,7 +116,7 @@ std::vector<NoEffect> all_rows() {
       {{"data"},
        ": --val locates the images",
        [](Case c) { return c.run.eval_only && !c.arguments.job.val_dir.empty(); }},
-      {{"steps-per-epoch"},
+      {{"steps-per-epoch", "train-samples"},
        ": the training images do not come through a pipe",
        [](Case c) { return !c.run.train_streamed; }},
       {{"shuffle-buffer"},
@@ -248,19 +248,24 @@ void mark_effects(const Arguments& arguments, train::ResolvedJob& run) {
   }
 }
 
+std::string no_effect_of(const Option& option, const Circumstances& circumstances) {
+  const Arguments& arguments = circumstances.arguments;
+  const auto origin = arguments.origins.find(option.name);
+  if (origin == arguments.origins.end() || !is_users(origin->second, arguments.config)) return "";
+  if (is_off(option, arguments)) return "";
+  for (const NoEffect& row : no_effect_table())
+    if (contains(row.options, option.name) && row.holds(circumstances))
+      return "--" + option.name + " has no effect" + row.why;
+  return "";
+}
+
 std::vector<std::string> no_effect(const Circumstances& circumstances) {
   const Arguments& arguments = circumstances.arguments;
   std::vector<std::string> lines = arguments.ineffective;
   for (const Option& option : options()) {
     if (!option.is_for(arguments.command)) continue;
-    const auto origin = arguments.origins.find(option.name);
-    if (origin == arguments.origins.end() || !is_users(origin->second, arguments.config)) continue;
-    if (is_off(option, arguments)) continue;
-    for (const NoEffect& row : no_effect_table()) {  // report only the first reason
-      if (!contains(row.options, option.name) || !row.holds(circumstances)) continue;
-      lines.push_back("--" + option.name + " has no effect" + row.why);
-      break;
-    }
+    if (std::string line = no_effect_of(option, circumstances); !line.empty())
+      lines.push_back(std::move(line));
   }
   return lines;
 }
