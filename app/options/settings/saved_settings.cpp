@@ -27,6 +27,7 @@ std::string hash_of(const std::vector<double>& weights) {
 
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
   using train::MayDiffer;
+  static const Arguments defaults;
   std::vector<train::SavedSetting> settings;
   for (const Option& option : options()) {
     if (!option.saving) continue;
@@ -34,6 +35,8 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     std::replace(name.begin(), name.end(), '-', '_');
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
+    settings.back().is_default =
+        option.unset.empty() && settings.back().value == option.get(defaults);
   }
   if (job.open_ended)  // --max-steps is the length of the schedule
     settings.push_back(
