@@ -56,6 +56,7 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
          "host"});
   settings.push_back(
       {"class_weights_hash", hash_of(job.class_weights), MayDiffer::always, false, ""});
+  settings.back().is_default = job.class_weights.empty();
   return settings;
 }
 
