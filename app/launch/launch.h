@@ -50,10 +50,11 @@ struct Launch {
 // * Workers that still run grace_seconds after SIGKILL (hanging storage) are left behind.
 // * If this process is killed, the kernel kills the workers.
 //
-// Returns the exit code of the worker that failed first (128 + N if signal N killed it). If none
-// failed, returns the first code other than 0 in the order of `workers`, else 0. After a stop, that
-// is 130 or 143, or 137 for a worker that needed SIGKILL. Throws std::runtime_error if a process
-// cannot be started. Call from the main thread of a single-threaded process.
+// Returns the exit code of the worker that failed first (128 + N if signal N killed it). Workers
+// that end because of a stop have not failed. If none failed, returns the first code other than 0
+// in the order of `workers`, else 0. A stopped worker's code is 130 or 143, or 137 if it needed
+// SIGKILL. Throws std::runtime_error if a process cannot be started. Call from the main thread of a
+// single-threaded process.
 int launch(const Launch& plan);
 
 // Replaces this process with the program (execve). Throws std::runtime_error if that fails.

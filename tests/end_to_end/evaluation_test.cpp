@@ -114,8 +114,8 @@ std::map<std::string, std::string> fields_of(const Json& row, size_t classes) {
   return fields;
 }
 
-// Evaluates twice, once for each format of the predictions, and checks that they contain the same.
-// Returns the JSON objects.
+// Evaluates twice, once for each format of the predictions, and checks that their contents are
+// equal. Returns the JSON objects.
 std::vector<Json> same_predictions(Words words) {
   const fs::path csv = model().root / "same.csv", json = model().root / "same.jsonl";
   for (const fs::path& file : {csv, json}) {

@@ -105,14 +105,19 @@ std::shared_ptr<const data::Source> take_part(const OpenRequest& request,
                                               data::Part part) {
   const train::Job& job = request.job;
   const int64_t images = all->size();
-  const auto taken = data::part_of(std::move(all), part, job.val_split);
+  data::LargestOnHosts largest;
+  if (request.sharded())
+    largest = [&](auto& values) { take_largest(values, request.communicator); };
+  const auto taken = data::part_of(std::move(all), part, job.val_split, largest);
   Shares shares{taken->size(), taken->size()};
   if (request.sharded()) shares = count_shares(*taken, request.communicator);
   const bool training = part == data::Part::train;
   if (training ? shares.smallest == 0 : shares.all == 0)
-    throw UserError(strf("--val-split %g leaves no %s image of %ld%s; use another share",
-                         job.val_split, training ? "training" : "validation", images,
-                         request.sharded() && training ? " on a host" : ""));
+    throw UserError(strf(
+        "--val-split %g leaves no %s image of %ld%s; use a %s", job.val_split,
+        training ? "training" : "validation", images,
+        request.sharded() && training ? " on a host" : "",
+        training ? "smaller share" : "larger share. One image of each class stays in training"));
   if (!training)
     log::info(strf("--val-split %g: using %ld of the %ld images in %s for validation",
                    job.val_split, taken->size(), images, request.source().c_str()));

@@ -257,7 +257,7 @@ TEST_CASE("values given twice under different names, and null, are reported") {
   CHECK(parsed({"--data-dir", "a", "--data", "a"}).ineffective.empty());
   CHECK(parsed({"--lr", "1"}, {{"learning_rate", "2", "SM_HPS"}}).ineffective.empty());
   CHECK(parsed({"--mode", "eval", "--resume", "x"}).ineffective.empty());
-  // All reports are combined.
+  // no_effect() returns the lines of arguments.ineffective, then those that it finds itself.
   const Words idle = split(
       idle_text(parsed({"--gpu", "0", "--alpha", "0.5", "--wd", "1e-3", "--weight-decay", "0"})),
       '\n');
