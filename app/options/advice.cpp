@@ -10,9 +10,9 @@ namespace {
 
 // Momentum of batch norm from which on the running statistics follow within a few dozen steps.
 constexpr double kUsualMomentum = 0.1;
-// Largest share of the initial running statistics that is left in useful ones. (MobileNetV3 Small on
+// Largest share of the initial running statistics that is left in useful ones. MobileNetV3 Small on
 // 600 images of four classes: with 10 % left, 26 % of the validation images are right, and 43 % if
-// the initial share is removed; with 5 %, 40 and 54 %; with 1 %, 59 and 60 %.)
+// the initial share is removed. With 5 %, it is 40 and 54 %; with 1 %, 59 and 60 %.
 constexpr double kLeft = 0.01;
 
 // Returns the number of steps after which kLeft of the initial running statistics is left.
