@@ -298,6 +298,18 @@ TEST_CASE("eval compares checkpoints, restricts classes, and accepts several rig
   CHECK_THAT(table[2], Contains("mobilenet_v3_small"));
 }
 
+TEST_CASE("eval warns once if --forward-reads has no effect") {
+  const Model& m = model();
+  const std::string line = "--forward-reads has no effect";
+  CHECK(test::count_of(eval({m.run, m.run, "--forward-reads"}).err, line) == 1);
+  CHECK_THAT(eval({m.run}).err, !Contains(line));
+  const fs::path tar = m.root / "val.tar";
+  REQUIRE(
+      test::run_program("/bin/tar", {"-cf", tar.string(), "-C", m.data + "/val", "."}).exit_code ==
+      0);
+  CHECK_THAT(eval({m.run, "--val", tar, "--forward-reads"}).err, !Contains(line));
+}
+
 TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over them") {
   const Model& m = model();
   const std::string averaged = m.run, trained = m.root / "trained.safetensors";

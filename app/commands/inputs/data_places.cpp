@@ -24,7 +24,7 @@ Split find_split(const train::Job& job, const std::string& name, const std::stri
   if (!named.empty()) return {name, "--" + name, data::resolve(named)};
   if (job.data.empty()) return {name, "--data", {}};
   if (auto found = data::find_split(job.data, name)) {
-    // --val-split takes the validation images from the training images in an archive.
+    // With --val-split, an archive's own validation images are not used.
     if (name == "val" && job.val_split > 0 && !found->split.empty()) found->exists = false;
     return {name, "--data", *found};
   }
@@ -62,7 +62,8 @@ void take_held_out(train::Job& job, const DataPlaces& places, double share, bool
              "training",
              job.val_split, share));
   const bool has_source = !job.data.empty() || !job.train_dir.empty();
-  // An archive may have no validation images, so those that the run held out take precedence.
+  // found() is true even if an archive has no validation images, because it has not been read yet.
+  // So the images that the run held out take precedence.
   const bool in_archive = !places.val.location.split.empty() && share > 0;
   const bool has_val = !job.val_dir.empty() || (places.val.found() && !in_archive);
   if (job.val_split == 0 && has_source && !has_val) job.val_split = share;
@@ -91,8 +92,8 @@ std::string other_layout(const std::string& data) {
   return "";
 }
 
-// If `data` is the folder train/ or val/ beside the other one, returns the folder that contains
-// both, written like `data`. Otherwise returns "".
+// If `data` is train/ or val/ in a folder that contains both, returns that folder, written like
+// `data`. Otherwise returns "".
 std::string folder_of_splits(const std::string& data) {
   fs::path given = data;
   if (!given.has_filename()) given = given.parent_path();  // without a slash at the end

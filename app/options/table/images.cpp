@@ -99,7 +99,8 @@ void add_splits(std::vector<Option>& table) {
 void add_reading(std::vector<Option>& table) {
   add(table, "Data",
       {row("train-samples", kTrain, "N",
-           "Images per epoch, over all processes, if training images come through a pipe",
+           "Images per epoch, over all processes, if training images come through a pipe; ignored "
+           "for other data",
            JOB(train_samples))
            .unset_is("none; a pipe needs this, --steps-per-epoch or --max-steps")
            .at_least(1)

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "train/weights/formats/zip_file.h"
 
 namespace shoal::train {
@@ -86,6 +87,8 @@ void TorchArchive::open_zip(std::span<const char> bytes) {
   const std::string first(zip->first_name());
   const std::string folder = first.substr(0, first.find('/')) + "/";
   const auto pickle = zip->find(folder + "data.pkl");
+  if (const std::string_view image = zip->image_name(); !pickle && !image.empty())
+    throw UserError("is an archive of images, such as " + std::string(image) + ", not weights");
   if (!pickle) throw std::runtime_error("it has no data.pkl");
   object_ = std::make_unique<Pickle>(pickle->data(), pickle->size());
   storages_ = [zip, folder](const std::string& key) {
