@@ -78,8 +78,9 @@ bool is_filler(std::string_view word) {
   return fillers.contains(word);
 }
 
-// Finds known names of which `name` is a part: the start (resnet of resnet50), one or more words
-// (decay in weight-decay), or all but filler words (data-path for data).
+// Finds known names that `name` can stand for: `name` is their start (resnet for resnet50), one or
+// more of their words (decay for weight-decay), or their words plus filler words (data-path for
+// data).
 class Part {
  public:
   explicit Part(std::string_view name)

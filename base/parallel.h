@@ -13,8 +13,8 @@ namespace shoal {
 
 // Calls work(i) for every i from 0 to count - 1, in any order. Uses up to `threads` threads (at
 // least 1, at most 256), including the calling thread. After an exception, starts no further calls
-// and waits for all threads. Then rethrows the exception of the lowest `i` that fails, which does
-// not depend on the threads: calls start in the order of `i`.
+// and waits for all threads. Then rethrows the exception of the lowest `i` that failed. Because
+// calls start in the order of `i`, this exception does not depend on the threads.
 template <class Work>
 void for_each_index(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;

@@ -60,8 +60,8 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 // out, the disk is full, permission was denied, or a limit of files or processes was reached.
 std::string describe(const std::exception& error);
 
-// Replaces a LibTorch message with a sentence for users. Recognizes lost peers, out of memory, GPU
-// and communication failures; other LibTorch messages become one generic sentence.
+// Replaces a LibTorch message with a sentence for users. Recognizes lost connections, lack of
+// memory, GPU failures and communication failures; other messages become one generic sentence.
 std::string torch_sentence(const std::string& text);
 
 // Whether the message only reports a lost connection to another process, which is a consequence of

@@ -169,10 +169,10 @@ PathWithOrigin numbered(const Channels& channels, const std::string& stem, const
   return place;
 }
 
-// Returns the training channel of a job that has no channel named train or training: the channel
-// that contains train/ and val/ (if several do, the one named imagenet, else data) or, if none
-// does, the only channel of images besides `val`. Returns "" if there is no candidate. Throws
-// UserError if several candidates remain.
+// Returns the training channel of a job without a channel train, training, train_0 or training_0:
+// the channel with folders for both splits (of several, the one named imagenet, else data) or, if
+// there is none, the only channel of images besides `val`. Returns "" if there is no candidate.
+// Throws UserError if several candidates remain.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {
@@ -188,8 +188,9 @@ std::string other_channel(const Channels& channels, const std::string& val) {
                   " could contain the training images; name one of them train, or use --train DIR");
 }
 
-// Returns the source of one split: one of `folders` in the channel `name` if the channel contains
-// both splits, else the channel itself or, if `name` ends with _0, all channels of that series.
+// Returns the source of one split. If the channel `name` contains both splits, this is one of
+// `folders` in it. Otherwise it is the whole channel or, if `name` ends with _0, all channels of
+// the series (…_0, …_1, …).
 PathWithOrigin half_of(const Channels& channels, const std::string& name,
                        const std::vector<std::string>& folders, const char* option) {
   if (name.ends_with("_0") && !holds_both(channels, name))

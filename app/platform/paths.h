@@ -22,6 +22,9 @@
 //   cache        shoal/ in SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY, TMPDIR/shoal-cache (default
 //                of TMPDIR: /tmp)
 //
+// train/ can also be named training/; val/ can also be named validation/, eval/ or test/. If a
+// channel contains both, each split uses its own folder.
+//
 // BASE is SAGEMAKER_BASE_DIR, else /opt/ml (platform.h). Outside a training container, TMPDIR is
 // not used, and BASE is used only for channels in SM_CHANNELS whose own variable is not set.
 

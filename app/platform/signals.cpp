@@ -57,7 +57,8 @@ void on_stop(int number) {
   leave("shoal: stopped immediately by a second signal, without saving\n", 128 + number);
 }
 
-// Like on_stop(), but does not wait long for the command to notice: it may hang in a read.
+// Like on_stop(), but if the command has not ended after kPollSeconds, on_alarm() ends the process.
+// The command may hang in a read.
 void on_polled_stop(int number) {
   on_stop(number);
   ::alarm(kPollSeconds);

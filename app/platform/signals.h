@@ -27,22 +27,22 @@ class EndedBySignals {
 void release_signals();
 
 // Installs handlers. SIGTERM (15) and SIGINT (2) make the training loop save a checkpoint and stop
-// (train/control/stop.h). Another one at least 1 s after the first exits immediately with code
-// 128 + its number. SIGHUP acts like a first SIGTERM unless it is ignored (nohup). SIGUSR1 requests
-// a checkpoint. Before training_begins() there is nothing to save, so SIGTERM, SIGINT and SIGHUP
-// exit immediately, with code 0 if `on_platform`. Signals pending since hold_signals() take effect
-// now. Call once, before the first thread starts.
+// (train/control/stop.h). After a second signal, at least 1 s after the first, the process exits
+// at once with code 128 + its number. SIGHUP acts like a first SIGTERM unless it is ignored
+// (nohup). SIGUSR1 requests a checkpoint. Before training_begins() there is nothing to save, so
+// SIGTERM, SIGINT and SIGHUP end the process at once, with code 0 if `on_platform`. Signals pending
+// since hold_signals() take effect now. Call once, before the first thread starts.
 void install_training_signals(bool on_platform);
 void training_begins();
 
-// Makes SIGTERM, SIGINT and SIGHUP set train::stop_signal(), which the command polls. If the command
-// has not ended 10 s later, or at another signal at least 1 s after the first, the process exits
-// with a message and code 128 + the signal's number.
+// Makes SIGTERM, SIGINT and SIGHUP set train::stop_signal(), which the command polls. If the
+// command has not ended 10 s later, or at another signal at least 1 s after the first, the process
+// exits with a message and code 128 + the signal's number.
 void install_polled_signals();
 
-// Makes SIGTERM, SIGINT and SIGHUP exit immediately with code 128 + the signal's number, after a
-// message that repeating the command continues the work. For commands whose files are always
-// consistent.
+// Makes SIGTERM, SIGINT and SIGHUP end the process at once with code 128 + the signal's number. A
+// message tells the user to repeat the command, which then continues the work. For commands whose
+// files are always consistent.
 void install_resumable_signals();
 
 // Like install_resumable_signals(), but the message asks to repeat the command from the start. Of

@@ -9,8 +9,8 @@
 
 namespace shoal::app {
 
-// Returns an object with the members of the file that the page shows. The form of these members
-// differs from the file:
+// Returns an object with those members of the file that the page shows. These members have another
+// form than in the file:
 //   confusion   [true, predicted, count, true, …], largest counts first
 //   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}, by label
 //   calibration {"ece": …, "bins": [[confidence, accuracy, images], …]}

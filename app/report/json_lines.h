@@ -24,8 +24,8 @@ inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 // Returns the number `name` of `row`, or kMissing if there is none.
 double number_or_missing(const nlohmann::json& row, const char* name);
 
-// Appends all numbers in nested objects and lists to `to`, named by their path after `prefix`:
-// "gpu.0.memory".
+// Appends to `to` all numbers in `value` and its nested objects and lists. Each name is `prefix`
+// followed by the number's path: "gpu.0.memory".
 void flatten(const std::string& prefix, const nlohmann::json& value,
              std::vector<std::pair<std::string, double>>& to);
 

@@ -12,7 +12,7 @@ inline constexpr const char* kReportFile = "report.html";
 
 // Returns the contents of a report as JSON text: numbers, settings, events, thumbnails. `runs`:
 // --output folders of runs. `live`: the page asks its server for newer contents. Throws UserError
-// that names a folder without a history.
+// with the folder's name if a folder does not exist or has no history.
 std::string report_data(const std::vector<std::string>& runs, bool live);
 
 // Returns the page that shows `data`, the result of report_data(). `live`: as for report_data().

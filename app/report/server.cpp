@@ -136,7 +136,7 @@ bool ReportServer::State::send_events(std::string& seen, httplib::DataSink& sink
 }
 
 // The stream begins with an event, unless the browser sends the current stamp as the id of its last
-// event. So the browser misses no change before it connects.
+// event. So the browser also learns of changes from before it connected.
 void ReportServer::State::stream(const std::string& last_id, httplib::Response& response) {
   if (streams.fetch_add(1) >= kMaxStreams) {
     --streams;

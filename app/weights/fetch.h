@@ -26,7 +26,8 @@ struct FetchOptions {
 //
 // Throws UserError if `what` is unknown or the server answers with an error such as 404;
 // std::runtime_error if the received file has another SHA-256, or if the download fails otherwise.
-// In the last case, the message also names the path to which the user can copy the file by hand.
+// After a network failure, the message also names the path to which the user can copy the file by
+// hand or, if `shoal weights` does not list the weights' tag, the tags that it lists.
 std::string fetch_weights(const std::string& what, const FetchOptions& options);
 
 }  // namespace shoal::app

@@ -13,9 +13,9 @@ struct KnownWeights {
   std::string model;  // for --model
   std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
   double top1, top5;  // published accuracy on ImageNet's validation images, in percent
-  // The preprocessing with which this accuracy was measured: image size and short side before the
-  // center crop, both in pixels; resize filter; a value used as both mean and standard deviation of
-  // all channels (0: ImageNet's values).
+  // The preprocessing with which top1 and top5 were measured. size: image size in pixels. resize:
+  // short side before the center crop, in pixels. bicubic: resize filter. mean_and_std: both mean
+  // and standard deviation of all channels (0: ImageNet's values).
   int64_t size, resize;
   bool bicubic;
   double mean_and_std;

@@ -42,8 +42,8 @@ std::string name_in(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Whether all parts of a path are safe file names: not empty, "." or "..", not too long, and
-// without control characters, blanks and backslashes.
+// Whether all parts of a path are safe file names. Refuses "", ".", "..", names that are too long,
+// and names with blanks, backslashes or characters that printable() escapes.
 bool is_clean(const std::vector<std::string>& parts) {
   return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
     return !part.empty() && part != "." && part != ".." && part.size() <= kMaxName &&
@@ -172,7 +172,7 @@ std::string nearest_weights(const std::string& what) {
   const size_t colon = what.find(':');
   const std::string model =
       colon == what.npos ? what : what.substr(0, what.find_first_of("/.", colon)).substr(colon + 1);
-  // For a network of shoal under another name or of another publisher.
+  // If `model` is a network of shoal, suggests its weights, whose publisher or name may differ.
   if (const KnownWeights* const row = first_weights_of(lower(model)))
     return row->name.substr(0, row->name.find_first_of("/."));
   std::vector<std::string> names;

@@ -41,8 +41,9 @@ struct WeightsServers {
   std::string hugging_face = "https://huggingface.co";
 };
 
-// Resolves `what`, a value of --weights. Returns nullopt if it is a path. Throws UserError, which
-// suggests a similar known name, if a name is unknown or not well-formed.
+// Resolves `what`, a value of --weights. Returns nullopt if it is a path. Throws UserError if a
+// name is unknown (suggests a similar one), if a name or URL is not well-formed, or if a URL's
+// scheme is not http or https.
 std::optional<RemoteWeights> remote_weights(const std::string& what,
                                             const WeightsServers& servers = {});
 
@@ -53,8 +54,8 @@ std::string nearest_weights(const std::string& what);
 const KnownWeights* first_weights_of(const std::string& model);
 
 // Returns the row of the weights that `what` names; null if these weights have no row. A path or
-// URL that ends with the name of one of torchvision's files also names its row. Throws UserError
-// like remote_weights().
+// URL that ends with the name of one of torchvision's files stands for the row of that file. Throws
+// UserError like remote_weights().
 const KnownWeights* find_known_weights(const std::string& what);
 
 }  // namespace shoal::app

@@ -21,7 +21,7 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder, std::error_c
 
 fs::file_type type_of(const fs::directory_entry& entry) {
   std::error_code error;
-  // These need no system call if the folder's listing contained the type.
+  // The next two checks need no system call if the folder's listing contained the type.
   if (entry.is_regular_file(error)) return fs::file_type::regular;
   if (!error && entry.is_directory(error)) return fs::file_type::directory;
   const fs::file_type type = entry.status(error).type();

@@ -187,14 +187,16 @@ std::vector<char> read_whole_file(const fs::path& path) {
 }
 
 std::optional<std::string> read_if_readable(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
+  const Descriptor file = open_file(path.c_str(), O_RDONLY);
+  if (!file.is_open()) return std::nullopt;
   std::string text;
   char buffer[1 << 14];
-  while (file.read(buffer, sizeof buffer) || file.gcount() > 0)
-    text.append(buffer, static_cast<size_t>(file.gcount()));
-  if (file.bad()) return std::nullopt;
-  return text;
+  for (;;) {
+    const ssize_t count = ::read(file.number(), buffer, sizeof buffer);
+    if (count == 0) return text;
+    if (count > 0) text.append(buffer, static_cast<size_t>(count));
+    if (count < 0 && errno != EINTR) return std::nullopt;
+  }
 }
 
 std::vector<std::string> read_lines(const fs::path& path) {

@@ -12,7 +12,7 @@ namespace shoal {
 // Reads the records of a text one after another. Quoting follows RFC 4180: a quoted field may
 // contain separators, line breaks and doubled quotes. Ignores blanks around fields, empty lines and
 // a byte order mark. The separator is a tab if the path ends in .tsv. Otherwise it is a comma, or a
-// semicolon if only semicolons are in the first line.
+// semicolon if the first line contains semicolons but no commas.
 //
 // All functions throw std::invalid_argument for malformed text, with the path and the line.
 class CsvReader {

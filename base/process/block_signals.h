@@ -7,8 +7,8 @@
 namespace shoal {
 
 // Blocks all signals except crash signals (SIGSEGV, SIGBUS, ...) in the calling thread, from
-// construction to destruction. A thread started in between inherits the block and keeps it until it
-// ends. Destroy the object in the thread that created it.
+// construction to destruction. A thread that the calling thread starts during this time inherits
+// the block for its whole life. Destroy the object in the thread that created it.
 class BlockSignals {
  public:
   BlockSignals() {

@@ -12,8 +12,8 @@ inline __m128i load(const uint8_t* from) {
 }
 
 // Converts eight pixels per iteration, four in each half of a register. The weight of green (38470)
-// does not fit into signed 16 bits, so green is multiplied by half of it twice: in a pair with red
-// and in a pair with blue.
+// does not fit into signed 16 bits, so half of this weight is applied twice: in a pair of red and
+// green, and in a pair of blue and green.
 void gray(const uint8_t* in, int64_t pixels, uint8_t* out) {
   const __m256i red_green = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 1, -1, 3, -1, 4, -1, 6, -1, 7, -1, 9, -1, 10, -1));

@@ -28,8 +28,8 @@ struct Policy {
   };
   Kind kind = Kind::none;
   std::vector<std::vector<Step>> sequences;
-  // Weights of the sequences; each sequence is then drawn at most once per image. Empty: sequences
-  // are drawn uniformly and can repeat.
+  // Weights of the sequences. With weights, each sequence is drawn at most once per image. Empty:
+  // sequences are drawn uniformly and can repeat.
   std::vector<double> weights;
   int64_t count = 2;
   int64_t magnitude = 9;  // for torchvision_rand
@@ -39,8 +39,8 @@ struct Policy {
   double magnitude_limit = 10;  // drawn magnitudes are clamped to 0 … magnitude_limit
   double translate = 0.45;      // see TimmScene
   // AugMix: `width` chains of `depth` steps each (0: one to three). The weights of the chains are
-  // drawn from Dirichlet(alpha), the share of their sum in the result from Beta(alpha, alpha).
-  // `blended`: blends the chains into the image one by one instead of summing them first.
+  // drawn from Dirichlet(alpha). The share of the chains' weighted sum in the result is drawn from
+  // Beta(alpha, alpha). `blended`: blends the chains into the image one by one, without a sum.
   int64_t width = 3, depth = 0;
   double alpha = 1;
   bool blended = false;

@@ -61,8 +61,8 @@ using ListingProgress = std::function<void(int64_t files)>;
 // std::runtime_error with path and reason for system errors.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 
-// Returns the sorted names of the files in a folder. Skips names with an initial dot; follows links.
-// Throws std::runtime_error if the folder cannot be read.
+// Returns the sorted names of the files in a folder. Skips names with an initial dot; follows
+// links. Throws std::runtime_error if the folder cannot be read.
 std::vector<std::string> file_names(const std::string& folder);
 
 // Returns the cached listing of `root` in `cache_dir`. Returns nothing if there is none, if it is

@@ -29,10 +29,10 @@ struct ListFolder {
 // Returns a folder as written in the list, without empty and "." parts; empty for the list's own.
 std::string plain_folder(const std::string& text);
 
-// Sets `files` and the files of the rows, and sorts the rows by file and line. A name without an image's
-// extension also finds the image that has one. Throws std::invalid_argument, by reader.refuse(), if
-// there are several. Lists the folder instead of examining each file: network file systems list
-// thousands of files in the time of a few examinations.
+// Sets `files` and the files of the rows, and sorts the rows by file and line. A name without an
+// image's extension also finds the image that has one. Throws std::invalid_argument, by
+// reader.refuse(), if there are several. Lists the folder instead of examining each file: network
+// file systems list thousands of files in the time of a few examinations.
 void find_files(ListFolder& folder, const CsvReader& reader);
 
 // Says that an image does not exist, and why. `folder`: plain_folder() of its path in the list;

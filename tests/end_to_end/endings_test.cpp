@@ -56,9 +56,9 @@ bool all_signals_handled(pid_t process) {
 }
 
 // Returns whether the worker process has installed a handler for the signal.
-bool handles(pid_t worker, int signal) {
-  const std::string proc = "/proc/" + std::to_string(worker);
-  if (!test::read_text(proc + "/comm").starts_with("shoal-worker")) return false;
+bool handles(pid_t process, int signal, const std::string& program = "shoal-worker") {
+  const std::string proc = "/proc/" + std::to_string(process);
+  if (test::read_text(proc + "/comm") != program + "\n") return false;
   std::istringstream status(test::read_text(proc + "/status"));
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("SigCgt:"))
@@ -246,7 +246,7 @@ TEST_CASE("SIGTERM or SIGHUP ends a command that waits for its settings") {
       GENERATE(table<const char*, int>({{"train", SIGTERM}, {"eval", SIGHUP}}));
   bool sent = false;
   const auto run = test::run_shoal({command, "--config", settings.string()}, {}, [&](pid_t shoal) {
-    if (!sent && handles(shoal, signal)) sent = ::kill(shoal, signal) == 0;
+    if (!sent && handles(shoal, signal, "shoal")) sent = ::kill(shoal, signal) == 0;
     return false;
   });
   INFO(run.err);

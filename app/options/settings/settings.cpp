@@ -125,8 +125,8 @@ class PathFiller {
   }
 
   // Replaces `--weights pretrained` with the path of the channel named pretrained. Without that
-  // channel, uses torchvision's V1 weights, which --pretrained loads in PyTorch's imagenet example,
-  // or the first of timm's weights if torchvision has none.
+  // channel, uses torchvision's V1 weights, as --pretrained of PyTorch's imagenet example does. If
+  // torchvision has none, uses the first of timm's weights for the model.
   void fill_weights() {
     const Option& model = require_option(arguments_.command, "model", kCommandLine);
     const std::string name = model.get(arguments_);
@@ -171,7 +171,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   if (words.empty()) throw UserError("no command given; see `shoal help`");
   const Command command = require_command(words[0]);
   std::vector<std::string> rest(words.begin() + 1, words.end());
-  // The other words of `config` are another command and its options; config_command() parses them.
+  // The words after `config` are another command and its options; config_command() parses them.
   if (command == Command::config && !rest.empty() && !is_help(rest[0])) rest.clear();
   Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
                                                   : with_config(command, rest, {}, files);

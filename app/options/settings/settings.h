@@ -15,8 +15,9 @@
 namespace shoal::app {
 
 // Returns the words of the command line, starting with the command. Inserts the command `train` if
-// the program is called `train` (a link on PATH for `docker run IMAGE train`), or if no command is
-// given in a training container (`platform`). `argc`, `argv`: the arguments of main().
+// the program is called `train` (a link on PATH for `docker run IMAGE train`), or in a training
+// container (`platform`) if neither a command nor --help or --version is given. `argc`, `argv`: the
+// arguments of main().
 std::vector<std::string> command_words(int argc, const char* const* argv, bool platform);
 
 // Environment variable with the number of words in the user's command line. The launcher may append

@@ -17,8 +17,8 @@ inline constexpr double kMaxHosts = 4096;  // larger numbers are probably typos
 // Advice for settings that --resume may not change.
 inline constexpr const char* kStartAnew =
     "use the checkpoint's setting, or start a new run in another --output";
-// Advice for settings that decide which images the rest of an epoch uses, so a run that resumes
-// within an epoch must not change them.
+// Advice for settings that must not change when a run resumes within an epoch, because they decide
+// which images the rest of the epoch uses.
 inline constexpr const char* kWithinEpoch =
     "use the checkpoint's setting, so that the epoch uses each image once, or resume from a "
     "checkpoint at the end of an epoch";

@@ -8,7 +8,7 @@ using train::MayDiffer;
 
 namespace {
 
-// Row of --balance, whose bare form means 1.
+// Row of --balance. Without a value, --balance means 1.
 Option balance_row() {
   Option option = row("balance", kTrain, "X",
                       "Class-balanced sampling: use each class in proportion to n^(1 - X), where n "

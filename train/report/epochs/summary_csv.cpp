@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "base/file/whole_file.h"
@@ -40,15 +41,6 @@ class SummaryCsv final : public ReportSink {
   }
 
   void start(const RunStart& report) override {
-    const std::optional<std::string> old = read_if_readable(path_);
-    std::error_code error;
-    ours_ =
-        old ? old->empty() || old->starts_with(kColumns.substr(0, kColumns.find("weights_loss")))
-            : !std::filesystem::is_regular_file(path_, error);
-    if (!ours_)
-      log::warning(
-          path_.string() +
-          " was written by another program and is not replaced; history.jsonl has the metrics");
     epoch_ = report.epoch;
     write();
   }
@@ -86,16 +78,42 @@ class SummaryCsv final : public ReportSink {
     epoch_ = epoch;
     write();
   }
+  bool may_replace();
+  void warn(const std::string& text);
   void write();
 
   const bool averages_;  // whether the run evaluates averaged weights
   const std::filesystem::path path_;
   std::map<int64_t, EpochValues> rows_;
-  int64_t epoch_ = 0;     // the current one; earlier ones are complete
-  bool ours_ = false;     // whether the file may be replaced; set by start()
-  std::string written_;   // content of the file
-  bool failing_ = false;  // the last write failed, and the failure was logged
+  int64_t epoch_ = 0;         // the current one; earlier ones are complete
+  std::optional<bool> ours_;  // whether the file may be replaced; unset: it could not be read yet
+  std::string written_;       // content of the file
+  bool failing_ = false;      // the last write failed, and the failure was logged
 };
+
+// Whether shoal wrote the file at the start of the run, or there was none. If the file cannot be
+// read, returns false, and the next call tries again.
+bool SummaryCsv::may_replace() {
+  if (ours_) return *ours_;
+  const std::optional<std::string> old = read_if_readable(path_);
+  std::error_code error;
+  if (!old && std::filesystem::is_regular_file(path_, error)) {
+    warn("cannot read " + path_.string() + "; it is continued as soon as it can be read");
+    return false;
+  }
+  ours_ =
+      !old || old->empty() || old->starts_with(kColumns.substr(0, kColumns.find("weights_loss")));
+  if (!*ours_)
+    log::warning(
+        path_.string() +
+        " was written by another program and is not replaced; history.jsonl has the metrics");
+  return *ours_;
+}
+
+void SummaryCsv::warn(const std::string& text) {
+  if (!failing_) log::warning(text);
+  failing_ = true;
+}
 
 // Writes the epochs that are complete or were evaluated. Replaces the whole file, so that a reader
 // never sees half a row. A failure does not end the run; the next call tries again.
@@ -103,14 +121,13 @@ void SummaryCsv::write() {
   std::string text(kColumns);
   for (const auto& [epoch, values] : rows_)
     if (epoch < epoch_ || values.deciding_top1()) text += csv_line(values);
-  if (!ours_ || text == written_) return;
+  if (text == written_ || !may_replace()) return;
   try {
     write_whole(path_, text);
     written_ = std::move(text);
     failing_ = false;
   } catch (const std::runtime_error& error) {
-    if (!failing_) log::warning(error.what());
-    failing_ = true;
+    warn(error.what());
   }
 }
 

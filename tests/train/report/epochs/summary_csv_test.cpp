@@ -299,6 +299,23 @@ TEST_CASE("a summary.csv that cannot be written is reported once and does not en
   CHECK_THAT(warnings[0], Contains("summary.csv"));
 }
 
+TEST_CASE("a summary.csv that cannot be read at first is replaced once it can be") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  fs::create_symlink("/proc/self/mem", csv_of(job));  // a regular file whose first bytes give EIO
+  const std::string warnings = test::stderr_of([&] {
+    ReportedRun run(job);
+    run.train(0);
+    run.evaluate(0, false);
+    CHECK(fs::is_symlink(csv_of(job)));
+    fs::remove(csv_of(job));
+    run.end(1);
+  });
+  CHECK(epochs_in(job) == Epochs{"0"});
+  CHECK_THAT(warnings, Contains("cannot read"));
+  CHECK(test::lines_of(warnings).size() == 1);
+}
+
 TEST_CASE("--eval-only and files of other programs leave summary.csv as it is") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());
