@@ -9,6 +9,7 @@
 #include "app/commands/commands.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
+#include "app/platform/platform.h"
 #include "app/platform/signals.h"
 #include "base/file/descriptor.h"
 #include "base/log.h"
@@ -57,8 +58,10 @@ int main(int argc, char** argv) {
   const int code = app::guarded_main(app::reporting(environment), [&] {
     const auto terminal = environment.find("TERM");
     if (terminal == environment.end() || terminal->second == "dumb") log::no_status();
-    return app::run_guarded(
-        app::gather(std::vector<std::string>(argv + 1, argv + argc), environment));
+    return app::run_guarded([&] {
+      const app::EndedBySignals ended(app::on_platform(environment));
+      return app::gather(std::vector<std::string>(argv + 1, argv + argc), environment);
+    }());
   });
   std::fflush(nullptr);
 #ifdef __SANITIZE_ADDRESS__

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::string_view kMask = "***";
 // A variable or setting is secret if its name, in lower case, contains one of these words.
-constexpr std::string_view kWords[] = {"password",   "passwd",       "secret",    "token",
-                                       "credential", "api_key",      "api-key",   "apikey",
-                                       "access_key", "access-key",   "accesskey", "private_key",
-                                       "signature",  "authorization"};
+constexpr std::string_view kWords[] = {"password",   "passwd",        "secret",     "token",
+                                       "credential", "api_key",       "api-key",    "apikey",
+                                       "access_key", "access-key",    "accesskey",  "private_key",
+                                       "signature",  "authorization", "passphrase", "_pwd"};
 
 std::vector<std::string>& hidden() {
   static std::vector<std::string> values;
@@ -57,9 +57,11 @@ size_t known_token(std::string_view text, size_t at) {
   static constexpr struct {
     std::string_view start;
     size_t least;  // minimum number of characters after `start`
-  } kForms[] = {{"AKIA", 16},  {"ASIA", 16}, {"ghp_", 20}, {"gho_", 20},        {"ghs_", 20},
-                {"ghu_", 20},  {"ghr_", 20}, {"hf_", 20},  {"github_pat_", 20}, {"xoxb-", 10},
-                {"xoxp-", 10}, {"eyJ", 30},  {"IQoJ", 40}, {"FwoG", 40},        {"FQoG", 40}};
+  } kForms[] = {{"AKIA", 16},    {"ASIA", 16}, {"ghp_", 20}, {"gho_", 20},        {"ghs_", 20},
+                {"ghu_", 20},    {"ghr_", 20}, {"hf_", 20},  {"github_pat_", 20}, {"xoxb-", 10},
+                {"xoxp-", 10},   {"eyJ", 30},  {"IQoJ", 40}, {"FwoG", 40},        {"FQoG", 40},
+                {"glpat-", 20},  {"npm_", 36}, {"AIza", 35}, {"sk_live_", 20},    {"sk-ant-", 20},
+                {"sk-proj-", 20}};
   if (at > 0 && is_word(text[at - 1])) return at;
   for (const auto& form : kForms) {
     if (!text.substr(at).starts_with(form.start)) continue;
@@ -76,11 +78,13 @@ size_t known_token(std::string_view text, size_t at) {
   return end == text.npos ? text.size() : end + 5;
 }
 
-// Finds the password in "user:password@" or the token in "token@". `at`: the position after "://".
+// Finds the password in "user:password@", the token in "token@", or both in "token:password@".
+// `at`: the position after "://".
 std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
   const size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
   const size_t sign = text.substr(at, end - at).rfind('@');
   if (sign == text.npos) return {at, at};
+  if (known_token(text, at) > at) return {at, at + sign};
   const size_t colon = text.find(':', at);
   return {colon < at + sign ? colon + 1 : at, at + sign};
 }
@@ -124,8 +128,15 @@ void hide_secrets(const std::map<std::string, std::string>& environment) {
   for (const auto& [name, value] : environment) {
     const std::string key = lower(name);
     const auto says = [&](std::string_view word) { return key.find(word) != key.npos; };
-    if (value.size() >= kShortest && std::any_of(std::begin(kWords), std::end(kWords), says))
-      hidden().push_back(value);
+    const bool secret = std::ranges::any_of(kWords, says) ||
+                        (key.ends_with("_key") && value.find('/') == value.npos);  // no path
+    if (value.size() < kShortest || !secret) continue;
+    hidden().push_back(value);
+    // Messages contain line breaks and tabs as blanks.
+    std::string line = value;
+    std::ranges::replace_if(
+        line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+    if (line != value) hidden().push_back(line);
   }
   // Longest first, because a secret may be the start of another one.
   std::ranges::sort(hidden(), std::ranges::greater{}, &std::string::size);

@@ -8,15 +8,16 @@
 namespace shoal {
 
 // Remembers the values of environment variables whose names contain PASSWORD, TOKEN, SECRET or a
-// similar word. masked() then replaces these values wherever they appear. Ignores values of fewer
-// than 8 characters, because they may be ordinary words. Call before threads start.
+// similar word, or end with _KEY (unless the value has a slash, as paths have). masked() then
+// replaces these values wherever they appear. Ignores values of fewer than 8 characters, because
+// they may be ordinary words. Call before threads start.
 void hide_secrets(const std::map<std::string, std::string>& environment);
 
 // Returns `text` with each secret replaced by "***". Secrets are
 //   - the values that hide_secrets() remembered,
 //   - passwords and queries in URLs,
-//   - keys and tokens in known formats (AWS, GitHub, Hugging Face, Slack, JSON web tokens, private
-//     keys), and
+//   - keys and tokens in known formats (AWS, GitHub, GitLab, Google, Hugging Face, Slack, npm,
+//     Stripe, JSON web tokens, private keys and others), and
 //   - X in texts such as password=X, "token": "X" and Authorization: X.
 // Thread-safe.
 std::string masked(const std::string& text);

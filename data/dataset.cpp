@@ -1,5 +1,6 @@
 #include "data/dataset.h"
 
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -50,6 +51,18 @@ bool are_numbers(const std::vector<std::string>& names) {
 std::string quoted_names(std::vector<std::string> names) {
   for (std::string& name : names) name = "'" + name + "'";
   return joined(names, ", ", 5);
+}
+
+std::string case_warning(const std::vector<std::string>& classes) {
+  std::map<std::string, const std::string*> first;  // by the name in lower case
+  std::vector<std::string> pairs;
+  for (const std::string& name : classes) {
+    const auto [known, fresh] = first.try_emplace(lower(name), &name);
+    if (!fresh) pairs.push_back("'" + *known->second + "' and '" + name + "'");
+  }
+  if (pairs.empty()) return "";
+  return "the classes " + joined(pairs, ", ", 5) +
+         " differ only in case; if they are the same class, give them one name";
 }
 
 std::string class_difference(const std::vector<std::string>& a, const std::string& in_a,

@@ -138,6 +138,7 @@ struct OpenOptions {
   std::string split;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;
+  bool val_unused = false;  // with the split "train": warns if the file also contains "val"
   // How files of many images are read. With Reads::forward, their images must be read in file order
   // (stream/whole_files.h).
   Reads reads = Reads::seeking;
@@ -166,6 +167,10 @@ bool are_numbers(const std::vector<std::string>& names);
 
 // Returns at most five names, quoted, and the number of the others: "'a', 'b', …, 'e' and 3 more".
 std::string quoted_names(std::vector<std::string> names);
+
+// Returns a warning about classes that differ only in case, such as cat and Cat; empty if there are
+// none.
+std::string case_warning(const std::vector<std::string>& classes);
 
 // Describes the classes that only one of the lists `a` and `b` contains: "only IN_A: NAMES; only
 // IN_B: NAMES". Returns an empty text if there are none.

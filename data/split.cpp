@@ -27,6 +27,11 @@ class Subset : public ForwardingDataset {
   std::vector<int64_t> samples_;  // indexes into the inner dataset
 };
 
+// Whether `hash` is among the smallest hashes, of which there are about `share` of all.
+bool is_below(uint64_t hash, double share) {
+  return static_cast<double>(hash >> 11) * 0x1p-53 < share;
+}
+
 }  // namespace
 
 std::string split_key(const std::string& class_name, const std::string& name) {
@@ -51,15 +56,25 @@ std::string split_key_of_path(const std::string& class_name, const std::string& 
 }
 
 bool is_held_out(const std::string& key, double share) {
-  const uint64_t hash = hash_bytes(key);
-  return static_cast<double>(hash >> 11) * 0x1p-53 < share;
+  return is_below(hash_bytes(key), share);
 }
 
-std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part,
-                                       double share) {
+std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share,
+                                       const LargestOnHosts& largest_on_hosts) {
+  std::vector<uint64_t> hashes(static_cast<size_t>(all->size()));
+  std::vector<uint64_t> largest(all->classes().size(), 0);  // hash in each class
+  const auto largest_of = [&](int64_t i) -> uint64_t& {
+    return largest[static_cast<size_t>(all->label(i))];
+  };
+  for (int64_t i = 0; i < all->size(); ++i) {
+    const uint64_t hash = hashes[static_cast<size_t>(i)] = hash_bytes(all->key(i));
+    largest_of(i) = std::max(largest_of(i), hash);
+  }
+  if (largest_on_hosts) largest_on_hosts(largest);
   std::vector<int64_t> samples;
   for (int64_t i = 0; i < all->size(); ++i) {
-    const bool held_out = is_held_out(all->key(i), share);
+    const uint64_t hash = hashes[static_cast<size_t>(i)];
+    const bool held_out = is_below(hash, share) && hash < largest_of(i);
     if (held_out == (part == Part::validation)) samples.push_back(i);
   }
   return std::make_shared<Subset>(std::move(all), std::move(samples));

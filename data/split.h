@@ -2,8 +2,10 @@
 // Divides a dataset into a training part and a validation part, and takes a portion of a dataset.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/dataset.h"
 
@@ -20,15 +22,23 @@ std::string split_key(const std::string& class_name, const std::string& name);
 // because several folders may contain files of the same name.
 std::string split_key_of_path(const std::string& class_name, const std::string& path);
 
-// Whether the image with this key is in the validation part. `share`: the fraction of images in
-// that part. A pure function of key and share, so seed, world size and other images do not matter.
-// The validation part for a smaller share is a subset of the one for a larger share.
+// Whether the image with this key is in the validation part, unless it is the last of its class.
+// `share`: the fraction of images in that part. A pure function of key and share, so seed, world
+// size and other images do not matter. The validation part for a smaller share is a subset of the
+// one for a larger share.
 bool is_held_out(const std::string& key, double share);
 
 enum class Part { train, validation };
 
-// Returns the images of `all` that belong to `part`, in their order, with the classes of `all`.
-std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share);
+// Replaces each element with its largest value on all hosts that have images of the dataset.
+using LargestOnHosts = std::function<void(std::vector<uint64_t>&)>;
+
+// Returns the images of `all` that belong to `part`, in their order, with the classes of `all`. If
+// is_held_out() is true for all images of a class, the image with the largest hash stays in the
+// training part. Other images of the class decide this, so hosts that have different images need
+// `largest_on_hosts`.
+std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share,
+                                       const LargestOnHosts& largest_on_hosts = {});
 
 // Returns `portion` of the images of `all`, in their order, with the classes of `all`. Sorts the
 // images of each class by a hash of Dataset::key(), independent of is_held_out(), and takes the

@@ -140,8 +140,8 @@ void report_formats(CheckReport& report, Findings& json, const data::DatasetChec
   json["largest"] = json_of(found.largest);
 }
 
-// Reports the images of `b` that have the same pixels as an image of `a`, and those of them that
-// have another class. Both may be the same split.
+// Reports each pair of an image of `a` and an image of `b` with equal pixels. Then reports the
+// pairs whose classes differ. `a` and `b` may be the same split.
 void report_equal_images(CheckReport& report, Findings& json, const CheckedSplit& a,
                          const CheckedSplit& b) {
   const bool same = &a == &b;
@@ -185,7 +185,7 @@ void report_split(CheckReport& report, const CheckedSplit& split, int threads) {
   report.json[name] = std::move(json);
 }
 
-// Reports the classes that have images in only one of the two splits.
+// Reports the classes that have images in the split `in` but none in the split `other`.
 void report_class_difference(CheckReport& report, const CheckedSplit& in,
                              const CheckedSplit& other) {
   const std::set<std::string> names = in.used_classes(), others = other.used_classes();
@@ -222,6 +222,7 @@ void check_places(const train::Job& job, const DataPlaces& places) {
     throw UserError(
         "no images given: add --data DIR (containing train/ or val/), --train PATH or "
         "--val PATH");
+  check_data_has_entries(job.data);
   throw UserError("--data: " + job.data + " contains no " + data::split_places("train") +
                   " and no " + data::split_places("val") +
                   "; if it is a single set of images, use --train " + job.data);

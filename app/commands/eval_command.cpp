@@ -10,6 +10,7 @@
 #include "app/commands/evaluation/predictions.h"
 #include "app/commands/local/run_list.h"
 #include "app/commands/session.h"
+#include "app/options/no_effect.h"
 #include "app/options/settings/implied_settings.h"
 #include "app/platform/signals.h"
 #include "base/file/whole_file.h"
@@ -88,6 +89,12 @@ RealAccuracy real_accuracy(const data::RealLabels& labels, const train::Evaluati
   return all;
 }
 
+void warn_forward_reads(const Arguments& arguments, const Evaluation& evaluation) {
+  const Option& option = *find_option(Command::eval, "forward-reads");
+  if (const auto line = no_effect_of(option, {arguments, evaluation.job()}); !line.empty())
+    log::warning(line);
+}
+
 // Opens and evaluates one set of weights. With --suspects, adds the losses of the images to
 // `losses` and, if this is the last set of weights (`last`), lists the images with the highest mean
 // losses. Collective.
@@ -98,6 +105,7 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
   if (evaluation.group().rank() == 0) log_origin(weights);
   const int64_t outputs = evaluation.job().model.classes;
   if (outputs < ops::kTop5) log::info(train::top5_note(outputs));
+  if (last && evaluation.group().rank() == 0) warn_forward_reads(arguments, evaluation);
   const auto real = open_real_labels(arguments, evaluation);
   EvaluatedWeights evaluated{weights.file,
                              weights.job.model.name,

@@ -35,8 +35,9 @@ const std::vector<FormatRow>& formats() {
   return rows;
 }
 
-// Returns the format that --format or the ending of --output selects. Throws UserError if they
-// contradict each other, or if --format is not given and the ending is unknown.
+// Returns the format that --format or the ending of --output selects, or ONNX if there is neither.
+// Throws UserError if the two contradict each other, if --format is not given and the ending is
+// unknown, and for `--output -`.
 Format format_of(const Arguments& arguments) {
   if (arguments.export_to == "-")
     throw UserError("--output -: export cannot write to stdout; give a file name");

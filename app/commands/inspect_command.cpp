@@ -7,6 +7,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/inspect_onnx.h"
 #include "app/commands/printable_row.h"
+#include "app/platform/signals.h"
 #include "base/file/checksum.h"
 #include "base/file/whole_file.h"
 #include "base/format/counted.h"
@@ -234,6 +235,7 @@ Json to_json(const Arguments& arguments, const File& file, const FileContents& c
 
 int inspect_command(const Arguments& arguments) {
   log::set_level(arguments.job.log_level, 0);
+  install_interruption_signals();
   if (arguments.paths.size() != 1)
     throw UserError("inspect needs one path: a file of weights, a run or an export folder");
   const std::string& path = arguments.paths[0];

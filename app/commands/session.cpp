@@ -12,6 +12,7 @@
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
 #include "app/options/settings/saved_settings.h"
+#include "base/format/counted.h"
 #include "base/log.h"
 #include "base/processor.h"
 #include "dist/gather.h"
@@ -79,6 +80,9 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
         "shoal's GPU code is new and has not been tested on a GPU yet; --device cpu is tested");
   if (env.rank == 0 && !gpus.why_none.empty() && gpu_count(dist::environment()) > 0)
     log::warning("this host has GPUs, but the run uses the CPU: " + gpus.why_none);
+  if (env.rank == 0 && datasets.train && here.classes > 0 && job.classes > here.classes)
+    log::warning("--classes " + std::to_string(*job.classes) + ": the images have only " +
+                 counted(here.classes, "class") + ", so the other outputs have no images");
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
   model.channels = job.channels.value_or(model.channels);

@@ -12,6 +12,7 @@
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/launch/provenance.h"
+#include "app/options/advice.h"
 #include "app/options/no_effect.h"
 #include "app/options/settings/saved_settings.h"
 #include "app/options/settings/settings.h"
@@ -36,26 +37,8 @@ namespace shoal::app {
 
 namespace {
 
-// Warns if the images have a single class, because the model then learns nothing. Warns if
-// EfficientNet is trained with the default SGD, because it then often diverges in the first epoch.
-// `classes`: number of classes of the model.
-void advise(const Arguments& arguments, int64_t classes) {
-  const train::Job& job = arguments.job;
-  if (classes == 1 && !job.eval_only)
-    log::warning(
-        "the training images have a single class, so every answer is right and the model learns "
-        "nothing; give each class a folder of its own");
-  const bool untouched = !arguments.origins.contains("lr") &&
-                         !arguments.origins.contains("scale-lr") &&
-                         !arguments.origins.contains("optimizer");
-  if (untouched && !job.eval_only && job.model.name.starts_with("efficientnet"))
-    log::warning(
-        "EfficientNet often fails to learn with the default --optimizer sgd --lr 0.1; use a recipe "
-        "(`shoal train --recipe list`), or set --optimizer and --lr");
-}
-
-// Logs the notes about the options and the given settings with their origins; at debug level, also
-// the defaults.
+// Logs arguments.notes as warnings, then the given settings with their origins. At debug level,
+// also logs the defaults.
 void print_settings(const Arguments& arguments) {
   for (const std::string& note : arguments.notes) log::warning(note);
   log::info_lines("settings given\n" + requested_text(arguments));
@@ -227,9 +210,9 @@ void print_start(const Arguments& arguments, const train::ResolvedJob& job,
               ", so the batches depend on the number of processes; another number gives "
               "different results");
   print_settings(arguments);
-  for (const std::string& line : no_effect({arguments, job, start.data.has_value()}))
-    log::warning(line);
-  advise(arguments, job.model.classes);
+  const Circumstances circumstances{arguments, job, start.data.has_value()};
+  for (const std::string& line : no_effect(circumstances)) log::warning(line);
+  for (const std::string& line : advice(circumstances)) log::warning(line);
 }
 
 // Calls run_training(). Then, if `reports` is set, writes the report, also if the run failed.
@@ -309,7 +292,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   if (arguments.job.resume) check_restored(arguments.job, start);
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
-  // After opening the data, so that errors in the data are reported first.
+  // Checks the folder after the data is opened, so that errors in the data are reported first.
   if (!dry) train::require_own_folder(arguments.job, start, communicator.main);
   if (datasets.train) fit_batch(arguments, *datasets.train, communicator);
   if (arguments.job.fit_batch_size) arguments.origins["batch-size"] = "--batch-size auto";

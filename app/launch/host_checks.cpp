@@ -102,9 +102,9 @@ Check limit(const std::string& name, __rlimit_resource resource, double unit, co
   return check;
 }
 
-// Starts up to `wanted` threads, ends them, and returns how many could be started. Comparing with
-// the ulimit is not enough: it covers all processes of the user, does not apply to root, and a
-// container may have its own limit.
+// Starts up to `wanted` threads, ends them, and returns how many could be started. The ulimit does
+// not give this number: it covers all processes of the user, does not apply to root, and does not
+// include the limit of a container.
 int startable_threads(int wanted) {
   std::latch end(1);
   std::vector<std::thread> threads;

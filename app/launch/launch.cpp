@@ -194,6 +194,7 @@ class Watch {
       phase_ = Phase::ending;
       name_culprit();
       send(SIGTERM);
+      send(SIGCONT);  // a stopped worker can then end
     } else if (phase_ == Phase::ending) {
       phase_ = Phase::killed;
       send(SIGKILL);

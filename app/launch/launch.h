@@ -35,11 +35,11 @@ struct Launch {
 // * Workers inherit stdout and stderr.
 // * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
 //   own process group, so a terminal's Ctrl-C reaches it only through this process. SIGTERM, SIGINT
-//   and SIGHUP also continue stopped workers (SIGCONT). If workers still run stop_seconds after the
-//   first of these three signals, one line names them and they get SIGKILL.
-// * SIGTSTP (Ctrl-Z) stops the workers and this process. SIGCONT (fg) continues all.
+//   and SIGHUP also continue suspended workers (SIGCONT). If workers still run stop_seconds after
+//   the first of these three signals, one line names them and they get SIGKILL.
+// * SIGTSTP (Ctrl-Z) suspends the workers and this process. SIGCONT (fg) continues all.
 // * Workers may write to the terminal even after `stty tostop`, but must not read from it: the
-//   kernel stops background processes that do (SIGTTIN).
+//   kernel suspends background processes that do (SIGTTIN).
 // * If a worker fails, the others get SIGTERM after culprit_seconds (or lost_peer_seconds), and
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason, except for a user error (kUsage), which a worker has reported. The failure file
@@ -50,10 +50,11 @@ struct Launch {
 // * Workers that still run grace_seconds after SIGKILL (hanging storage) are left behind.
 // * If this process is killed, the kernel kills the workers.
 //
-// Returns the exit code of the worker that failed first (128 + N if signal N killed it). If none
-// failed, returns the first code other than 0 in the order of `workers`, else 0. After a stop, that
-// is 130 or 143, or 137 for a worker that needed SIGKILL. Throws std::runtime_error if a process
-// cannot be started. Call from the main thread of a single-threaded process.
+// Returns the exit code of the worker that failed first (128 + N if signal N killed it). Workers
+// that end because of a stop have not failed. If none failed, returns the first code other than 0
+// in the order of `workers`, else 0. A stopped worker's code is 130 or 143, or 137 if it needed
+// SIGKILL. Throws std::runtime_error if a process cannot be started. Call from the main thread of a
+// single-threaded process.
 int launch(const Launch& plan);
 
 // Replaces this process with the program (execve). Throws std::runtime_error if that fails.

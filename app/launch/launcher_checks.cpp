@@ -3,7 +3,9 @@
 #include "app/launch/checks.h"
 #include "app/launch/fabric.h"
 #include "app/launch/plan.h"
+#include "base/net/host.h"
 #include "dist/env/env.h"
+#include "dist/env/network.h"
 
 namespace shoal::app {
 namespace {
@@ -21,6 +23,21 @@ std::string describe_worker(const dist::Env& env) {
   return text;
 }
 
+// Checks the master's address in a job of several hosts. The names of other hosts may resolve only
+// when these have started, so a job waits for them; this check does not.
+std::vector<Check> master_checks(const dist::Env& env) {
+  const std::string& master = env.master_addr;
+  if (env.world_size == env.local_world_size) return {};
+  if (!dist::has_address(master))
+    return {{Verdict::bad, "master", "cannot resolve " + master,
+             "correct the name or the name service of this host; a job waits for the name for "
+             "--rendezvous-timeout"}};
+  if (is_loopback(master) || master == "localhost")
+    return {{Verdict::warn, "master", master + " is this host's loopback address",
+             "other hosts cannot reach it; use rank 0's address in the network"}};
+  return {};
+}
+
 }  // namespace
 
 std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment) {
@@ -33,13 +50,16 @@ std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Varia
       names += (names.empty() ? "" : " ") + name + "=" + *value;
   if (!names.empty()) checks.push_back({Verdict::ok, "variables", names, ""});
   for (const std::string& note : plan.notes) checks.push_back({Verdict::warn, "note", note, ""});
+  std::vector<Check> master;
   for (const WorkerStart& worker : plan.workers) {
     const dist::Env env = dist::this_worker(worker.environment);
+    if (master.empty()) master = master_checks(env);
     checks.push_back(
         {Verdict::ok, "rank " + std::to_string(env.rank),
          describe_worker(env) + ", compute threads: " + worker.environment.at("OMP_NUM_THREADS"),
          ""});
   }
+  checks.insert(checks.end(), master.begin(), master.end());
   checks.push_back(fabric_check(facts.fabric));
   return checks;
 }

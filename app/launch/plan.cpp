@@ -18,8 +18,8 @@ using dist::Variables;
 // probably typos and would stall the machine.
 constexpr int kMaxPerProcessor = 4, kFewWorkers = 8;
 
-// Returns the number of workers that `text` requests, the value of --nproc or PET_NPROC_PER_NODE;
-// 0 if `text` is empty.
+// Returns the number of workers that `text` requests; 0 if it is empty. `text`: the value of
+// --nproc or PET_NPROC_PER_NODE.
 int requested_workers(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
@@ -95,8 +95,9 @@ void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& env
                        ", but resourceconfig.json names " + joined(listed) + "; using SM_HOSTS");
 }
 
-// Plans `requested` workers (--nproc) on this host; if 0, one with --device cpu, else one per GPU.
-// With several hosts, this process stays the parent even of one worker, to report its death.
+// Plans `requested` workers (--nproc) on this host. If that is 0, plans one worker for
+// --device cpu, otherwise one per GPU. With several hosts, this process stays the parent even of a
+// single worker, to report the worker's death.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + counted(hosts.hosts.size(), "host");
@@ -135,8 +136,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
 }
 
-// Throws UserError if rank 0 does not run on the master host. Checks only an address derived from
-// another variable: a MASTER_ADDR that the user gave may belong to a gateway.
+// Throws UserError if rank 0 does not run on the master host. Does not check a MASTER_ADDR that the
+// user gave, which may belong to a gateway, but only an address derived from other variables.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
   if (launched.master_variable.empty() || env.rank != 0 || facts.may_be_this_host(env.master_addr))
@@ -211,18 +212,31 @@ int local_workers(const Arguments& arguments, int requested, const HostFacts& fa
   return std::max(1, requested == 0 && arguments.job.batch_per_host ? facts.gpus : requested);
 }
 
+// Returns the port of host 0 in a job of several hosts. Throws UserError if it is missing or
+// invalid.
+uint16_t given_port(const Nodes& nodes, const Variables& environment) {
+  const std::string text = nodes.master_port == 0 ? dist::value_of(environment, "MASTER_PORT")
+                                                  : std::to_string(nodes.master_port);
+  const uint16_t port = parse_number<uint16_t>(text).value_or(0);
+  if (text.empty())
+    throw UserError("--nnodes is " + std::to_string(nodes.count) +
+                    ", but the port on host 0 is missing; give --master-port PORT, the same on "
+                    "all hosts, or set MASTER_PORT");
+  if (port == 0)
+    throw UserError("MASTER_PORT is '" + text + "', but must be a number from 1 to 65535");
+  return port;
+}
+
 // Plans the workers of this host for a job of several hosts (--nnodes).
 void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& environment) {
   const std::string address =
       nodes.master_addr.empty() ? dist::value_of(environment, "MASTER_ADDR") : nodes.master_addr;
-  const std::string port = nodes.master_port == 0 ? dist::value_of(environment, "MASTER_PORT")
-                                                  : std::to_string(nodes.master_port);
-  const uint16_t number = parse_number<uint16_t>(port).value_or(0);
-  if (address.empty() || number == 0) {
+  if (address.empty()) {
     throw UserError("--nnodes is " + std::to_string(nodes.count) +
-                    ", but the master address is missing or invalid; give --master-addr HOST and "
+                    ", but the address of host 0 is missing; give --master-addr HOST and "
                     "--master-port PORT, or set MASTER_ADDR and MASTER_PORT");
   }
+  const uint16_t port = given_port(nodes, environment);
   if (nodes.rank < 0 || nodes.rank >= nodes.count) {
     throw UserError("--node-rank is " + std::to_string(nodes.rank) + " of --nnodes " +
                     std::to_string(nodes.count) + "; it must be from 0 to nnodes - 1");
@@ -236,7 +250,7 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
     env.world_size = static_cast<int>(nodes.count) * local;
     env.local_world_size = local;
     env.master_addr = address;
-    env.master_port = number;
+    env.master_port = port;
     add_worker(plan, environment, env);
   }
 }

@@ -68,9 +68,9 @@ Plan plan_workers(const Arguments& arguments, const dist::Variables& environment
 // workers, which would leave processors idle. Throws UserError if it exceeds kMaxThreads.
 int threads_from_environment(const dist::Variables& environment, int local_world_size);
 
-// Adds variables that libraries read while they are loaded; they must be set before a worker
-// starts. Always sets OMP_NUM_THREADS to `threads`. Keeps the user's value of the others: OpenMP's
-// spinning, NCCL's error handling, cuBLAS's workspace, Gloo's log level.
+// Adds variables that must be set before a worker starts, because libraries read them while they
+// are loaded. Always sets OMP_NUM_THREADS to `threads`. Sets the others, such as those of NCCL and
+// cuBLAS, only if the user has not set them.
 dist::Variables tuned(dist::Variables environment, int threads);
 
 }  // namespace shoal::app

@@ -104,25 +104,84 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
   return ours;
 }
 
+// An option, its value, and the words between the value and the next option.
+struct Surplus {
+  const Option* option = nullptr;  // null: no words follow an option's value
+  Words values;                    // the value, then the words
+};
+
+// Returns the first option in `words` (RewrittenWords::words) whose value is followed by words.
+Surplus find_surplus(Command command, const Words& words) {
+  const auto is_option = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
+  for (size_t i = 0; i + 2 < words.size() && words[i] != "--"; ++i) {
+    const Option* const option =
+        words[i].starts_with("--") ? find_option(command, words[i].substr(2)) : nullptr;
+    if (!option || option->kind != Kind::value) continue;
+    const auto value = words.begin() + static_cast<std::ptrdiff_t>(++i);
+    const auto end = std::find_if(value + 1, words.end(), is_option);
+    if (end - value > 1) return {option, {value, end}};
+  }
+  return {};
+}
+
+// Returns the pattern that the shell probably expanded to these paths, such as "a/b_*.bin"; empty
+// if they are in several folders or their names have nothing in common.
+std::string common_pattern(const Words& paths) {
+  const std::string& first = paths.front();
+  const size_t name = first.rfind('/') + 1;  // where the name begins; 0 without a slash
+  size_t shortest = first.size();
+  size_t start = shortest, end = shortest;  // lengths of the common start and end
+  for (const std::string& path : paths) {
+    if (path.rfind('/') + 1 != name) return "";
+    const auto differs = std::ranges::mismatch(first, path).in1;
+    start = std::min(start, static_cast<size_t>(differs - first.begin()));
+    const auto tail = std::mismatch(first.rbegin(), first.rend(), path.rbegin(), path.rend()).first;
+    end = std::min(end, static_cast<size_t>(tail - first.rbegin()));
+    shortest = std::min(shortest, path.size());
+  }
+  end = std::min(end, shortest - start);
+  return start < name || start + end == name
+             ? ""
+             : first.substr(0, start) + "*" + first.substr(first.size() - end);
+}
+
+// Returns the error for an unexpected word: the last one or, if words follow an option's value, the
+// first of them.
+UserError unexpected_word(Command command, const std::string& last, const Surplus& surplus) {
+  if (!surplus.option)
+    return UserError("unexpected word '" + last + "'; options begin with --, see `shoal " +
+                     command_name(command) + " --help`");
+  const std::string option = "--" + surplus.option->name;
+  const bool takes_pattern = surplus.option->name == "train" || surplus.option->name == "val";
+  const std::string pattern = takes_pattern ? common_pattern(surplus.values) : "";
+  return UserError(
+      "unexpected word '" + surplus.values.at(1) + "' after " + option + " " +
+      surplus.values.front() + ": " + option + " takes one value" +
+      (pattern.empty() ? "" : "; quote the pattern: " + option + " '" + pattern + "'"));
+}
+
 // Handles positional words. For `train`, a single word is the data folder, as in PyTorch's imagenet
-// example. Commands that accept positional words keep them; the others throw UserError.
-void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setting>& ours,
-                     std::string& defaults) {
+// example, unless it looks like part of a pattern that the shell has expanded. Commands that accept
+// positional words keep them; the others throw UserError. `surplus`: result of find_surplus().
+void take_positional(Arguments& arguments, const Pairs& pairs, const Surplus& surplus,
+                     std::vector<Setting>& ours, std::string& defaults) {
   Words& words = arguments.paths;
   if (words.empty() || row_of(arguments.command).takes_paths) return;
   const auto is_given = [&](const char* name) {
     return std::any_of(pairs.begin(), pairs.end(),
                        [&](const auto& pair) { return pair.first == name; });
   };
-  const bool named = is_given("data") || (is_given("train") && is_given("val"));
+  const std::string pattern =
+      surplus.option && surplus.option->name == "train" ? common_pattern(surplus.values) : "";
+  const bool expanded = pattern.find('.', pattern.find('*')) != pattern.npos;
+  const bool named = is_given("data") || expanded || (is_given("train") && is_given("val"));
   if (arguments.command == Command::train && words.size() == 1 && !named) {
     ours.push_back({"data", words[0], kCommandLine, words[0]});
     if (defaults.empty()) defaults = kImagenetRecipe;
     words.clear();
     return;
   }
-  throw UserError("unexpected word '" + words.back() + "'; options begin with --, see `shoal " +
-                  command_name(arguments.command) + " --help`");
+  throw unexpected_word(arguments.command, words.back(), surplus);
 }
 
 // Removes settings whose value is null or None, and reports those from the command line in
@@ -155,7 +214,7 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   std::string recipe;
   std::vector<Setting> ours = in_our_words(arguments, settings, recipe);
   if (!rewritten.recipe.empty()) recipe = rewritten.recipe;
-  take_positional(arguments, pairs, ours, recipe);
+  take_positional(arguments, pairs, find_surplus(command, rewritten.words), ours, recipe);
   for (size_t i = 0; i < pairs.size(); ++i)
     ours.push_back({pairs[i].first, pairs[i].second, kCommandLine, rewritten.written.at(i)});
   resolve_foreign(recipe, words, ours, arguments.ineffective);

@@ -72,7 +72,8 @@ bool names_all_images(Case c) {
 }
 
 // Whether label smoothing has no effect because --bce-threshold makes all targets 0 or 1. With
-// class weights it has one: an image's loss is multiplied by Σ class weight * smoothed target.
+// class weights, smoothing has an effect: an image's loss is multiplied by
+// Σ class weight * smoothed target.
 bool rounds_smoothing_away(Case c) {
   return c.run.loss == train::Loss::binary && c.run.bce_threshold >= 0 && !mixes(c) &&
          c.run.class_weighting == "none";
@@ -116,7 +117,7 @@ std::vector<NoEffect> all_rows() {
       {{"data"},
        ": --val locates the images",
        [](Case c) { return c.run.eval_only && !c.arguments.job.val_dir.empty(); }},
-      {{"steps-per-epoch"},
+      {{"steps-per-epoch", "train-samples"},
        ": the training images do not come through a pipe",
        [](Case c) { return !c.run.train_streamed; }},
       {{"shuffle-buffer"},
@@ -240,12 +241,23 @@ void mark_effects(const Arguments& arguments, train::ResolvedJob& run) {
   for (train::SavedSetting& setting : run.settings) {
     if (setting.may_differ == train::MayDiffer::always) continue;
     setting.effective = std::ranges::none_of(no_effect_table(), [&](const NoEffect& row) {
-      // A row whose text does not begin with ": " only limits the effect. Checkpoints store the
-      // result, so it must not depend on the number of hosts.
+      // Skips rows whose text does not begin with ": ": they only limit the effect. Skips rows
+      // of_hosts: checkpoints store `effective`, which must not depend on the number of hosts.
       return row.why.starts_with(": ") && !row.of_hosts &&
              contains(row.options, with_dashes(setting.name)) && row.holds(circumstances);
     });
   }
+}
+
+std::string no_effect_of(const Option& option, const Circumstances& circumstances) {
+  const Arguments& arguments = circumstances.arguments;
+  const auto origin = arguments.origins.find(option.name);
+  if (origin == arguments.origins.end() || !is_users(origin->second, arguments.config)) return "";
+  if (is_off(option, arguments)) return "";
+  for (const NoEffect& row : no_effect_table())
+    if (contains(row.options, option.name) && row.holds(circumstances))
+      return "--" + option.name + " has no effect" + row.why;
+  return "";
 }
 
 std::vector<std::string> no_effect(const Circumstances& circumstances) {
@@ -253,14 +265,8 @@ std::vector<std::string> no_effect(const Circumstances& circumstances) {
   std::vector<std::string> lines = arguments.ineffective;
   for (const Option& option : options()) {
     if (!option.is_for(arguments.command)) continue;
-    const auto origin = arguments.origins.find(option.name);
-    if (origin == arguments.origins.end() || !is_users(origin->second, arguments.config)) continue;
-    if (is_off(option, arguments)) continue;
-    for (const NoEffect& row : no_effect_table()) {  // report only the first reason
-      if (!contains(row.options, option.name) || !row.holds(circumstances)) continue;
-      lines.push_back("--" + option.name + " has no effect" + row.why);
-      break;
-    }
+    if (std::string line = no_effect_of(option, circumstances); !line.empty())
+      lines.push_back(std::move(line));
   }
   return lines;
 }

@@ -30,6 +30,10 @@ const std::vector<NoEffect>& no_effect_table();
 // that a recipe, a checkpoint or SageMaker's environment set.
 std::vector<std::string> no_effect(const Circumstances& circumstances);
 
+// Returns the line of one option, with the first reason that holds; empty if the option has an
+// effect, is off, or was not given by the user.
+std::string no_effect_of(const Option& option, const Circumstances& circumstances);
+
 // Sets SavedSetting::effective of the settings in `run` that --resume may refuse to change.
 void mark_effects(const Arguments& arguments, train::ResolvedJob& run);
 

@@ -115,7 +115,7 @@ JobField(Select) -> JobField<Select>;
     [](auto& job) -> decltype((job.path)) { return job.path; } \
   }
 
-// Sets option.resolved if ResolvedJob has the field; it has none of the fields of Arguments.
+// Sets option.resolved if ResolvedJob has the field. An ArgumentField is never in ResolvedJob.
 // `write` converts a resolved value to text. If the field is an optional number in Job, the
 // resolved value 0 means unset and becomes `none`.
 template <class Select, class Write>

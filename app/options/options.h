@@ -84,9 +84,9 @@ struct Arguments {
   Command command = Command::train;
   train::Job job;
   // Positional arguments. `predict`: images or folders; `eval`, `export`, `average`, `inspect`:
-  // weights; `weights`: names; `pack`: source and destination; `bench`: what to measure, and the
-  // images; `prepare`: name of the dataset, source and destination; `report`: runs; `runs`: folders
-  // with runs; `completion`: what to print.
+  // weights; `models`, `weights`: names; `pack`: source and destination; `bench`: what to measure,
+  // and the images; `prepare`: name of the dataset, source and destination; `report`: runs; `runs`:
+  // folders with runs; `completion`: what to print.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given

@@ -21,9 +21,10 @@ struct RewrittenWords {
   std::string recipe;
 };
 
-// Replaces '_' by '-', resolves --no-NAME, makes required values separate words, joins optional
-// values with '=', and translates other programs' options. Options without effect add a message to
-// `ineffective`. Throws UserError; one error names all unknown options.
+// Replaces '_' by '-' and one-letter forms by names, resolves --no-NAME, joins a list of numbers
+// with commas, makes required values separate words, joins optional values with '=', and translates
+// other programs' options. Options without effect add a message to `ineffective`. Throws UserError;
+// one error names all unknown options.
 RewrittenWords rewrite(Command command, const std::vector<std::string>& words,
                        std::vector<std::string>& ineffective);
 

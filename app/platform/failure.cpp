@@ -65,8 +65,8 @@ std::string message_of(const std::exception& error) {
   return "cannot use " + file->path1().string() + other + ": " + file->code().message();
 }
 
-// Reads the byte from the pipe in kReportVariable. Returns true in the first worker that calls this
-// function, and in every process that was not started by shoal's launcher.
+// Takes the only byte out of the launcher's pipe (kReportVariable). Returns true in the first
+// worker that calls this function, and in every process that was not started by shoal's launcher.
 bool first_to_report(const Reporting& reporting) {
   if (reporting.token_file < 0) return true;
   char token;

@@ -46,6 +46,10 @@ bool is_second_stop(int number) {
   return !train::request_stop(number) && time - first >= kSameSignalNs;
 }
 
+void on_early_stop(int number) {
+  leave("shoal: stopped while it read its settings\n", platform ? 0 : 128 + number);
+}
+
 void on_stop(int number) {
   if (!training)
     leave("shoal: stopped before training began; nothing to save\n", platform ? 0 : 128 + number);
@@ -110,6 +114,19 @@ void hold_signals() {
   ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, waitpid() would miss exit codes
 }
 
+EndedBySignals::EndedBySignals(bool on_platform) {
+  platform = on_platform;
+  for (const int number : {SIGTERM, SIGHUP, SIGINT})
+    if (!is_ignored(number)) install(number, on_early_stop);
+  release_signals();
+}
+
+EndedBySignals::~EndedBySignals() {
+  change_mask(SIG_BLOCK, {SIGTERM, SIGHUP});
+  for (const int number : {SIGTERM, SIGHUP, SIGINT})
+    if (!is_ignored(number)) install(number, SIG_DFL);
+}
+
 void release_signals() {
   change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGINT});
 }
@@ -131,17 +148,20 @@ void install_polled_signals() {
   training = true;
   install(SIGTERM, on_polled_stop);
   install(SIGINT, on_polled_stop);
+  if (!is_ignored(SIGHUP)) install(SIGHUP, on_polled_stop);
   install(SIGALRM, on_alarm);
 }
 
 void install_resumable_signals() {
   install(SIGTERM, on_resumable_interruption);
   install(SIGINT, on_resumable_interruption);
+  if (!is_ignored(SIGHUP)) install(SIGHUP, on_resumable_interruption);
 }
 
 void install_interruption_signals() {
   install(SIGTERM, on_interruption);
-  if (!is_ignored(SIGINT)) install(SIGINT, on_interruption);  // `shoal eval … &` in a script
+  for (const int number : {SIGINT, SIGHUP})  // ignored in a script's `shoal eval … &`, and by nohup
+    if (!is_ignored(number)) install(number, on_interruption);
 }
 
 }  // namespace shoal::app

@@ -10,6 +10,18 @@ namespace shoal::app {
 // ending the program.
 void hold_signals();
 
+// While this object exists, SIGTERM, SIGHUP and SIGINT end the process with a message, unless they
+// are ignored. For the time between hold_signals() and the functions below, in which the settings
+// are read: this may hang (network storage, a pipe). Exits with code 0 if `on_platform`, otherwise
+// with 128 + the signal's number. Create it before threads start.
+class EndedBySignals {
+ public:
+  explicit EndedBySignals(bool on_platform);
+  ~EndedBySignals();  // blocks the signals that hold_signals() blocks
+  EndedBySignals(const EndedBySignals&) = delete;
+  EndedBySignals& operator=(const EndedBySignals&) = delete;
+};
+
 // For commands other than training. Unblocks SIGTERM and SIGHUP, and SIGINT, because a parent may
 // have blocked it. SIGUSR1 stays blocked.
 void release_signals();
@@ -23,13 +35,14 @@ void release_signals();
 void install_training_signals(bool on_platform);
 void training_begins();
 
-// Makes SIGTERM and SIGINT set train::stop_signal(), which the command polls. If the command
+// Makes SIGTERM, SIGINT and SIGHUP set train::stop_signal(), which the command polls. If the command
 // has not ended 10 s later, or at another signal at least 1 s after the first, the process exits
 // with a message and code 128 + the signal's number.
 void install_polled_signals();
 
-// Makes SIGTERM and SIGINT exit immediately with code 128 + the signal's number, after a message
-// that repeating the command continues the work. For commands whose files are always consistent.
+// Makes SIGTERM, SIGINT and SIGHUP exit immediately with code 128 + the signal's number, after a
+// message that repeating the command continues the work. For commands whose files are always
+// consistent.
 void install_resumable_signals();
 
 // Like install_resumable_signals(), but the message asks to repeat the command from the start. Of

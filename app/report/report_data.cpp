@@ -82,7 +82,9 @@ std::vector<std::string> names_of(const std::vector<std::string>& runs) {
 
 Json run_data(const std::string& run, const std::string& name) {
   const fs::path folder = run;
-  if (!fs::is_directory(folder)) throw UserError("'" + run + "' is not a folder of a run");
+  if (!fs::is_directory(folder))
+    throw UserError("'" + run + "' " +
+                    (fs::exists(folder) ? "is not a folder of a run" : "does not exist"));
   std::vector<std::string> notes;
   Json history = read_history(folder, notes);
   const bool running = is_locked(folder / train::kRunLock);

@@ -11,6 +11,7 @@
 #include "base/net/sha256.h"
 #include "base/now.h"
 #include "base/secrets.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
@@ -89,6 +90,13 @@ class Fetch {
     return {file, path.string(), "--weights-cache", options_.lock_seconds};
   }
 
+  // Returns the end of the message about a failed download if the weights' tag may be wrong.
+  std::string doubt() const {
+    return remote_.known_tags.empty()
+               ? ""
+               : "; `shoal weights` does not list this tag, but " + joined(remote_.known_tags);
+  }
+
   // Downloads the first file that the server has.
   std::string download_first() const {
     for (const RemoteFile& file : remote_.files) {
@@ -96,7 +104,8 @@ class Fetch {
         return download_file(file);
       } catch (const HttpError& error) {
         if (error.status != 404) refuse(error);
-        if (&file == &remote_.files.back()) throw UserError(option_ + ": " + error.what());
+        if (&file == &remote_.files.back())
+          throw UserError(option_ + ": " + error.what() + doubt());
       }
     }
     return "";  // not reached: there is at least one file
@@ -106,7 +115,7 @@ class Fetch {
     std::string text = option_ + ": " + error.what();
     if (remote_.from_hugging_face && (error.status == 401 || error.status == 403))
       text += "; the repository does not exist, or it needs a token with access (HF_TOKEN)";
-    throw UserError(text);
+    throw UserError(text + doubt());
   }
 
   std::string download_file(const RemoteFile& file) const {
@@ -120,7 +129,8 @@ class Fetch {
     how.sha256 = file.sha256;
     how.progress = [&progress](int64_t done, int64_t total) { progress.show(done, total); };
     if (!remote_.from_hugging_face || !file.url.starts_with("https://")) how.token.clear();
-    log::info(option_ + ": downloading " + file.url);
+    log::info(option_ + ": downloading " + file.url +
+              (remote_.known_tags.empty() ? "" : ", although `shoal weights` lists no such tag"));
     try {
       const std::string digest = download(file.url, path, how);
       log::info(strf("downloaded %.1f MB to ", megabytes(fs::file_size(path))) + path.string() +
@@ -132,9 +142,10 @@ class Fetch {
     } catch (const std::system_error& error) {  // of a file
       throw std::runtime_error(option_ + ": " + error.what());
     } catch (const std::runtime_error& error) {
+      const std::string copy =
+          "; without a network, copy the file to " + path.string() + " or use --weights FILE";
       throw std::runtime_error(option_ + ": " + error.what() +
-                               "; without a network, copy the file to " + path.string() +
-                               " or use --weights FILE");
+                               (remote_.known_tags.empty() ? copy : doubt()));
     }
     return path.string();
   }

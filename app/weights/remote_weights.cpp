@@ -135,7 +135,13 @@ RemoteWeights timm(const std::string& what, const WeightsServers& servers) {
   // timm's other weights need no row, because each repository is named after its weights.
   if (found == rows.end() && (name.find('.') == name.npos || name.find('/') != name.npos))
     unknown(what);
-  return hugging_face(what, found == rows.end() ? "timm/" + name : found->file, servers);
+  if (found != rows.end()) return hugging_face(what, found->file, servers);
+  RemoteWeights weights = hugging_face(what, "timm/" + name, servers);
+  const std::string network = what.substr(0, what.find('.') + 1);
+  for (const KnownWeights& row : rows)
+    if (row.name.starts_with(network))
+      weights.known_tags.push_back(row.name.substr(network.size()));
+  return weights;
 }
 
 }  // namespace

@@ -20,9 +20,11 @@
 namespace shoal {
 namespace {
 
+constexpr const char* kHolder = "process ";  // the file begins with this and the process's ID
+
 // Writes who holds the lock into its file. A failure, such as a full disk, only shortens messages.
 void write_holder(int descriptor) {
-  const std::string text = "process " + std::to_string(::getpid()) + " on " + host_name();
+  const std::string text = kHolder + std::to_string(::getpid()) + " on " + host_name();
   if (::ftruncate(descriptor, 0) == 0) write_all(descriptor, text.data(), text.size());
 }
 
@@ -35,6 +37,11 @@ void write_holder(int descriptor) {
 }
 
 }  // namespace
+
+bool is_lock_file(const std::filesystem::path& file) {
+  const std::string text = read_if_readable(file).value_or("");
+  return text.empty() || text.starts_with(kHolder);
+}
 
 bool is_locked(const std::filesystem::path& file) {
   const Descriptor lock = open_file(file.c_str(), O_RDONLY);

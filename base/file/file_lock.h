@@ -9,6 +9,10 @@
 
 namespace shoal {
 
+// Whether `file` is absent, cannot be read, is empty, or has the content that FileLock writes. Files
+// with other content belong to other programs.
+bool is_lock_file(const std::filesystem::path& file);
+
 class FileLock {
  public:
   FileLock() = default;  // holds no lock

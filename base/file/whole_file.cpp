@@ -64,8 +64,8 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
   const bool special = is_special(path);
   const fs::path part = special ? path : temporary_name(path, options);
   try {
-    Descriptor file =
-        open_file(part.c_str(), special ? O_WRONLY | O_APPEND : O_WRONLY | O_CREAT | O_TRUNC);
+    Descriptor file = open_file(
+        part.c_str(), special ? O_WRONLY | O_APPEND : O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     if (!file.is_open()) throw_file_error("write", path);
     std::vector<char> buffer;  // some producers pass thousands of small pieces
     const auto write = [&](const void* bytes, size_t size) {

@@ -11,8 +11,8 @@
 
 namespace shoal::data::augment {
 
-// timm's operations: an effect, and a rule that converts magnitudes to amounts. Magnitudes are
-// usually 0 … 10.
+// timm's operations. Each combines an effect with a rule that converts magnitudes (usually 0 … 10)
+// to amounts.
 enum class Level : uint8_t {
   auto_contrast,
   equalize,

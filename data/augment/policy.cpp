@@ -36,15 +36,21 @@ std::vector<Setting> settings_of(const std::string& text, std::string& name) {
   return settings;
 }
 
-double number(const Setting& setting, double low, double high, bool whole) {
+// Returns the setting's number. Throws if it is not between `low` and `high`; the message states
+// this range, or `range` if it is not empty.
+double number(const Setting& setting, double low, double high, bool whole,
+              const std::string& range = "") {
   const auto value = parse_number<double>(setting.value);
   const bool good =
       value && *value >= low && *value <= high && (!whole || *value == std::floor(*value));
   if (!good) {
-    std::ostringstream range;
-    range << setting.key << " takes a " << (whole ? "whole " : "") << "number from " << low
-          << " to " << high;
-    refuse(setting.part, range.str());
+    std::ostringstream text;
+    text << setting.key << " takes a " << (whole ? "whole " : "") << "number from ";
+    if (range.empty())
+      text << low << " to " << high;
+    else
+      text << range;
+    refuse(setting.part, text.str());
   }
   return *value;
 }
@@ -75,7 +81,7 @@ Policy rand_augment(const std::vector<Setting>& settings) {
   const Setting* named = nullptr;
   for (const Setting& s : settings) {
     if (s.key == "m") {
-      magnitude = number(s, 0, 100, true);
+      magnitude = number(s, 0, 100, true, "0 to 10, or with mmaxN to N, at most 100");
       limited = s.part;
     } else if (s.key == "n") {
       policy.count = static_cast<int64_t>(number(s, 1, 100, true));

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/parallel.h"
+#include "base/sorted_order.h"
 #include "data/container/image_files.h"
 
 namespace shoal::data {
@@ -71,7 +72,7 @@ Entries read_directory(const std::string& path) {
   }
   if (errno != 0) fail("read the folder", path);
   std::sort(entries.folders.begin(), entries.folders.end());
-  std::sort(entries.files.begin(), entries.files.end());
+  sort_texts(entries.files);
   std::sort(entries.broken_links.begin(), entries.broken_links.end());
   return entries;
 }
@@ -169,6 +170,9 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
   Entries top = read_directory(root);
   listing.root = top.stamp;
   listing.classes = std::move(top.folders);
+  if (listing.classes.empty() && top.files.empty() && top.broken_links.empty())
+    throw std::invalid_argument("the folder " + root + " is empty; expected " + root +
+                                "/<class>/<images>");
   if (listing.classes.empty())
     throw std::invalid_argument(root + " has no class folders; expected " + root +
                                 "/<class>/<images>");
@@ -191,6 +195,10 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
           "; add some or remove the folder");
   }
   return listing;
+}
+
+std::vector<std::string> file_names(const std::string& folder) {
+  return read_directory(folder).files;
 }
 
 std::optional<DirectoryStamp> directory_stamp(const std::string& path) {

@@ -61,6 +61,10 @@ using ListingProgress = std::function<void(int64_t files)>;
 // std::runtime_error with path and reason for system errors.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 
+// Returns the sorted names of the files in a folder. Skips names with an initial dot; follows links.
+// Throws std::runtime_error if the folder cannot be read.
+std::vector<std::string> file_names(const std::string& folder);
+
 // Returns the cached listing of `root` in `cache_dir`. Returns nothing if there is none, if it is
 // damaged, or if a directory, a left-out file in a class folder or a broken link has changed since.
 std::optional<Listing> load_listing(const std::string& cache_dir, const std::string& root);

@@ -13,11 +13,34 @@
 #include "data/split.h"
 
 namespace shoal::data {
+namespace {
+
+// Returns the path, with a slash at its end, of the innermost folder that contains all images.
+std::string common_folder(const std::vector<ListedImage>& images) {
+  std::string_view common = images.front().path;
+  for (const ListedImage& image : images) {
+    const auto end = std::ranges::mismatch(common, image.path).in1;
+    common = common.substr(0, static_cast<size_t>(end - common.begin()));
+  }
+  return std::string(common.substr(0, common.rfind('/') + 1));  // npos + 1 is 0
+}
+
+}  // namespace
+
+FileListDataset::FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
+                                 std::string folder)
+    : images_(std::move(images)), classes_(std::move(classes)), folder_(std::move(folder)) {
+  if (!folder_.empty() && !folder_.ends_with('/')) folder_ += '/';
+  const auto is_inside = [&](const auto& image) {
+    return folder_.empty() ? !image.path.starts_with('/') : image.path.starts_with(folder_);
+  };
+  if (!images_.empty() && !std::ranges::all_of(images_, is_inside))
+    folder_ = common_folder(images_);
+}
 
 std::string FileListDataset::key(int64_t sample) const {
-  std::string path = at(sample).path;
-  // Keys never begin with a slash, even for images outside the folder.
-  path.erase(0, path.starts_with(folder_ + "/") ? folder_.size() + 1 : path.find_first_not_of('/'));
+  std::string path = at(sample).path.substr(folder_.size());
+  path.erase(0, path.find_first_not_of('/'));  // keys never begin with a slash
   return split_key_of_path(classes_[static_cast<size_t>(label(sample))], path);
 }
 

@@ -18,10 +18,10 @@ struct ListedImage {
 
 class FileListDataset : public BasicDataset {
  public:
-  // `folder`: if an image has no class folder, its key is its path relative to this folder.
+  // `folder`: if an image has no class folder, its key is its path relative to this folder. If an
+  // image is elsewhere, the folder that contains all images replaces it.
   FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
-                  std::string folder)
-      : images_(std::move(images)), classes_(std::move(classes)), folder_(std::move(folder)) {}
+                  std::string folder);
 
   int64_t size() const override { return static_cast<int64_t>(images_.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
@@ -35,7 +35,7 @@ class FileListDataset : public BasicDataset {
   const ListedImage& at(int64_t sample) const { return images_[static_cast<size_t>(sample)]; }
   std::vector<ListedImage> images_;
   std::vector<std::string> classes_;
-  std::string folder_;
+  std::string folder_;  // contains all images; ends with a slash, or is empty
 };
 
 // Opens a folder of images without class folders. The file options.labels contains the classes of

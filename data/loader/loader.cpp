@@ -272,7 +272,7 @@ std::string Loader::slowest_read() const {
 
 std::string Loader::image_name(int64_t position) const {
   if (impl_->dataset) return impl_->dataset->name(position);
-  return "image " + std::to_string(impl_->plan.number(position) + 1);
+  return "image " + std::to_string(impl_->plan.number(position));
 }
 
 LoaderStats Loader::stats() const {

@@ -101,7 +101,8 @@ class Loader {
   LoaderStats stats() const;
 
   // Returns the name of the image at a position of an evaluation, for messages. A stream does not
-  // keep names: returns "image N" for the N-th image of this rank. Any thread may call it.
+  // keep names: returns "image N" with the number of this rank's images before it. Any thread may
+  // call it.
   std::string image_name(int64_t position) const;
 
   // Returns the name of the image that a worker has been reading longest; empty if no worker is

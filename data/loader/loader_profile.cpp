@@ -142,15 +142,20 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
   const LoaderRate& last = rates.back();
   const double most = processors / last.cpu_seconds_per_image();
   advice.sentence =
-      strf("CPU-bound: an image takes %.2f ms of a core; %s can load about %.0f images/s",
-           1e3 * last.cpu_seconds_per_image(), counted(processors, "core").c_str(),
-           std::max(most, last.threads >= processors ? last.images_per_second : 0));
-  const double computing = last.stages.busy_seconds() - last.stages.of(Stage::read);
-  if (last.threads <= processors && last.stages.cpu_seconds < kComputing * computing)
+      strf("CPU-bound: an image takes %.3f ms of a core", 1e3 * last.cpu_seconds_per_image());
+  // Time in which the threads could have computed.
+  const double own =
+      last.stages.busy_seconds() + last.stages.of(Stage::wait) - last.stages.of(Stage::read);
+  if (last.threads <= processors && last.stages.cpu_seconds < kComputing * own)
     advice.sentence += strf(
-        "; apart from reading, the threads ran only %.0f %% of the time: other programs or a quota "
-        "take the cores",
-        100 * last.stages.cpu_seconds / computing);
+        ", but apart from reading, the threads ran only %.0f %% of the time: other programs or a "
+        "quota take the cores, or the batches are taken too slowly; measure again on an idle "
+        "machine",
+        100 * last.stages.cpu_seconds / own);
+  else
+    advice.sentence +=
+        strf("; %s can load about %.0f images/s", counted(processors, "core").c_str(),
+             std::max(most, last.threads >= processors ? last.images_per_second : 0));
   if (wanted <= 0) return;
   if (advice.threads == 0 && last.threads < processors) {
     const int threads = static_cast<int>(std::ceil(wanted * last.cpu_seconds_per_image()));

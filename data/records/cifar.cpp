@@ -103,20 +103,24 @@ std::vector<std::string> cifar_names(const CifarKind& kind, const std::vector<st
   return names;
 }
 
-// Training on a whole folder would otherwise include the test images.
+bool is_name_of(std::string_view split, std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  return std::ranges::any_of(cifar_files(split), [&](const std::string_view pattern) {
+    const size_t star = pattern.find('*');
+    if (star == pattern.npos) return name == pattern;
+    return name.starts_with(pattern.substr(0, star)) && name.ends_with(pattern.substr(star + 1));
+  });
+}
+
 void refuse_both_splits(const std::vector<std::string>& paths) {
-  const auto is_one_of = [](const std::string& path, std::string_view begin,
-                            std::string_view whole) {
-    const std::string name = fs::path(path).filename().string();
-    return name.starts_with(begin) || name == whole;
+  const auto first = [&](std::string_view split) {
+    return std::ranges::find_if(paths, [&](const auto& path) { return is_name_of(split, path); });
   };
-  const auto train = std::ranges::find_if(
-      paths, [&](const auto& path) { return is_one_of(path, "data_batch_", "train.bin"); });
-  const auto test = std::ranges::find_if(
-      paths, [&](const auto& path) { return is_one_of(path, "test_batch", "test.bin"); });
+  const auto train = first("train"), test = first("val");
   if (train != paths.end() && test != paths.end())
     throw std::invalid_argument(*train + " contains training images, and " + *test +
-                                " test images; name them separately, such as --train "
+                                " test images; use --data " + parent_folder(*train).string() +
+                                ", or name them separately, such as --train "
                                 "'DIR/data_batch_*.bin' --val DIR/test_batch.bin");
 }
 
@@ -177,6 +181,16 @@ bool is_cifar(const File& file) {
     return path_exists(kind.names_path(file.path())) ||
            (bytes > 0 && bytes % kind.record() == 0 && first_label_fits(file, kind));
   });
+}
+
+std::vector<const char*> cifar_files(std::string_view split) {
+  if (split == "train") return {"data_batch_*.bin", "train.bin"};
+  if (split == "val") return {"test_batch.bin", "test.bin"};
+  return {};
+}
+
+bool is_cifar_name(std::string_view path) {
+  return is_name_of("train", path) || is_name_of("val", path);
 }
 
 bool belongs_to_cifar(const std::string& path) {

@@ -88,8 +88,9 @@ class TfRecordScan {
     }
   }
 
-  // Whether the example adds a class, decides whether the first class is 0 or 1, or has another
-  // kind of label than the examples before it.
+  // Returns true if the example has a new class name, a number outside the range so far (which adds
+  // a class or may decide whether numbers start at 0 or 1), or another kind of label than the
+  // example before it.
   bool adds_class(const Example& example) const {
     const bool named = !example.class_name.empty(), numbered = example.number.has_value();
     return (named && !scan_.has_text(example.class_name)) ||

@@ -5,9 +5,10 @@
 //   cats/1.jpg,cat
 //   "dogs/2.jpg","dog, small"
 //
-// The image's column is called path, file, filename, file_name, filepath, image, image_path,
-// image_id, img, name or id; the class's column class, label, label_name, category, target or y.
-// If several columns fit, the first of these names is used. Other columns are ignored.
+// The column of images may be called path, file, filename, file_name, filepath, image, image_path,
+// image_id, img, name or id. The column of classes may be called class, label, label_name,
+// category, target or y. If several columns fit, the name that comes first in these lists is used.
+// Other columns are ignored.
 //
 // Quoting follows RFC 4180: a quoted field may contain separators, line breaks and doubled quotes.
 // Blanks around fields and empty lines are ignored. The separator is a tab in .tsv files; in .csv
@@ -19,6 +20,8 @@
 #include "data/dataset.h"
 
 namespace shoal::data {
+
+inline constexpr const char* kListExtensions[] = {".csv", ".tsv"};
 
 // Whether `path` is an existing file whose name ends in .csv or .tsv. Opens no file.
 bool is_csv_list(const std::string& path);

@@ -20,7 +20,7 @@ std::string_view without_tar(std::string_view name) {
 }
 
 // An image and the parts of its name.
-struct Part {
+struct NamedImage {
   std::string_view class_name, folder, file_name;
   Placed placed;
 };
@@ -177,18 +177,18 @@ class FolderCatalogue {
   std::vector<std::string> classes() const {
     if (!label_names_.empty()) return options_.classes.empty() ? label_names_ : options_.classes;
     std::vector<std::string> names;
-    for (const Part& part : parts_)
+    for (const NamedImage& part : parts_)
       if (names.empty() || names.back() != part.class_name) names.emplace_back(part.class_name);
     return names;
   }
 
   Catalogue sorted() {
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
+    std::sort(parts_.begin(), parts_.end(), [](const NamedImage& a, const NamedImage& b) {
       return std::tie(a.class_name, a.folder, a.file_name, a.placed.file, a.placed.entry) <
              std::tie(b.class_name, b.folder, b.file_name, b.placed.file, b.placed.entry);
     });
     // If several images have the same name, keeps the last one, as unpacking would.
-    const auto same = [](const Part& a, const Part& b) {
+    const auto same = [](const NamedImage& a, const NamedImage& b) {
       return std::tie(a.class_name, a.folder, a.file_name) ==
              std::tie(b.class_name, b.folder, b.file_name);
     };
@@ -198,7 +198,7 @@ class FolderCatalogue {
     std::map<std::string_view, int32_t> labels;
     for (size_t i = 0; i < names.size(); ++i) labels[names[i]] = static_cast<int32_t>(i);
     std::vector<Placed> placed;
-    for (Part& part : parts_) {
+    for (NamedImage& part : parts_) {
       const auto found = labels.find(part.class_name);
       if (found == labels.end())
         throw std::invalid_argument(options_.labels + " gives " + std::string(part.file_name) +
@@ -215,9 +215,9 @@ class FolderCatalogue {
   template <class Same>
   void warn_of_equal_names(const Same& same) const {
     int64_t count = 0;
-    const Part* first = nullptr;
+    const NamedImage* first = nullptr;
     for (size_t i = 0; i + 1 < parts_.size(); ++i) {
-      const Part &a = parts_[i], &b = parts_[i + 1];
+      const NamedImage &a = parts_[i], &b = parts_[i + 1];
       if (!same(a, b) || a.placed.file == b.placed.file) continue;
       if (count++ == 0) first = &a;
     }
@@ -235,7 +235,7 @@ class FolderCatalogue {
   std::string top_;                    // folders above the class folders, with a slash at the end
   std::string next_;                   // the next common folder
   std::vector<std::string> stems_, label_names_;
-  std::vector<Part> parts_;
+  std::vector<NamedImage> parts_;
 };
 
 }  // namespace

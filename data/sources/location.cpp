@@ -14,6 +14,7 @@
 #include "data/folder/patterns.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
+#include "data/records/cifar.h"
 #include "data/records/tf_record.h"
 #include "data/sources/csv_list.h"
 #include "data/sources/formats.h"
@@ -112,7 +113,16 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
   all.push_back(folder + "/ILSVRC2012_img_" + split + ".tar");
   all.push_back(place + "-*");
   if (split == "val") all.push_back(folder + "/validation-*");
+  for (const char* extension : kListExtensions) all.push_back(place + extension);
+  for (const char* name : cifar_files(split)) all.push_back(folder + "/" + name);
   return all;
+}
+
+// Whether a split is at `place`, one of candidates(). Files named as those of CIFAR count only if
+// they are, because a file named test.bin may contain anything.
+bool is_split_place(const std::string& place) {
+  if (!place.ends_with(".bin")) return path_exists(place) || matches_files(place);
+  return matches_files(place) && is_cifar(File(expand_pattern(place)[0]));
 }
 
 }  // namespace
@@ -133,7 +143,7 @@ std::optional<Location> find_split(const std::string& folder, const std::string&
     return Location{Location::Kind::path, folder, true, split};
   }
   for (const std::string& place : candidates(folder, split))
-    if (path_exists(place) || matches_files(place)) return Location{Location::Kind::path, place};
+    if (is_split_place(place)) return Location{row_of(place).kind, place};
   return std::nullopt;
 }
 

@@ -31,11 +31,11 @@ struct Location {
 Location resolve(const std::string& text);
 
 // Searches `folder` for the split "train" or "val": a folder of this name, a file such as
-// train.pack or train.tar, ImageNet's original tar, or files such as val-*. Returns the first
-// match; nothing if there is none. If `folder` is a tar or zip, returns it without looking for the
+// train.pack or train.tar, ImageNet's original tar, files such as val-*, a list such as train.csv,
+// or the files of CIFAR. Returns the first match; nothing if there is none. If `folder` is a tar or zip, returns it without looking for the
 // split in it.
 std::optional<Location> find_split(const std::string& folder, const std::string& split);
-// Returns the places where find_split() looks, for messages: "train/, train.pack, … or train-*".
+// Returns the places where find_split() looks, for messages: "train/, train.pack, … or train.bin".
 std::string split_places(const std::string& split);
 
 // Opens any kind except a pipe. Throws like open_dataset() in dataset.h.

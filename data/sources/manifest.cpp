@@ -27,7 +27,7 @@ constexpr std::string_view kMetadata = "-metadata";
 class LocalPlaces {
  public:
   explicit LocalPlaces(const std::string& manifest)
-      : manifest_(manifest), root_(parent_folder(manifest).string()) {}
+      : manifest_(manifest), prefix_(manifest.substr(0, manifest.rfind('/') + 1)) {}
 
   std::string path_of(const std::string& place) {
     if (place.starts_with("file://")) return place.substr(7);
@@ -35,10 +35,11 @@ class LocalPlaces {
     std::string_view rest = place;
     if (const size_t scheme = rest.find("://"); scheme != std::string_view::npos)
       rest.remove_prefix(std::min(rest.find('/', scheme + 3), rest.size() - 1) + 1);
+    rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
     if (!dropped_) dropped_ = fitting(rest, place);
     for (size_t i = 0; i < *dropped_ && rest.find('/') != std::string_view::npos; ++i)
       rest.remove_prefix(rest.find('/') + 1);
-    return root_ + "/" + std::string(rest);
+    return prefix_ + std::string(rest);
   }
 
  private:
@@ -46,17 +47,17 @@ class LocalPlaces {
   size_t fitting(std::string_view rest, const std::string& place) const {
     std::error_code error;  // ignored: if a path cannot be examined, it counts as not found
     for (size_t count = 0;; ++count) {
-      if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest), error))
-        return count;
+      if (!rest.empty() && fs::is_regular_file(prefix_ + std::string(rest), error)) return count;
       const size_t slash = rest.find('/');
       if (slash == std::string_view::npos) break;
       rest.remove_prefix(slash + 1);
     }
-    throw std::invalid_argument(manifest_ + " names " + place + ", which is not in " + root_ +
+    throw std::invalid_argument(manifest_ + " names " + place + ", which is not in " +
+                                parent_folder(manifest_).string() +
                                 "; put the images beside the manifest");
   }
 
-  std::string manifest_, root_;
+  const std::string manifest_, prefix_;  // prefix_: of the manifest's folder
   std::optional<size_t> dropped_;  // number of leading folders to drop; set by the first image
 };
 
@@ -204,7 +205,7 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   for (const Scan& scan : scans) left_out.add(scan.left_out);
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(paths[0]));
   return std::make_shared<FileListDataset>(std::move(images), std::move(catalogue.classes),
-                                           parent_folder(paths[0]).string());
+                                           fs::path(paths[0]).parent_path().string());
 }
 
 }  // namespace shoal::data

@@ -16,6 +16,7 @@
 #include "data/folder/patterns.h"
 #include "data/image/formats.h"
 #include "data/labels/file_list.h"
+#include "data/sources/csv_list.h"
 #include "data/sources/formats.h"
 #include "data/sources/manifest.h"
 
@@ -46,11 +47,6 @@ bool file_is_image(const std::string& path) {
   return recognize(first_bytes(path)) != Format::unknown;
 }
 
-bool file_is_compressed(const std::string& path) {
-  const auto head = first_bytes(path);
-  return is_compressed(head) || !foreign_compression(head).empty();
-}
-
 // Throws std::invalid_argument if `path` is a named pipe: opening it would wait for a writer.
 void refuse_pipe_file(const std::string& path) {
   std::error_code error;  // ignored: opening the file reports it
@@ -60,13 +56,9 @@ void refuse_pipe_file(const std::string& path) {
 }
 
 [[noreturn]] void refuse_file(const std::string& path) {
+  if (const std::string text = compression_error(path); !text.empty())
+    throw std::invalid_argument(text);
   const auto head = first_bytes(path);
-  if (const auto tool = foreign_compression(head); !tool.empty())
-    throw std::invalid_argument(path + " is compressed; unpack it (" + std::string(tool) + " -d)");
-  if (is_compressed(head))
-    throw std::invalid_argument(path +
-                                " is compressed, so its images cannot be read in random order; "
-                                "unpack it (gunzip)");
   const bool image = recognize(head) != Format::unknown;
   throw std::invalid_argument(
       path + (image ? " is a single image" : " has an unknown format") +
@@ -102,14 +94,21 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
   }
   if (format == nullptr) {
     if (!options.labels.empty()) return open_flat_folder(folder, options);
-    if (!strange.empty() && file_is_compressed(strange.front())) refuse_file(strange.front());
+    if (const auto list = std::ranges::find_if(strange, is_csv_list); list != strange.end())
+      throw std::invalid_argument(folder +
+                                  " contains no class folders, but a list of images; name "
+                                  "the list instead of the folder: " +
+                                  *list);
+    if (!strange.empty() && !compression_error(strange.front()).empty())
+      refuse_file(strange.front());
     throw std::invalid_argument(
         folder +
         (!strange.empty() && file_is_image(strange.front())
              ? " contains images without class folders; expected " + folder +
                    "/<class>/<images>, or --val-labels FILE for validation images"
              : " contains no class folders; expected " + folder +
-                   "/<class>/<images>, or files in one of these formats: " + format_names()));
+                   "/<class>/<images>, a list (.csv, .tsv), or files in one of these formats: " +
+                   format_names()));
   }
   if (format->belongs != nullptr) std::erase_if(strange, format->belongs);
   if (!strange.empty() && options.warning)
@@ -123,6 +122,17 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
 
 bool is_record_file(const std::string& path, bool named) {
   return format_of(path, named) != nullptr;
+}
+
+std::string compression_error(const std::string& path) {
+  const auto head = first_bytes(path);
+  const std::string_view tool = is_gzip(head) ? "gzip" : foreign_compression(head);
+  if (tool.empty()) return "";
+  const std::string name = lower(path);
+  const bool tar = name.find(".tar.") != name.npos || name.ends_with(".tgz") ||
+                   name.ends_with(".tbz2") || name.ends_with(".txz");
+  return path + " is compressed; unpack it: " + (tar ? "tar xf " : std::string(tool) + " -d ") +
+         path;
 }
 
 bool holds_only_files(const std::string& folder) {
@@ -139,7 +149,13 @@ bool holds_only_files(const std::string& folder) {
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options) {
   if (fs::is_directory(path)) return open_folder_of_files(path, options);
   const Paths paths = is_pattern(path) ? expand_pattern(path) : Paths{path};
-  for (const std::string& one : paths) refuse_pipe_file(one);
+  for (const std::string& one : paths) {
+    refuse_pipe_file(one);
+    if (is_csv_list(one))
+      throw std::invalid_argument(one +
+                                  " is a list of images, and a pattern cannot name lists; name the "
+                                  "list itself");
+  }
   const RecordFormat* const format = format_of(paths[0], /*named=*/true);
   if (format == nullptr) refuse_file(paths[0]);
   for (const std::string& other : paths)

@@ -19,6 +19,9 @@ std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenO
 // the user named the file itself; otherwise a manifest does not count.
 bool is_record_file(const std::string& path, bool named);
 
+// Returns a message that says how to unpack the file if it is compressed, else "".
+std::string compression_error(const std::string& path);
+
 // Whether `folder` is a folder that contains files but no folders. Ignores hidden entries.
 bool holds_only_files(const std::string& folder);
 

@@ -38,10 +38,8 @@ Scan inside(const Scan& scan, std::string_view folder) {
   return kept;
 }
 
-}  // namespace
-
-void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
-                const std::string& split) {
+// Returns the images of `split` in each file; empty if there are none.
+std::vector<Scan> images_of(const std::vector<Scan>& scans, const std::string& split) {
   std::vector<std::string> folders = {split + "/"};
   if (split == "val") folders.emplace_back("validation/");
   for (const std::string& top : {std::string(), top_folder(scans)}) {
@@ -49,12 +47,26 @@ void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
       std::vector<Scan> kept;
       size_t images = 0;
       for (const Scan& scan : scans) images += kept.emplace_back(inside(scan, top + folder)).size();
-      if (images == 0) continue;
-      scans = std::move(kept);
-      return;
+      if (images > 0) return kept;
     }
   }
-  throw std::invalid_argument(files[0].path + " contains no folder " + split +
+  return {};
+}
+
+}  // namespace
+
+void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
+                const OpenOptions& options) {
+  std::vector<Scan> kept = images_of(scans, options.split);
+  if (!kept.empty()) {
+    if (options.val_unused && options.warning && !images_of(scans, "val").empty())
+      options.warning(files[0].path +
+                      " also contains validation images. --val-split does not use them, but holds "
+                      "out training images; omit it to validate with them");
+    scans = std::move(kept);
+    return;
+  }
+  throw std::invalid_argument(files[0].path + " contains no folder " + options.split +
                               "/ with images; give the images of each split as a file of its own "
                               "(--train FILE --val FILE)");
 }

@@ -8,6 +8,7 @@
 #include "data/container/catalogue.h"
 #include "data/container/image_files.h"
 #include "data/container/scan_files.h"
+#include "data/records/cifar.h"
 #include "data/sources/folder_names.h"
 #include "data/sources/split_folder.h"
 #include "data/tar/sample.h"
@@ -85,7 +86,14 @@ Scan scan_tar(const File& file, int threads, Reads reads, bool unlabeled) {
     }
     std::erase_if(members, [](const TarMember& member) { return is_label_name(member.name); });
   }
+  const auto cifar = std::ranges::find_if(
+      members, [](const TarMember& member) { return is_cifar_name(member.name); });
+  const std::string cifar_name = cifar == members.end() ? "" : cifar->name;
   remove_others(members, scan.left_out);
+  if (members.empty() && !cifar_name.empty())
+    throw std::invalid_argument(file.path() + " contains a file of CIFAR (" + cifar_name +
+                                "), which cannot be read inside a tar; unpack it: tar xf " +
+                                file.path());
   const auto tars = std::count_if(members.begin(), members.end(),
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
@@ -114,7 +122,7 @@ std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
   };
   std::vector<Scan> scans =
       scan_files(options.unlabeled ? "tar 2 unlabelled" : "tar 2", files, options, scan);
-  if (!options.split.empty()) keep_split(scans, files, options.split);
+  if (!options.split.empty()) keep_split(scans, files, options);
   const bool labeled = std::any_of(scans.begin(), scans.end(), [](const Scan& found) {
     return std::any_of(found.entries.begin(), found.entries.end(), [](const ScanEntry& entry) {
       return entry.text >= 0 || entry.number != kNoNumber;

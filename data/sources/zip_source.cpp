@@ -363,7 +363,7 @@ std::shared_ptr<const Dataset> open_zips(const std::vector<std::string>& paths,
   std::vector<SourceFile> files = stamped(paths);
   std::vector<Scan> scans =
       scan_files("zip 1", files, options, [](const File& file) { return ZipScan(file).run(); });
-  if (!options.split.empty()) keep_split(scans, files, options.split);
+  if (!options.split.empty()) keep_split(scans, files, options);
   Catalogue catalogue =
       options.unlabeled ? catalogue_unlabeled(scans) : catalogue_by_folder(files, scans, options);
   return std::make_shared<ZipDataset>(std::move(files), std::move(catalogue), options.reads);

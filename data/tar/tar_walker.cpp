@@ -14,6 +14,8 @@ namespace shoal::data {
 namespace {
 
 constexpr uint64_t kMaxText = uint64_t{1} << 20;  // bytes of a name or of pax records
+constexpr const char* kCutShort = "is cut short: a part of this tar is missing";
+constexpr const char* kMakeAgain = "; download or make it again";
 
 std::string_view field(const TarBlock& block, size_t at, size_t bytes) {
   const std::string_view all(block.data() + at, bytes);
@@ -90,9 +92,9 @@ std::string plain_name(std::string_view name) {
   return folder ? plain + '/' : plain;
 }
 
-void TarWalker::refuse(const std::string& what) const {
+void TarWalker::refuse(const std::string& what, const std::string& advice) const {
   throw std::invalid_argument(source_.name() + " " + what + " (at byte " + std::to_string(header_) +
-                              ")");
+                              ")" + advice);
 }
 
 bool TarWalker::next(TarEntry& entry) {
@@ -110,8 +112,8 @@ bool TarWalker::next(TarEntry& entry) {
 bool TarWalker::next_header() {
   header_ = source_.position();
   const size_t count = source_.read(block_.data(), kTarBlock);
-  if (count == 0) refuse("is cut short: this tar has no end mark");
-  if (count < kTarBlock) refuse("is cut short: a part of this tar is missing");
+  if (count == 0) refuse("is cut short: this tar has no end mark", kMakeAgain);
+  if (count < kTarBlock) refuse(kCutShort, kMakeAgain);
   if (is_zero(block_)) return false;
   if (!has_right_checksum(block_))
     refuse(header_ == 0 ? "is not a tar, or is damaged: its first header is wrong"
@@ -148,8 +150,7 @@ bool TarWalker::has_archive_within(uint64_t most) {
 std::string TarWalker::text_content(uint64_t bytes) {
   if (bytes > kMaxText) refuse("has a name or extended header of more than 1 MiB");
   std::string text(bytes, '\0');
-  if (source_.read(text.data(), bytes) < bytes)
-    refuse("is cut short: a part of this tar is missing");
+  if (source_.read(text.data(), bytes) < bytes) refuse(kCutShort, kMakeAgain);
   source_.skip((kTarBlock - bytes % kTarBlock) % kTarBlock);
   return text;
 }
@@ -158,7 +159,7 @@ std::string TarWalker::text_content(uint64_t bytes) {
 // be missing at the end of the source.
 void TarWalker::pass_content() {
   const uint64_t left = content_end_ > source_.position() ? content_end_ - source_.position() : 0;
-  if (source_.skip(left) < left) refuse("is cut short: a part of this tar is missing");
+  if (source_.skip(left) < left) refuse(kCutShort, kMakeAgain);
   source_.skip(padding_);
   content_end_ = padding_ = 0;
 }

@@ -67,7 +67,7 @@ class TarWalker {
     std::optional<uint64_t> bytes;
   };
 
-  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void refuse(const std::string& what, const std::string& advice = "") const;
   bool next_header();
   bool header(TarEntry& entry);
   std::string text_content(uint64_t bytes);

@@ -45,7 +45,7 @@ struct Heartbeat::Shared {
   int64_t answers = 0;  // number of answers from the store
 
   bool alone() const { return env.world_size == 1; }
-  // Whether the store belongs to another process, whose loss this rank must notice.
+  // Whether the store is in another process. If that process is lost, this rank must notice.
   bool store_is_remote() const { return !alone() && (env.rank != 0 || env.agent_store); }
   Milliseconds interval() const;
   void run();

@@ -19,7 +19,8 @@ struct InvertedResidual {
   Padding padding = Padding::symmetric;
   bool fused = false;  // see inverted_residual()
   // Whether modules are named NAME.conv.N, as in MobileNetV2, instead of NAME.block.N. The last
-  // convolution and its batch norm then have consecutive numbers, instead of one with .0 and .1.
+  // convolution and its batch norm are then NAME.conv.N and NAME.conv.(N+1); otherwise they are
+  // NAME.block.N.0 and NAME.block.N.1.
   bool flat = false;
 };
 

@@ -16,6 +16,10 @@ TEST_CASE("secrets are masked, and the text around them is kept") {
       {"https://" + token + "@host/x", "https://***@host/x"},
       {"https://b.s3.amazonaws.com/k?X-Amz-Signature=abc", "https://b.s3.amazonaws.com/k?***"},
       {"'https://h/k?a=b&c=d' failed", "'https://h/k?***' failed"},
+      {"https://ghp_" + token + ":x-oauth-basic@host/a", "https://***@host/a"},
+      {"s3://AKIAABCDEFGHIJKLMNOP:pw@b/k", "s3://***@b/k"},
+      {"glpat-" + token, "***"},
+      {"MYSQL_PWD=abc x", "MYSQL_PWD=*** x"},
       {"https://h/k?a=b,c&sig=d: not found", "https://h/k?***: not found"},
       {"key AKIAABCDEFGHIJKLMNOP.", "key ***"},
       {"(ASIAABCDEFGHIJKLMNOP)", "(***)"},
@@ -47,9 +51,16 @@ TEST_CASE("values of secret environment variables are masked wherever they appea
                        {"DB_TOKEN", "short"},
                        {"A_TOKEN", "beginning"},
                        {"B_TOKEN", "beginning and more"},
+                       {"C_PASSWORD", "two\nlines"},
+                       {"STRIPE_KEY", "no known form"},
+                       {"KEYBOARD", "a usual value"},
+                       {"S3_KEY", "data/imagenet"},
                        {"HOME", "/home/somebody"}});
   CHECK(masked("x wJalrXUtnFEMI/K7MDENG/bPxRfiCY y long enough") == "x *** y ***");
   CHECK(masked("beginning, beginning and more") == "***, ***");
+  CHECK(masked("two\nlines, two lines") == "***, ***");
+  CHECK(masked("no known form, a usual value") == "***, a usual value");
+  CHECK(masked("data/imagenet") == "data/imagenet");
   CHECK(masked("short /home/somebody") == "short /home/somebody");
 }
 

@@ -71,6 +71,12 @@ TEST_CASE("different classes in training and validation are named") {
   CHECK_THROWS_AS(check_same_classes(*c, *a), std::invalid_argument);
 }
 
+TEST_CASE("classes that differ only in case are named") {
+  CHECK(case_warning({"Cats", "cat", "dog"}).empty());
+  CHECK_THAT(case_warning({"CAT", "Dog", "cat", "cow", "dog"}),
+             Catch::Contains("'CAT' and 'cat', 'Dog' and 'dog'") && !Catch::Contains("cow"));
+}
+
 TEST_CASE("synthetic images are reproducible, can be decoded, and differ between classes") {
   SyntheticOptions options;
   options.images = 20;

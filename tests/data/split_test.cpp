@@ -173,6 +173,36 @@ bool contains(const Texts& larger, const Texts& smaller) {
 
 }  // namespace
 
+TEST_CASE("one image of each class stays in training, and the same one everywhere") {
+  TempFolder t;
+  for (const auto& [name, content] : classes_of_all_sizes()) t.write("train/" + name, content);
+  t.write("all.tar", make_tar(classes_of_all_sizes()));
+  const std::shared_ptr<const Dataset> all = open_dataset(t / "train");
+  const auto part = [&](Part which, double share) { return part_of(all, which, share); };
+  for (const double share : {0.1, 0.5, 0.9, 0.999}) {
+    INFO(share);
+    const auto train = part(Part::train, share), held_out = part(Part::validation, share);
+    CHECK(train->size() + held_out->size() == 35);
+    for (const int count : sizes(*train)) CHECK(count >= 1);
+    CHECK(sizes(*held_out)[1] == 0);
+    CHECK(described(*part_of(open_dataset(t / "all.tar"), Part::train, share)) ==
+          described(*train));
+    CHECK(contains(described(*part(Part::validation, 0.999)), described(*held_out)));
+  }
+  CHECK(sizes(*part(Part::train, 0.999)) == std::vector{1, 1, 1});
+
+  // If no class would lose all its images, only is_held_out() decides.
+  for (const auto& [name, content] : many_images()) t.write("large/" + name, content);
+  const auto large = open_dataset(t / "large");
+  Texts expected;
+  for (int64_t i = 0; i < large->size(); ++i)
+    if (is_held_out(large->key(i), 0.5)) expected.push_back(large->name(i));
+  const auto held_out = part_of(large, Part::validation, 0.5);
+  Texts names;
+  for (int64_t i = 0; i < held_out->size(); ++i) names.push_back(held_out->name(i));
+  CHECK(names == expected);
+}
+
 TEST_CASE("a portion takes a share or a number of the images of each class, at least one") {
   TempFolder t;
   for (const auto& [name, content] : classes_of_all_sizes()) t.write(name, content);

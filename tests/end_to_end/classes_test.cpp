@@ -164,3 +164,21 @@ TEST_CASE("eval uses the model's labels when the images have only some of its cl
   CHECK(right == all.at("correct1").get<int64_t>());
   CHECK(loss / static_cast<double>(images) == Approx(all.at("loss").get<double>()));
 }
+
+TEST_CASE("training warns about classes that differ only in case and about unused outputs") {
+  const Data data;
+  const auto run = [&](const fs::path& images) {
+    const auto outcome =
+        test::run_shoal(data.train("run", images, {"--dry-run", "--classes", "7"}));
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  CHECK_THAT(run(data.root() / "data"),
+             Contains("--classes 7: the images have only 3 classes") && !Contains("in case"));
+  const fs::path renamed = data.copy("renamed");
+  rename_class(renamed, data.classes()[0], "Fox");
+  rename_class(renamed, data.classes()[1], "fox");
+  CHECK_THAT(run(renamed),
+             Contains("--data") && Contains("'Fox' and 'fox'") && Contains("differ only in case"));
+}

@@ -238,11 +238,28 @@ TEST_CASE("a second run in the same output or checkpoint folder is refused") {
   CHECK_FALSE(train::CheckpointStore(checkpoints, 1).entries().empty());
 }
 
-TEST_CASE("SIGTERM or SIGINT ends eval and predict with one sentence") {
+TEST_CASE("SIGTERM or SIGHUP ends a command that waits for its settings") {
+  const test::TemporaryDirectory directory;
+  const fs::path settings = directory.path() / "config.toml";
+  REQUIRE(::mkfifo(settings.c_str(), 0600) == 0);
+  const auto [command, signal] =
+      GENERATE(table<const char*, int>({{"train", SIGTERM}, {"eval", SIGHUP}}));
+  bool sent = false;
+  const auto run = test::run_shoal({command, "--config", settings.string()}, {}, [&](pid_t shoal) {
+    if (!sent && handles(shoal, signal)) sent = ::kill(shoal, signal) == 0;
+    return false;
+  });
+  INFO(run.err);
+  REQUIRE(sent);
+  CHECK(run.exit_code == 128 + signal);
+  CHECK_THAT(run.err, Catch::Contains("stopped while it read its settings"));
+}
+
+TEST_CASE("SIGTERM, SIGINT or SIGHUP ends eval and predict with one sentence") {
   const Place place;
   REQUIRE(test::run_shoal(place.words({"--max-steps", "1"})).exit_code == 0);
   const auto [command, nproc, signal] = GENERATE(table<const char*, const char*, int>(
-      {{"eval", "1", SIGTERM}, {"eval", "2", SIGINT}, {"predict", "2", SIGTERM}}));
+      {{"eval", "1", SIGHUP}, {"eval", "2", SIGINT}, {"predict", "2", SIGTERM}}));
   std::vector<std::string> words = {command,      "--weights", place.output().string(),
                                     "--nproc",    nproc,       "--threads",
                                     "1",          "--workers", "1",

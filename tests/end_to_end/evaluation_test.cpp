@@ -114,8 +114,8 @@ std::map<std::string, std::string> fields_of(const Json& row, size_t classes) {
   return fields;
 }
 
-// Evaluates twice, once for each format of the predictions, and checks that they contain the same.
-// Returns the JSON objects.
+// Evaluates twice, once for each format of the predictions, and checks that their contents are
+// equal. Returns the JSON objects.
 std::vector<Json> same_predictions(Words words) {
   const fs::path csv = model().root / "same.csv", json = model().root / "same.jsonl";
   for (const fs::path& file : {csv, json}) {
@@ -296,6 +296,18 @@ TEST_CASE("eval compares checkpoints, restricts classes, and accepts several rig
   REQUIRE(table.size() == 3);
   CHECK_THAT(table[0], Contains("Acc@1") && Contains("ECE"));
   CHECK_THAT(table[2], Contains("mobilenet_v3_small"));
+}
+
+TEST_CASE("eval warns once if --forward-reads has no effect") {
+  const Model& m = model();
+  const std::string line = "--forward-reads has no effect";
+  CHECK(test::count_of(eval({m.run, m.run, "--forward-reads"}).err, line) == 1);
+  CHECK_THAT(eval({m.run}).err, !Contains(line));
+  const fs::path tar = m.root / "val.tar";
+  REQUIRE(
+      test::run_program("/bin/tar", {"-cf", tar.string(), "-C", m.data + "/val", "."}).exit_code ==
+      0);
+  CHECK_THAT(eval({m.run, "--val", tar, "--forward-reads"}).err, !Contains(line));
 }
 
 TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over them") {

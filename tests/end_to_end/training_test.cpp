@@ -257,6 +257,24 @@ TEST_CASE("the list of models shows how each is evaluated: resize, crop and filt
   CHECK(list.back().at("interpolation") == "bilinear");
 }
 
+TEST_CASE("the list of models is limited to names, or to those that contain a word") {
+  const auto names = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"models", "--json"});
+    std::vector<std::string> found;
+    for (const auto& model : nlohmann::json::parse(test::run_shoal(words).out))
+      found.push_back(model.at("name"));
+    return found;
+  };
+  CHECK(names({"mobilenet_v3"}) ==
+        std::vector<std::string>{"mobilenet_v3_large", "mobilenet_v3_small"});
+  CHECK(names({"mobilenet_v2"}) == std::vector<std::string>{"mobilenet_v2"});  // not _050
+  CHECK(names({"resnet18", "v3_small"}) ==
+        std::vector<std::string>{"resnet18", "mobilenet_v3_small"});
+  const auto unknown = test::run_shoal({"models", "resnte50"});
+  CHECK(unknown.exit_code == 2);
+  CHECK_THAT(unknown.err, Catch::Contains("resnte50") && Catch::Contains("did you mean resnet50?"));
+}
+
 TEST_CASE("options without effect are warned about, one line for each") {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 32, 16, 2, 48);

@@ -114,12 +114,13 @@ class Training(Trial):
     def manifest(self):
         return json.loads((self.checkpoints / "manifest.json").read_text())
 
-    def between_rename_and_marker(self):
-        """Returns whether a checkpoint is in place but its marker is not."""
-        return any(
-            not path.with_suffix(".json").exists()
+    def unmarked(self):
+        """Returns the names of checkpoints that are in place without their markers."""
+        return {
+            path.stem
             for path in self.checkpoints.glob("epoch-*-step-*.pt")
-        )
+            if not path.with_suffix(".json").exists()
+        }
 
     def durable(self):
         """Returns what a power loss after the end must not change. The history is not flushed."""

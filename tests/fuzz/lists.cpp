@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "data/pack/shards.h"
 #include "data/records/record_list.h"
@@ -32,7 +31,7 @@ void open_csv(std::span<const uint8_t> bytes, const std::filesystem::path& folde
         if (images->name(i).empty() || images->key(i).empty()) __builtin_trap();
       }
     } catch (const std::invalid_argument&) {
-    } catch (const std::system_error&) {  // the list names a folder that this user cannot read
+    } catch (const std::runtime_error&) {  // the list names a folder that this user cannot read
     }
   }
 }

@@ -1,5 +1,5 @@
 // Fuzzes files of RecordIO, TFRecord and CIFAR. The first byte chooses the format and whether to
-// correct a TFRecord's checksums, so that the code after that check is reached.
+// correct a TFRecord's checksums, so that the code after their check is reached.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -99,6 +99,7 @@ std::optional<CheckpointEntry> read_marker(const fs::path& path) {
     entry.epoch = *epoch;
     entry.step = *step;
     entry.bytes = *bytes;
+    if (checkpoint_name(*epoch, *step) != entry.name) return std::nullopt;
     entry.checksum = json.at("checksum").get<std::string>();
     if (json.contains("top1")) entry.top1 = json.at("top1").get<double>();
     if (json.contains("closing")) entry.closing = json.at("closing").get<bool>();

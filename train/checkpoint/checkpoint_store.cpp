@@ -75,7 +75,7 @@ void CheckpointStore::choose_temporary() {
   const auto lock = [&](const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) return false;
+    if (error || !is_lock_file(folder / kLock)) return false;
     lock_ = FileLock(folder / kLock, directory_.string(), kChoice);
     return can_rename(folder, directory_);
   };
@@ -85,7 +85,7 @@ void CheckpointStore::choose_temporary() {
     // An earlier run may have had to use .tmp. Locks that folder before removing it, because the
     // earlier run may still be active.
     std::error_code none;
-    if (fs::exists(inside / kLock, none)) {
+    if (fs::exists(inside / kLock, none) && is_lock_file(inside / kLock)) {
       FileLock(inside / kLock, directory_.string(), kChoice).remove_file();
       fs::remove(inside, none);  // fails if the folder contains other files
     }

@@ -1,5 +1,7 @@
 #include "train/checkpoint/find_checkpoint.h"
 
+#include <algorithm>
+
 #include "base/file/folder.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -13,10 +15,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the path beside `place` whose name is similar and for which `accept` returns true; empty
-// if there is none.
-fs::path similar_path(fs::path place, const std::function<bool(const fs::path&)>& accept) {
-  if (!place.has_filename()) place = place.parent_path();  // treats "dir/" like "dir"
+fs::path without_slash(fs::path path) {
+  return path.has_filename() ? path : path.parent_path();  // treats "dir/" like "dir"
+}
+
+// Returns the sorted names beside `place` for which `accept` returns true.
+std::vector<std::string> names_beside(const fs::path& place,
+                                      const std::function<bool(const fs::path&)>& accept) {
   std::vector<std::string> names;
   try {
     for (const auto& entry : entries_of(fs::absolute(place).parent_path()))
@@ -24,18 +29,38 @@ fs::path similar_path(fs::path place, const std::function<bool(const fs::path&)>
   } catch (const std::system_error&) {
     return {};  // the caller's message is then printed without a suggestion
   }
-  const std::string near = nearest(place.filename().string(), names);
+  std::ranges::sort(names);
+  return names;
+}
+
+// Returns the path beside `place` whose name is similar and for which `accept` returns true; empty
+// if there is none.
+fs::path similar_path(fs::path place, const std::function<bool(const fs::path&)>& accept) {
+  place = without_slash(std::move(place));
+  const std::string near = nearest(place.filename().string(), names_beside(place, accept));
   return near.empty() ? fs::path() : place.parent_path() / near;
 }
 
-// `place`: folder in which --resume found no checkpoint. If a folder beside it has checkpoints and
-// a similar name, returns advice that names this folder; otherwise "".
-std::string similar_folder(const fs::path& place, const char* option) {
-  const std::string folder = similar_path(place, [](const fs::path& path) {
-                               return fs::is_directory(path) && !store_in(path).names().empty();
-                             }).string();
-  if (folder.empty()) return "";
-  return "; " + folder + " contains checkpoints: did you mean " + option + " " + folder + "?";
+// `place`: folder in which --resume found no checkpoint. If folders beside it have checkpoints,
+// returns advice that names the one with a similar name or, if there is none, the first ones;
+// otherwise "".
+std::string other_folders(fs::path place, const char* option) {
+  constexpr size_t kMost = 3;
+  place = without_slash(std::move(place));
+  std::vector<std::string> names = names_beside(place, [](const fs::path& path) {
+    return fs::is_directory(path) && !store_in(path).names().empty();
+  });
+  if (names.empty()) return "";
+  const auto beside = [&](const std::string& name) {
+    return (place.parent_path() / name).string();
+  };
+  if (const std::string near = nearest(place.filename().string(), names); !near.empty())
+    return "; " + beside(near) + " contains checkpoints: did you mean " + option + " " +
+           beside(near) + "?";
+  const bool more = names.size() > kMost;
+  names.resize(std::min(names.size(), kMost));
+  for (std::string& name : names) name = beside(name);
+  return "; these folders beside it contain checkpoints: " + joined(names) + (more ? ", …" : "");
 }
 
 // `missing`: the path of --resume. Returns advice that names a similar path: a file with a similar
@@ -74,8 +99,8 @@ void report_fresh_start(const Job& job, const CheckpointStore& store,
     return log::warning(text + "; " + settings.string() +
                         " has those of the earlier start (--config)");
   const bool chosen = job.checkpoint_dir.has_value();
-  log::warning(text + (chosen ? similar_folder(*job.checkpoint_dir, "--checkpoint-dir")
-                              : similar_folder(job.output, "--output")));
+  log::warning(text + (chosen ? other_folders(*job.checkpoint_dir, "--checkpoint-dir")
+                              : other_folders(job.output, "--output")));
 }
 
 Located look(const Job& job, const CheckpointStore& store) {
@@ -234,8 +259,9 @@ OpenedCheckpoint open_checkpoint(const std::string& text, const dist::Group& gro
   broadcast(group, located);
   OpenedCheckpoint opened = read_weights(located.bytes, located.file);
   if (!opened.is_ours())
-    throw UserError("--checkpoint: " + located.file + " contains weights of another program (" +
-                    opened.contents() + "); use --weights " + located.file + " --model NAME");
+    throw UserError("--checkpoint: " + located.file + " contains only weights (" +
+                    opened.contents() + "), not a checkpoint or model of shoal; use --weights " +
+                    located.file);
   return opened;
 }
 

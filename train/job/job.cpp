@@ -104,8 +104,6 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
               : "--balance does not work if files are read from front to back; omit it, or add "
                 "--no-forward-reads");
   if (out.train_streamed) resolve_stream(job, out);
-  require(out.train_streamed || !job.train_samples,
-          "--train-samples works only with a pipe: these training images can be counted; omit it");
   if (out.open_ended) return;
   require(out.train_images >= taken,
           "the training set has " + std::to_string(out.train_images) +

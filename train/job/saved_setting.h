@@ -22,6 +22,7 @@ struct SavedSetting {
   // Whether the setting has an effect in this run. A setting without effect, both in the run that
   // saved the checkpoint and in the run that resumes it, may always differ.
   bool effective = true;
+  bool is_default = false;  // whether the value is the option's default, the same in all runs
 };
 
 }  // namespace shoal::train

@@ -29,7 +29,8 @@ class LogLines final : public ReportSink {
   explicit LogLines(const ResolvedJob& job) : job_(job) {}
 
   void start(const RunStart& report) override {
-    log::info_lines(start_block(job_, report.origin, report.kernels));
+    log::info_lines(start_block(job_, report.origin, report.kernels) + "\n" +
+                    settings_block(job_, /*all=*/false));
     if (job_.model.classes < ops::kTop5) log::info(top5_note(job_.model.classes));
   }
 

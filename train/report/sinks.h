@@ -48,10 +48,13 @@ std::string utilization_line(const UtilizationReport& report);
 // exchange. Empty if the run made no step.
 std::string bottleneck(const RunEnd& end);
 
-// Returns the resolved settings as text for people: model, data, processes, batch, length, output,
-// settings. `kernels`: kernels_of().
+// Describes a run for people: model, data, processes, batch, length, output. `kernels`:
+// kernels_of().
 std::string start_block(const ResolvedJob& job, const std::string& origin,
                         const std::string& kernels);
+// Returns the resolved settings as text for people, to follow start_block(). Without `all`, leaves
+// out those with default values, and says so.
+std::string settings_block(const ResolvedJob& job, bool all);
 
 // Returns a note about the meaning of Acc@5 with fewer than 5 classes.
 std::string top5_note(int64_t classes);

@@ -10,6 +10,14 @@ std::string top5_note(int64_t classes) {
               counted(classes, "class").c_str());
 }
 
+std::string settings_block(const ResolvedJob& job, bool all) {
+  std::vector<std::string> settings;
+  for (const SavedSetting& setting : job.settings)
+    if (all || !setting.is_default) settings.push_back(setting.name + "=" + setting.value);
+  return wrapped("settings", settings, 9) +
+         (all ? "" : "\n         all others have their default values");
+}
+
 std::string start_block(const ResolvedJob& job, const std::string& origin,
                         const std::string& kernels) {
   std::string text = strf("%s, %ld parameters, %.2f G multiply-adds per image at %ld px",
@@ -46,11 +54,7 @@ std::string start_block(const ResolvedJob& job, const std::string& origin,
     text += strf("\nlength   %s per epoch (%s left out), %ld in all, stopping at %ld",
                  steps.c_str(), left_out.c_str(), job.total_steps, job.last_step);
   text += "\noutput   " + job.output + ", checkpoints " + job.checkpoint_dir;
-  text += "\nstart    " + origin;
-  std::vector<std::string> settings;
-  for (const SavedSetting& setting : job.settings)
-    settings.push_back(setting.name + "=" + setting.value);
-  return text + "\n" + wrapped("settings", settings, 9);
+  return text + "\nstart    " + origin;
 }
 
 }  // namespace shoal::train

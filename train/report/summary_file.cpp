@@ -80,6 +80,7 @@ Json SummaryFile::summary(const RunEnd& end) const {
   json["seconds"] = end.seconds;
   json["epoch"] = end.epoch;
   json["step"] = end.step;
+  if (!job_.open_ended) json["steps_per_epoch"] = job_.steps_per_epoch;
   if (end.best) json["best"] = json_of(*end.best);
   if (end.exported) json["exported"] = json_of(*end.exported);
   if (!train_.empty()) json["train"] = Json::parse(train_);

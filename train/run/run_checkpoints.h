@@ -15,7 +15,7 @@ namespace shoal::train {
 // (.json) of a checkpoint whose writer was killed, and renames later checkpoints. Call it on rank 0
 // before the Reporter opens files. `start`: result of find_start(); its tensors may already be
 // freed. Throws what require_own() throws, and std::runtime_error if a folder cannot be written, or
-// if another run uses it or has saved a checkpoint in it since find_start().
+// if another run uses the directory or has saved a checkpoint in it since find_start().
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store);
 

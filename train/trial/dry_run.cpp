@@ -63,7 +63,8 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
     throw UserError(
         "--dry-run does not work with pipes: the images that it reads would be missing in the run. "
         "Use images in files");
-  log::info_lines(start_block(job, start.origin, kernels_of(job)));
+  log::info_lines(start_block(job, start.origin, kernels_of(job)) + "\n" +
+                  settings_block(job, /*all=*/false));
   DryRun result;
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();

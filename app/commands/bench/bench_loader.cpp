@@ -42,7 +42,7 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// Returns the training or validation images in DATA if it contains that split, else DATA itself.
+// Returns the split of `data` that `train` selects, or `data` itself if it has no such split.
 data::Location measured_images(const std::string& data, bool train) {
   return data::find_split(data, train ? "train" : "val").value_or(data::resolve(data));
 }

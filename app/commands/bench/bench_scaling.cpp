@@ -42,7 +42,7 @@ struct Result {
 
   bool measured() const { return !options.step_ms; }
   bool on_gpus() const { return job.device == "cuda"; }
-  // Phases are timed on the CPU, so they do not show when a GPU computes.
+  // False on GPUs: phases are timed on the CPU, and a GPU computes at other times.
   bool has_phases() const { return measured() && !on_gpus(); }
   bool sends_bf16() const { return job.gradient_compression == train::Precision::bf16; }
   double local_gbps() const {

@@ -12,8 +12,8 @@
 
 namespace shoal::app {
 
-// Formats the output of predict: --topk classes per image. row() formats one image. If that cannot
-// be read, `logits` is empty and `error` is the reason; otherwise `error` is empty.
+// Formats the output of predict: --topk classes per image. row() formats one image. For an
+// unreadable image, `logits` is empty and `error` is the reason; otherwise `error` is empty.
 // Each function returns complete lines. Both arguments of the constructor must outlive the object.
 class PredictionRows {
  public:

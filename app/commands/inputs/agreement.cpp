@@ -63,4 +63,12 @@ Shares count_shares(const data::Source& source, const dist::Communicator& commun
   return shares;
 }
 
+void take_largest(std::vector<uint64_t>& values, const dist::Communicator& communicator) {
+  const std::vector<uint64_t> all = dist::gather_values(communicator.main, values);
+  for (size_t i = 0; i < all.size(); ++i) {
+    uint64_t& largest = values[i % values.size()];
+    largest = std::max(largest, all[i]);
+  }
+}
+
 }  // namespace shoal::app

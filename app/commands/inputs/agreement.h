@@ -28,6 +28,9 @@ struct Shares {
 };
 Shares count_shares(const data::Source& source, const dist::Communicator& communicator);
 
+// Replaces each value with the largest one on any rank. All ranks have the same number of values.
+void take_largest(std::vector<uint64_t>& values, const dist::Communicator& communicator);
+
 // Returns a number that is the same for all processes of this host and differs between hosts and
 // runs.
 uint64_t host_token(const dist::Communicator& communicator);

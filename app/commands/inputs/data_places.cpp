@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "data/sources/open.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
@@ -23,7 +24,7 @@ Split find_split(const train::Job& job, const std::string& name, const std::stri
   if (!named.empty()) return {name, "--" + name, data::resolve(named)};
   if (job.data.empty()) return {name, "--data", {}};
   if (auto found = data::find_split(job.data, name)) {
-    // --val-split takes the validation images from the training images in an archive.
+    // With --val-split, an archive's own validation images are not used.
     if (name == "val" && job.val_split > 0 && !found->split.empty()) found->exists = false;
     return {name, "--data", *found};
   }
@@ -61,7 +62,8 @@ void take_held_out(train::Job& job, const DataPlaces& places, double share, bool
              "training",
              job.val_split, share));
   const bool has_source = !job.data.empty() || !job.train_dir.empty();
-  // An archive may have no validation images, so those that the run held out take precedence.
+  // found() is true even if an archive has no validation images, because it has not been read yet.
+  // So the images that the run held out take precedence.
   const bool in_archive = !places.val.location.split.empty() && share > 0;
   const bool has_val = !job.val_dir.empty() || (places.val.found() && !in_archive);
   if (job.val_split == 0 && has_source && !has_val) job.val_split = share;
@@ -90,7 +92,38 @@ std::string other_layout(const std::string& data) {
   return "";
 }
 
+// If `data` is train/ or val/ in a folder that contains both, returns that folder, written like
+// `data`. Otherwise returns "".
+std::string folder_of_splits(const std::string& data) {
+  fs::path given = data;
+  if (!given.has_filename()) given = given.parent_path();  // without a slash at the end
+  fs::path full = fs::absolute(given).lexically_normal();
+  if (!full.has_filename()) full = full.parent_path();
+  if (full.filename() != "train" && full.filename() != "val") return "";
+  const fs::path folder = full.parent_path();
+  if (!fs::exists(folder / "train") || !fs::exists(folder / "val")) return "";
+  if (given.filename() != full.filename())  // such as "."
+    return (given / "..").lexically_normal().string();
+  return given.has_parent_path() ? given.parent_path().string() : ".";
+}
+
 }  // namespace
+
+void check_data_has_entries(const std::string& data) {
+  if (fs::is_regular_file(data)) {
+    if (const std::string text = data::compression_error(data); !text.empty())
+      throw UserError("--data: " + text);
+    throw UserError("--data: " + data +
+                    " is a file, but not a tar or zip with folders train/ and val/; to name files, "
+                    "use --train FILE --val FILE");
+  }
+  std::error_code error;  // ignored: a folder that cannot be listed is reported otherwise
+  const auto entries = entries_of(data, error);
+  if (!error && std::ranges::all_of(entries, [](const auto& entry) {
+        return entry.path().filename().string().starts_with('.');
+      }))
+    throw UserError("--data: the folder " + data + " is empty; expected train/ and val/ in it");
+}
 
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split,
                         bool trains) {
@@ -108,18 +141,14 @@ void check_split_exists(const train::Job& job, const DataPlaces& places, const S
                     (other ? "--" + split.name + " DIR|FILE" + also : both));
   }
   if (!fs::exists(job.data)) fail_missing("--data", job.data);
-  if (fs::is_regular_file(job.data))
-    throw UserError("--data: " + job.data +
-                    " is a file, but not a tar or zip with folders train/ and val/; to name files, "
-                    "use --train FILE --val FILE");
-  const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
-  const bool is_split = fs::exists(parent / "train") && fs::exists(parent / "val");
-  throw UserError(
-      "--data: " + job.data + " contains no " + data::split_places(split.name) +
-      (is_split ? "; use its parent folder: --data " + parent.lexically_normal().string()
-       : train && !other_layout(job.data).empty() ? other_layout(job.data)
-       : job.val_split > 0                        ? "; give them separately: --train DIR|FILE"
-                           : "; give them separately: --train DIR|FILE --val DIR|FILE" + also));
+  check_data_has_entries(job.data);
+  const std::string parent = folder_of_splits(job.data);
+  throw UserError("--data: " + job.data + " contains no " + data::split_places(split.name) +
+                  (!parent.empty() ? "; use its parent folder: --data " + parent
+                   : train && !other_layout(job.data).empty() ? other_layout(job.data)
+                   : job.val_split > 0
+                       ? "; give them separately: --train DIR|FILE"
+                       : "; give them separately: --train DIR|FILE --val DIR|FILE" + also));
 }
 
 void check_val_split(const train::Job& job, const DataPlaces& places) {

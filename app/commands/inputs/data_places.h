@@ -47,6 +47,8 @@ std::string split_folders(const std::vector<std::string>& classes);
 // Checks that the paths in --data, --train and --val exist. Call before slow steps and before
 // accessing --output.
 void check_data_exists(const train::Job& job, const DataPlaces& places);
+// Checks that --data is a folder that is not empty. Call if no images were found in it.
+void check_data_has_entries(const std::string& data);
 // Checks that an option names the images of `split`, one of `places`. If that option is --data,
 // checks that its folder contains them. `trains`: whether the command also needs training images.
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split,

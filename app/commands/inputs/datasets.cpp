@@ -38,9 +38,9 @@ bool any_known(const Classes& names, const Classes& known) {
                      [&](const auto& name) { return all.contains(name); });
 }
 
-// Relabels validation images with the classes of the training images or of the model. Some of these
-// classes may have no validation images. When only evaluating, if none of the images' classes is
-// known and all their names are numbers, the numbers are the labels.
+// Relabels validation images with the classes of the training images or of the model (`known`).
+// Some of these classes may have no validation images. With eval_only, if the images have none of
+// these classes and all their class names are numbers, the numbers are the labels.
 std::shared_ptr<const data::Dataset> with_known_classes(
     std::shared_ptr<const data::Dataset> dataset, const OpenRequest& request,
     const KnownClasses& known) {
@@ -105,14 +105,19 @@ std::shared_ptr<const data::Source> take_part(const OpenRequest& request,
                                               data::Part part) {
   const train::Job& job = request.job;
   const int64_t images = all->size();
-  const auto taken = data::part_of(std::move(all), part, job.val_split);
+  data::LargestOnHosts largest;
+  if (request.sharded())
+    largest = [&](auto& values) { take_largest(values, request.communicator); };
+  const auto taken = data::part_of(std::move(all), part, job.val_split, largest);
   Shares shares{taken->size(), taken->size()};
   if (request.sharded()) shares = count_shares(*taken, request.communicator);
   const bool training = part == data::Part::train;
   if (training ? shares.smallest == 0 : shares.all == 0)
-    throw UserError(strf("--val-split %g leaves no %s image of %ld%s; use another share",
-                         job.val_split, training ? "training" : "validation", images,
-                         request.sharded() && training ? " on a host" : ""));
+    throw UserError(strf(
+        "--val-split %g leaves no %s image of %ld%s; use a %s", job.val_split,
+        training ? "training" : "validation", images,
+        request.sharded() && training ? " on a host" : "",
+        training ? "smaller share" : "larger share. One image of each class stays in training"));
   if (!training)
     log::info(strf("--val-split %g: using %ld of the %ld images in %s for validation",
                    job.val_split, taken->size(), images, request.source().c_str()));
@@ -127,7 +132,8 @@ void check_class_names(const data::Source& images, const train::Job& job, const 
                   " with other names or in another order; only pipes need --classes FILE");
 }
 
-// Opens both splits from the training images (--val-split). Collective.
+// Splits the training images (--val-split) and opens the validation part and, if `with_train`, the
+// training part. Collective.
 Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool with_train,
                         const Classes& known, const dist::Communicator& communicator) {
   check_val_split(job, places);

@@ -45,6 +45,7 @@ data::OpenOptions open_options(const OpenRequest& request, const Classes& known)
     options.warning = log::warning;
   options.classes = known;
   options.others_elsewhere = request.sharded() && env.world_size > env.local_world_size;
+  options.val_unused = job.val_split > 0;
   options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
   if (request.split.name == "val") {
     options.in_order = job.forward_reads;
@@ -54,7 +55,8 @@ data::OpenOptions open_options(const OpenRequest& request, const Classes& known)
   return options;
 }
 
-// Calls `open`. Turns std::invalid_argument into UserError that names the option.
+// Calls `open` and checks the class names of the images that it returns. Turns its
+// std::invalid_argument into UserError that names the option.
 template <class Open>
 auto opened(const OpenRequest& request, const Open& open) {
   decltype(open()) images;
@@ -96,6 +98,9 @@ std::shared_ptr<const data::Dataset> open_listed(const OpenRequest& request, con
     return data::open_dataset(location, options);
   });
   check_not_splits(request.split, dataset->classes());
+  if (const std::string text = data::case_warning(dataset->classes());
+      options.warning && !text.empty())
+    options.warning(request.split.option + " " + request.source() + ": " + text);
   if (request.sharded()) return with_all_classes(dataset, request.communicator);
   check_same_listing(*dataset, request.split.option, request.source(), request.communicator);
   return dataset;

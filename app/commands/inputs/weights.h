@@ -47,8 +47,8 @@ Weights open_selected_weights(Arguments arguments);
 // open_weights().
 void require_weights(const Arguments& arguments);
 
-// Returns the data of a model file with the network's name, preprocessing, classes and training
-// progress of `weights`, but without tensors.
+// Returns data for writing a model file, still without tensors: the network's name, preprocessing,
+// classes and training progress of `weights`.
 train::CheckpointData model_data(const Weights& weights);
 
 // Logs the origin and the warnings. Call on rank 0.

@@ -1,4 +1,6 @@
 // shoal models: lists the networks, or the layers of one.
+#include <algorithm>
+#include <iterator>
 
 #include "app/commands/local/local_commands.h"
 #include "app/commands/print_table.h"
@@ -7,6 +9,7 @@
 #include "base/format/grouped.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "models/catalogue.h"
 
@@ -22,6 +25,26 @@ models::ModelOptions named(const std::string& name, const Arguments& arguments) 
   return options;
 }
 
+// Returns the networks that the user named, by their whole names or by a part that several names
+// have in common; all networks if the user named none. Throws UserError for unknown names.
+std::vector<std::string> selected(const Arguments& arguments) {
+  const std::vector<std::string>& all = models::names();
+  if (arguments.paths.empty()) return all;
+  std::vector<std::string> names;
+  for (const std::string& word : arguments.paths) {
+    const size_t before = names.size();
+    const bool whole = std::ranges::find(all, word) != all.end();
+    std::ranges::copy_if(all, std::back_inserter(names), [&](const std::string& name) {
+      return whole ? name == word : name.find(word) != name.npos;
+    });
+    if (names.size() > before) continue;
+    const std::string near = nearest(word, all);
+    throw UserError("no network's name contains '" + word + "'" +
+                    (near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+  return names;
+}
+
 const char* filter_of(const models::ModelInfo& info) {
   return info.bicubic ? "bicubic" : "bilinear";
 }
@@ -29,7 +52,7 @@ const char* filter_of(const models::ModelInfo& info) {
 void list_networks(const Arguments& arguments) {
   const auto px = [](int64_t size) { return std::to_string(size) + " px"; };
   std::vector<std::vector<std::string>> rows;
-  for (const std::string& name : models::names()) {
+  for (const std::string& name : selected(arguments)) {
     const models::ModelInfo info = models::describe(named(name, arguments));
     rows.push_back({info.name, grouped(info.parameters), strf("%.2f G", info.multiply_adds / 1e9),
                     px(info.train_size), px(info.eval_resize), px(info.eval_size),
@@ -47,7 +70,7 @@ void list_networks(const Arguments& arguments) {
 
 Json networks(const Arguments& arguments) {
   Json list = Json::array();
-  for (const std::string& name : models::names()) {
+  for (const std::string& name : selected(arguments)) {
     const models::ModelInfo info = models::describe(named(name, arguments));
     list.push_back({{"name", info.name},
                     {"classes", info.classes},
@@ -141,6 +164,8 @@ int models_command(const Call& call) {
   if (const std::string& file = arguments.job.classes_file; !file.empty())
     arguments.job.classes = std::ssize(read_class_names(file, "a number"));
   if (!arguments.layers.empty()) {
+    if (!arguments.paths.empty())
+      throw UserError("--layers names the network; remove '" + arguments.paths.front() + "'");
     const models::Network network = network_of(arguments);
     if (arguments.json) {
       log::line(layers_json(network).dump(2));

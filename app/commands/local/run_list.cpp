@@ -1,6 +1,8 @@
 #include "app/commands/local/run_list.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <system_error>
 
 #include "base/error.h"
@@ -25,6 +27,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostLevels = 4;
 
 std::string text_in(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "";  // reading a pipe could wait forever
   return read_if_readable(path).value_or("");
 }
 
@@ -68,6 +72,17 @@ std::string value_in_config(const std::string& config, const std::string& name) 
   return "";
 }
 
+// Returns the number of epochs that the run has finished, with the part of an epoch in which it
+// ended, such as 0.5.
+std::optional<double> epochs_in(const Json& summary) {
+  const auto finished = number_at(summary, {"epoch"});
+  const auto last = number_at(summary, {"train", "epoch"});
+  const auto step = number_at(summary, {"train", "step_in_epoch"});
+  const double steps = number_at(summary, {"steps_per_epoch"}).value_or(0);
+  if (!finished || !step || last != finished || !(*step > 0 && *step < steps)) return finished;
+  return *finished + *step / steps;
+}
+
 void take_summary(RunRow& row, const fs::path& folder) {
   const std::string text = text_in(folder / train::kSummaryFile);
   const Json summary = parse_json<Json>(text);
@@ -77,7 +92,7 @@ void take_summary(RunRow& row, const fs::path& folder) {
   row.model = text_at(summary, {"model", "name"});
   row.time = text_at(summary, {"ended"});
   row.top1 = number_at(summary, {"best", "acc1"});
-  row.epochs = number_at(summary, {"epoch"});
+  row.epochs = epochs_in(summary);
   row.epochs_requested = number_at(summary, {"settings", "epochs"});
   row.images_per_second = number_at(summary, {"train", "timing", "images_per_sec"});
 }
@@ -90,14 +105,22 @@ void take_history(RunRow& row, const fs::path& folder) {
     row.notes.push_back(name + ": " + counted(history.unreadable, "unreadable line") + " ignored");
   // The run trained again after this summary and wrote no new one, for example because it was
   // killed.
-  if (!row.time.empty() && history.last_train_time > row.time) row.state.clear();
+  if (!row.time.empty() && history.last_train_time > row.time) {
+    row.state.clear();
+    if (row.epochs) row.epochs = std::floor(*row.epochs);
+  }
   row.time = std::max(row.time, history.last_time);
   const auto best = train::best_epoch(history.epochs);
   if (const auto top1 = best ? history.epochs[*best].deciding_top1() : std::nullopt)
     row.top1 = std::max(row.top1.value_or(0), *top1);
+  // The number of the epoch in which the run ended; it was evaluated without being finished.
+  const double unfinished = row.epochs && *row.epochs > std::floor(*row.epochs)
+                                ? std::floor(*row.epochs)
+                                : std::numeric_limits<double>::quiet_NaN();
   double evaluated = 0;
   for (const train::EpochValues& epoch : history.epochs) {
-    if (epoch.top1) evaluated = static_cast<double>(epoch.epoch) + 1;
+    const auto number = static_cast<double>(epoch.epoch);
+    if (epoch.top1 && number != unfinished) evaluated = number + 1;
     if (const auto speed = epoch.speed.images_per_second()) row.images_per_second = speed;
   }
   if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
@@ -153,7 +176,9 @@ bool has_run_results(const fs::path& folder) {
 
 std::vector<RunRow> find_runs(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) throw UserError(folder.string() + " is not a folder");
+  if (!fs::is_directory(folder, error))
+    throw UserError("'" + folder.string() + "' " +
+                    (fs::exists(folder, error) ? "is not a folder" : "does not exist"));
   std::vector<RunRow> rows;
   search(folder, folder.string(), 0, rows);
   std::sort(rows.begin(), rows.end(),

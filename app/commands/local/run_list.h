@@ -13,7 +13,7 @@ struct RunRow {
   std::string name;                         // folder, relative to the folder that was searched
   std::string model;                        // empty: unknown
   std::optional<double> top1;               // percent, of the best evaluation
-  std::optional<double> epochs;             // number of finished epochs
+  std::optional<double> epochs;             // finished epochs; 1.5: ended within the second one
   std::optional<double> epochs_requested;   // --epochs; unset if time or steps end the run
   std::optional<double> images_per_second;  // of training: mean of the last epoch
   // "complete", "stopped" or "failed" (from summary.json), "running", or "unfinished" (no summary

@@ -55,9 +55,8 @@ Json json_of(const RunRow& row) {
 void list_runs(const std::vector<RunRow>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const RunRow& row : rows) {
-    std::string epochs = row.epochs ? strf("%g", *row.epochs) : "-";
-    // A run of 1.5 epochs evaluates twice, and each evaluation counts as an epoch.
-    if (row.epochs_requested) epochs += strf("/%g", std::ceil(*row.epochs_requested));
+    std::string epochs = row.epochs ? strf("%g", std::round(10 * *row.epochs) / 10) : "-";
+    if (row.epochs_requested) epochs += strf("/%g", *row.epochs_requested);
     cells.push_back({row.name, row.model.empty() ? "-" : row.model,
                      row.top1 ? strf("%.3f", *row.top1) : "-", epochs,
                      row.images_per_second ? strf("%.1f", *row.images_per_second) : "-", row.state,

@@ -37,6 +37,7 @@ bool selects(const std::string& word, const Row& row) {
   return named && named->files.front().url == row.file.url;
 }
 
+// Returns the rows that the user named, by whole names or by a part of the names of networks.
 std::vector<Row> selected_rows(const Arguments& arguments) {
   std::vector<Row> rows;
   for (const KnownWeights& weights : known_weights())
@@ -47,6 +48,10 @@ std::vector<Row> selected_rows(const Arguments& arguments) {
     const size_t before = selected.size();
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(selected),
                  [&](const Row& row) { return selects(word, row); });
+    if (selected.size() == before)
+      std::copy_if(rows.begin(), rows.end(), std::back_inserter(selected), [&](const Row& row) {
+        return row.weights->model.find(word) != std::string::npos;
+      });
     if (selected.size() > before) continue;
     const std::string near = nearest_weights(word);
     throw UserError("no weights are known by the name '" + word + "'" +

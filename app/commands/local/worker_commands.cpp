@@ -38,7 +38,8 @@ int start(const Plan& plan, const Call& call) {
   const bool platform = call.arguments.job.on_platform && plan.launched_by != "torchrun";
   start_of.early_stop_is_fine = platform;
   start_of.stop_seconds = call.arguments.job.stop_timeout + kMoreThanWorkers;
-  // If another process fails, rank 0 gets as long to save a checkpoint as after a stop signal.
+  // When a worker fails, the others get as much time to end as after a stop signal, because rank 0
+  // may save a checkpoint.
   start_of.grace_seconds = std::max(start_of.grace_seconds, start_of.stop_seconds);
   if (plan.in_place && ::getpid() != 1 && !platform)
     become(start_of.program, start_of.arguments, workers[0].environment);

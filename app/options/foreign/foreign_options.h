@@ -59,9 +59,10 @@ std::string defaults_of(const ForeignOption& option);
 //   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
 //                   of 3 that --ra-sampler sets
 //   --model-ema-decay   has an effect only with timm's --model-ema, whose decay it replaces
-//   --lr-base, --lr-base-size   have an effect only without --lr. With adamw, adam and lamb,
-//                   --lr-base throws UserError and --lr-base-size has no effect: timm scales their
-//                   learning rate by the square root of the batch size, shoal linearly
+//   --lr-base, --lr-base-size   have an effect only without --lr; --lr-base replaces an --lr of a
+//                   source with lower precedence. With adamw, adam and lamb, --lr-base throws
+//                   UserError and --lr-base-size has no effect: timm scales their learning rate by
+//                   the square root of the batch size, shoal linearly
 //   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given; the
 //                   same holds for the values that other options include, such as --eps
 //   --optimizer     if `defaults` is SMDDP's recipe: momentum means SGD, sgd means SGD without

@@ -61,6 +61,9 @@ Values values_of_words(const CommandRow& row) {
       values.words = {"imagenet"};
       values.paths = Values::Paths::folders;
       break;
+    case Command::models:
+      values.words = models::names();
+      break;
     case Command::weights:
       for (const KnownWeights& weights : known_weights()) values.words.push_back(weights.name);
       break;

@@ -18,8 +18,8 @@ struct ConfigEntry {
 using IsMapping = std::function<bool(const std::string& name)>;
 
 // Parse `text` as TOML or YAML. `path`: the file, for messages. Throw UserError with path and line
-// if the text is not valid, if a value contains a date or time (TOML), or if it nests deeper than
-// kMostValueLevels.
+// if the text is not valid, if a value contains a date or time (TOML), or if a value nests deeper
+// than kMostValueLevels.
 std::vector<ConfigEntry> parse_toml(const std::string& path, const std::string& text,
                                     const IsMapping& is_mapping);
 std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& text,

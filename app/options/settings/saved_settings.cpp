@@ -27,6 +27,7 @@ std::string hash_of(const std::vector<double>& weights) {
 
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
   using train::MayDiffer;
+  static const Arguments defaults;
   std::vector<train::SavedSetting> settings;
   for (const Option& option : options()) {
     if (!option.saving) continue;
@@ -34,6 +35,8 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     std::replace(name.begin(), name.end(), '-', '_');
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
+    settings.back().is_default =
+        option.unset.empty() && settings.back().value == option.get(defaults);
   }
   if (job.open_ended)  // --max-steps is the length of the schedule
     settings.push_back(
@@ -53,6 +56,7 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
          "host"});
   settings.push_back(
       {"class_weights_hash", hash_of(job.class_weights), MayDiffer::always, false, ""});
+  settings.back().is_default = job.class_weights.empty();
   return settings;
 }
 

@@ -24,7 +24,8 @@ bool is_help(const std::string& word) {
   return word == "-h" || word == "--help" || word.starts_with("--help=");
 }
 
-// Parses the command line. `settings` have lower precedence, the file of --config the lowest.
+// Parses the command line, and reads the file of --config. `settings` have lower precedence than
+// the command line, and the file has lower precedence than `settings`.
 Arguments with_config(Command command, const std::vector<std::string>& rest,
                       const std::vector<Setting>& settings, const Files& files) {
   Arguments arguments = parse(command, rest, settings);

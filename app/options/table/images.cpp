@@ -38,8 +38,8 @@ void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCheck | kAverage | kCommon, "DIR",
            "Folder, tar or zip with train/ and val/: class folders, archives or record files; "
-           "train.pack, train.tar, train.rec, train.zip or files named train-* may replace "
-           "train/, and the same for val",
+           "train.pack, train.tar, train.rec, train.zip, train.csv or files named train-* may "
+           "replace train/, and the same for val",
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, files of many images (tars, zips, "
@@ -99,7 +99,8 @@ void add_splits(std::vector<Option>& table) {
 void add_reading(std::vector<Option>& table) {
   add(table, "Data",
       {row("train-samples", kTrain, "N",
-           "Images per epoch, over all processes, if training images come through a pipe",
+           "Images per epoch, over all processes, if training images come through a pipe; ignored "
+           "for other data",
            JOB(train_samples))
            .unset_is("none; a pipe needs this, --steps-per-epoch or --max-steps")
            .at_least(1)

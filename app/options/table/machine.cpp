@@ -104,8 +104,8 @@ void add_machine(std::vector<Option>& table) {
            .within(0, kMaxSeconds)
            .off_is("0"),
        row("lost-host-timeout", kRanks, "SECONDS",
-           "Time without an answer after which a process or host counts as lost; the run then ends "
-           "(train: rank 0 first saves a checkpoint); 0: never",
+           "Time within which the run ends if a process or host does not answer (train: rank 0 "
+           "first saves a checkpoint); half of it without an answer counts as a loss; 0: never",
            JOB(lost_host_timeout))
            .within(0, kMaxSeconds)
            .off_is("0"),

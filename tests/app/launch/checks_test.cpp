@@ -109,11 +109,12 @@ TEST_CASE("the launcher check shows the rank and the launcher and variables that
                                        Contains("interface chosen by the route"));
   const app::Arguments by_hand = app::parse(
       app::Command::doctor, {"--launcher", "--nnodes", "2", "--node-rank", "1", "--master-addr",
-                             "h", "--master-port", "9", "--nproc", "2"});
+                             "127.0.0.1", "--master-port", "9", "--nproc", "2"});
   const auto nodes = app::launcher_checks(by_hand, {});
   CHECK_THAT(nodes.at(0).value, Contains("--nnodes"));
   CHECK(nodes.at(1).name == "rank 2");
-  CHECK_THAT(nodes.at(2).value, Contains("of 4, local rank 1 of 2") && Contains("master h:9"));
+  CHECK_THAT(nodes.at(2).value,
+             Contains("of 4, local rank 1 of 2") && Contains("master 127.0.0.1:9"));
   const auto slurm = app::launcher_checks(plain, {{"SLURM_PROCID", "0"},
                                                   {"SLURM_STEP_ID", "0"},
                                                   {"SLURM_NTASKS", "1"},
@@ -125,4 +126,24 @@ TEST_CASE("the launcher check shows the rank and the launcher and variables that
   const auto toolkit =
       app::launcher_checks(plain, {{"SM_HOSTS", "[\"a\"]"}, {"SM_CURRENT_HOST", "a"}});
   CHECK_THAT(toolkit.at(1).value, Contains("SM_CURRENT_HOST=a"));
+}
+
+TEST_CASE("the launcher check resolves the master's address if the job has several hosts") {
+  const auto master = [](const std::string& address, const std::string& hosts) {
+    const auto checks = app::launcher_checks(
+        app::parse(app::Command::doctor, {"--launcher", "--nnodes", hosts, "--nproc", "2",
+                                          "--master-addr", address, "--master-port", "9"}),
+        {});
+    const Check* const check = named(checks, "master");
+    return check ? *check : Check{};
+  };
+  const Check unknown = master("nosuch.invalid", "2");
+  CHECK(unknown.verdict == Check::Verdict::bad);
+  CHECK_THAT(unknown.value, Contains("cannot resolve nosuch.invalid"));
+  for (const char* loopback : {"127.0.0.1", "localhost"}) {
+    CHECK(master(loopback, "2").verdict == Check::Verdict::warn);
+    CHECK_THAT(master(loopback, "2").advice, Contains("other hosts cannot reach it"));
+  }
+  CHECK(master("192.0.2.1", "2").value.empty());       // no complaint
+  CHECK(master("nosuch.invalid", "1").value.empty());  // not used: all processes are on this host
 }

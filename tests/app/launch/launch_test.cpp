@@ -158,6 +158,18 @@ TEST_CASE("SIGTERM also continues a suspended worker, which then ends") {
   CHECK(run.code == 143);
 }
 
+TEST_CASE("if a rank fails, suspended workers end by SIGTERM too") {
+  Folder folder;
+  const std::string file = folder.text() + "/suspended";
+  const std::string script = "[ $RANK = 0 ] && { until [ -e " + file +
+                             " ]; do :; done; exit 3; }; trap 'echo ended; exit 143' TERM; (until "
+                             "grep -q '^State:.T' /proc/$$/status; do :; done; : >" +
+                             file + ") & kill -STOP $$; while :; do :; done";
+  const Captured run = capture([&] { return launch(shell(script, 2)); });
+  CHECK(run.code == 3);
+  CHECK(run.out == "ended\n");
+}
+
 TEST_CASE("a worker that does not end after SIGTERM is named and killed") {
   Launch plan = shell("trap '' TERM; [ $RANK = 1 ] || exit 143; echo ready; " + kForever, 2);
   plan.stop_seconds = 0.5;

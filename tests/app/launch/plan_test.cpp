@@ -339,7 +339,11 @@ TEST_CASE("hosts given only on the command line get ranks in the whole job") {
   const Plan named = plan({"--world-size", "2", "--rank", "0", "--dist-url", "tcp://h:99"}, {});
   CHECK(variable(named, 0, "MASTER_ADDR") == "h");
   CHECK(variable(named, 0, "WORLD_SIZE") == "2");
-  CHECK_THROWS_WITH(plan(words, {}), Contains("--master-addr"));
+  CHECK_THROWS_WITH(plan(words, {}), Contains("--master-addr") && Contains("address of host 0"));
+  CHECK_THROWS_WITH(plan(words, {{"MASTER_ADDR", "h"}}),
+                    Contains("port") && Contains("--master-port") && !Contains("--master-addr"));
+  CHECK_THROWS_WITH(plan(words, {{"MASTER_ADDR", "h"}, {"MASTER_PORT", "70000"}}),
+                    Contains("MASTER_PORT is '70000'"));
   CHECK_THROWS_WITH(plan({"--nnodes", "2", "--node-rank", "2", "--dist-url", "tcp://h:9"}, {}),
                     Contains("--node-rank is 2"));
   // The launcher's number of hosts is used; a note is printed if --nnodes differs.

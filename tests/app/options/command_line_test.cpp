@@ -62,7 +62,7 @@ TEST_CASE("missing values, stray words and unknown options are user errors") {
   CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
                     Contains("--data needs a value, but --val follows"));
   CHECK_THROWS_WITH(parsed({"data", "images"}), Contains("unexpected word 'images'"));
-  CHECK_THROWS_WITH(app::parse(Command::models, {"images"}), Contains("unexpected word 'images'"));
+  CHECK_THROWS_WITH(app::parse(Command::check, {"images"}), Contains("unexpected word 'images'"));
   CHECK_THROWS_WITH(parsed({"--epoch", "3"}), Contains("--epochs?"));
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("unknown option"));
 }
@@ -129,6 +129,25 @@ TEST_CASE("with --data, a stray word is an error and not a data folder") {
                     Contains("unexpected word 'fp8'"));
   CHECK_THROWS_WITH(parsed({"--train", "a", "--val", "b", "c"}), Contains("unexpected word 'c'"));
   CHECK(parsed({"images", "--val", "b"}).job.data == "images");
+}
+
+TEST_CASE("words after an option's value name the option and the pattern that the shell expanded") {
+  CHECK_THROWS_WITH(parsed({"--train", "cifar/data_batch_1.bin", "cifar/data_batch_2.bin",
+                            "cifar/data_batch_3.bin", "--val", "cifar/test_batch.bin"}),
+                    Contains("'cifar/data_batch_2.bin' after --train cifar/data_batch_1.bin") &&
+                        Contains("one value") && Contains("--train 'cifar/data_batch_*.bin'"));
+  CHECK_THROWS_WITH(parsed({"--val", "v.csv", "valq.csv", "--train", "t"}), Contains("'v*.csv'"));
+  // Without --val, a single word would otherwise be the data folder.
+  CHECK_THROWS_WITH(parsed({"--train", "t.csv", "q.csv", "--val-split", "0.1"}),
+                    Contains("'*.csv'"));
+  CHECK(parsed({"--train", "a", "b"}).job.data == "b");
+  CHECK(parsed({"--train", "photos/train", "photos/test"}).job.data == "photos/test");
+  // Only these options take patterns, and paths in several folders come from no pattern.
+  CHECK_THROWS_WITH(parsed({"--data", "d", "--epochs", "3", "4"}),
+                    Contains("--epochs takes one value") && !Contains("pattern"));
+  for (const char* other : {"b/2.bin", "2.bin", "a/b/2.bin"})
+    CHECK_THROWS_WITH(parsed({"--train", "a/1.bin", other, "--val", "v"}),
+                      Contains(std::string("'") + other + "'") && !Contains("pattern"));
 }
 
 TEST_CASE("a global batch size overrides the recipe's batch size") {

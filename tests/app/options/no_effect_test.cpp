@@ -167,6 +167,8 @@ std::vector<IdleCase> idle_cases() {
       {{"--strength-schedule", "0:0.5,2:1", "--auto-augment", "rand-m9"}, ""},
       {{"--max-steps", "9999", "--epochs", "2"},
        "--max-steps has no effect: the run ends earlier, after --epochs"},
+      {{"--train-samples", "30"},
+       "--train-samples has no effect: the training images do not come through a pipe"},
       {{"--steps-per-epoch", "7", "--shuffle-buffer", "9", "--order", "chunked", "--cache", "1M"},
        "--steps-per-epoch has no effect: the training images do not come through a pipe\n"
        "--shuffle-buffer has no effect: the training images neither come through a pipe nor are "
@@ -255,7 +257,7 @@ TEST_CASE("values given twice under different names, and null, are reported") {
   CHECK(parsed({"--data-dir", "a", "--data", "a"}).ineffective.empty());
   CHECK(parsed({"--lr", "1"}, {{"learning_rate", "2", "SM_HPS"}}).ineffective.empty());
   CHECK(parsed({"--mode", "eval", "--resume", "x"}).ineffective.empty());
-  // All reports are combined.
+  // no_effect() returns the lines of arguments.ineffective, then those that it finds itself.
   const Words idle = split(
       idle_text(parsed({"--gpu", "0", "--alpha", "0.5", "--wd", "1e-3", "--weight-decay", "0"})),
       '\n');

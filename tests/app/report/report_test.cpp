@@ -264,7 +264,7 @@ TEST_CASE("folders that are not runs are named") {
   REQUIRE_THROWS_AS(report_data({empty.string()}, false), UserError);
   REQUIRE_THROWS_WITH(report_data({sample.folder.string(), empty.string()}, false),
                       Contains(empty.string()) && Contains("history.jsonl"));
-  REQUIRE_THROWS_WITH(report_data({"/nowhere"}, false), Contains("/nowhere"));
+  REQUIRE_THROWS_WITH(report_data({"/nowhere"}, false), Contains("/nowhere' does not exist"));
 }
 
 TEST_CASE("a report replaces only a report or an empty file") {

@@ -119,6 +119,23 @@ TEST_CASE("Hugging Face: safetensors are preferred, and pytorch_model.bin is the
              Contains("/hf/timm/resnet18.a1_in1k/resolve/main/model.safetensors"));
 }
 
+TEST_CASE("if a download with an unlisted tag fails, the error names the tags that are listed") {
+  HttpServer server(always({404, {}, ""}));
+  Cache cache;
+  cache.use(server);
+  for (const int status : {404, 401}) {
+    server.answer_with(always({status, {}, ""}));
+    CHECK_THROWS_WITH(fetch_weights("timm:resnet34.a9_in1k", cache.options),
+                      Contains("a1_in1k, a2_in1k, a3_in1k, bt_in1k, gluon_in1k"));
+    // The tag is listed, or the network is not.
+    for (const char* other : {"timm:resnet34.a1_in1k", "timm:convnext_tiny.in12k"})
+      CHECK_THROWS_WITH(fetch_weights(other, cache.options), !Contains("tag"));
+  }
+  server.answer_with(always({200, {}, "tensors"}));  // newer than the list
+  CHECK_THAT(fetch_weights("timm:resnet34.a9_in1k", cache.options),
+             Contains("/hf/timm/resnet34.a9_in1k/"));
+}
+
 TEST_CASE("without a network, the error says which file to copy, and where to") {
   std::optional<HttpServer> gone(std::in_place, always({}));
   Cache cache;

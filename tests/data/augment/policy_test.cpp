@@ -101,7 +101,8 @@ TEST_CASE("the error for a wrong policy names the invalid part and the valid nam
   refused("rand-mx", "mx", "m, n, p");
   refused("rand-m9-w0", "w0", "tweights");
   refused("rand-tall", "tall", "tweights, t3a or t3aw");
-  refused("rand-m", "m", "m takes a whole number from 0 to 100");
+  refused("rand-m", "m", "m takes a whole number from 0 to 10, or with mmaxN");
+  refused("rand-m9x", "m9x", "from 0 to 10, or with mmaxN");
   refused("rand-m9.5", "m9.5", "whole number");
   refused("rand-m99", "m99", "the largest magnitude is 10; write m10, or raise it with mmax99");
   refused("rand-m16-mmax15", "m16", "write m15");

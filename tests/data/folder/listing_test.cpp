@@ -91,6 +91,7 @@ TEST_CASE("links to files and folders are followed, broken ones are left out, lo
 TEST_CASE("missing folders and missing images are reported with their paths") {
   TempFolder t;
   CHECK_THROWS_WITH(names(t / "none"), Catch::Contains(t / "none") && Catch::Contains("exist"));
+  CHECK_THROWS_WITH(names(t.path()), Catch::Contains("the folder " + t.path() + " is empty"));
   t.write("image.jpg", "x");
   CHECK_THROWS_WITH(names(t.path()), Catch::Contains("has no class folders; expected " + t.path() +
                                                      "/<class>/<images>"));

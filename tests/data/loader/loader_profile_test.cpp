@@ -69,10 +69,22 @@ TEST_CASE("if threads neither read nor compute, the advice blames other programs
   rate.stages.cpu_seconds = 0.4;
   const Advice advice = advise({rate}, 2, 0);
   CHECK(advice.bound == Bound::processors);
-  CHECK_THAT(advice.sentence, Contains("ran only 44 % of the time"));
+  CHECK_THAT(advice.sentence, Contains("ran only 44 % of the time") && !Contains("can load"));
   // With one processor, the loader's own threads compete.
   CHECK_THAT(advise({rate}, 1, 0).sentence, !Contains("other programs"));
   CHECK_THAT(advise({measured(2, 1000, 0.45, 0.55)}, 2, 0).sentence, !Contains("other programs"));
+}
+
+TEST_CASE("a thread that got less than its core gives no estimate for all cores") {
+  // On a busy host, the thread that takes the batches runs late, so the loader's thread waits, too.
+  LoaderRate rate = measured(1, 12200, 0.002, 0.046);
+  rate.stages.cpu_seconds = 0.46;
+  rate.stages.seconds[static_cast<size_t>(Stage::wait)] = 0.418;
+  const Advice advice = advise({rate}, 2, 0);
+  CHECK(advice.bound == Bound::processors);
+  CHECK_THAT(advice.sentence, Contains("idle machine") && !Contains("can load"));
+  rate.stages.cpu_seconds = 0.9;
+  CHECK_THAT(advise({rate}, 2, 0).sentence, Contains("2 cores can load about 27111 images/s"));
 }
 
 TEST_CASE("if the threads wait for free rows most of the time, the batches limit the rate") {

@@ -199,6 +199,13 @@ TEST_CASE("a packed set does not contain the path of its source") {
   CHECK(packed_names(source / "set.pack") == all);
   CHECK(packed_names(source / "private-list/a.manifest") ==
         std::set<std::string>{"cat/4.jpg", "dog/5.jpg"});
+  const auto entry = [&](const std::string& name, int label) {
+    return R"({"source-ref": ")" + source / ("private-list/" + name) + R"(", "class": )" +
+           std::to_string(label) + "}\n";
+  };
+  source.write("elsewhere/b.manifest", entry("cat/4.jpg", 0) + entry("dog/5.jpg", 1));
+  CHECK(packed_names(source / "elsewhere/b.manifest") ==
+        std::set<std::string>{"cat/4.jpg", "dog/5.jpg"});
 }
 
 TEST_CASE("a set made from a packed set is not reused if the images of that set have changed") {

@@ -74,6 +74,27 @@ TEST_CASE("the columns are found by name, and other columns are ignored") {
   CHECK(t.described_as("id,y,path,class\n7,0,dog/1.jpg,dog\n") == Texts{"0 dog 1.jpg c"});
 }
 
+TEST_CASE("a column that names splits is ignored with a warning") {
+  const Lists t;
+  const auto warnings = [&](const std::string& column, const std::string& a, const std::string& b) {
+    t.write("list.csv", "path,label," + column + "\ncat/1.jpg,cat," + a + "\ndog/1.jpg,dog," + b +
+                            "\ncat/2.jpg,cat," + a + "\n");
+    const Opened opened(t / "list.csv");
+    CHECK(opened.data->size() == 3);
+    return opened.warnings.empty() ? "" : opened.warnings.at(0);
+  };
+  for (const char* column : {"split", "Set", "fold", "SUBSET"})
+    CHECK_THAT(warnings(column, "train", "val"),
+               Contains("list.csv") && Contains("'" + std::string(column) + "' ('train', 'val')"));
+  CHECK(warnings("split", "train", "train").empty());
+  CHECK(warnings("note", "train", "val").empty());
+  std::string many = "path,label,set\n";
+  for (int i = 0; i < 11; ++i) many += "cat/1.jpg,cat," + std::to_string(i) + "\n";
+  t.write("list.csv", many);
+  for (const std::string& warning : Opened(t / "list.csv").warnings)
+    CHECK_THAT(warning, !Contains("'set'"));
+}
+
 TEST_CASE("fields are quoted as in RFC 4180") {
   const Lists t;
   t.write("a \"b\", c\n.jpg", std::string("d"));
@@ -162,6 +183,46 @@ TEST_CASE("a missing image is an error that names file and line") {
   CHECK_THAT(t.refused("path,label\ncat/pipe.jpg,cat\n"), Contains("line 2"));
 }
 
+TEST_CASE("the error for a missing image says what may be wrong with its path") {
+  const Lists t;
+  CHECK_THAT(t.refused("path,label\nhttps://x.org/a.jpg,cat\n"),
+             Contains("line 2") && Contains("https://x.org/a.jpg is a URL"));
+  CHECK_THAT(t.refused("path,label\ns3://a.jpg,cat\n"), Contains("s3://a.jpg is a URL"));
+  CHECK_THAT(t.refused("path,label\n.\\cat\\1.jpg,cat\n"),
+             Contains("line 2") && Contains("write / instead of \\"));
+  CHECK_THAT(t.refused("path,label\ncaf\xe9/1.jpg,cat\n"),
+             Contains("line 2") && Contains("not UTF-8"));
+  t.write("caf\xe9/1.jpg", std::string("d"));
+  CHECK(t.described_as("path,label\ncaf\xe9/1.jpg,cat\n") == Texts{"0 cat 1.jpg d"});
+}
+
+TEST_CASE("a class that is not UTF-8 is an error that names file and line") {
+  const Lists t;
+  CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\ndog/1.jpg,caf\xe9\n"),
+             Contains("list.csv line 3") && Contains("not UTF-8") && Contains("iconv"));
+}
+
+TEST_CASE("paths of a list without a folder are those in the list") {
+  const Lists t;
+  t.write("list.csv", "path,label\n./cat/1.jpg,cat\ndog//1.jpg,dog\n");
+  t.write("cat/flat.csv", "path,label\n1.jpg,cat\n2,cat\n");
+  t.write("others.csv", "path,label\ncat/1.jpg,pet\n");  // the class is not the folder's name
+  const std::string key = open_dataset(t / "list.csv")->key(0);
+  CHECK(open_dataset(t / "others.csv")->key(0) == "cat/1.jpg");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(t.path());
+  const auto list = open_dataset("list.csv");
+  CHECK((list->name(0) == "cat/1.jpg" && list->name(1) == "dog/1.jpg"));
+  CHECK((list->key(0) == key && content(*list, 1) == "c"));
+  CHECK(open_dataset("others.csv")->key(0) == "cat/1.jpg");
+  CHECK(open_dataset("cat/flat.csv")->name(1) == "cat/2.jpg");
+  t.write("missing.csv", "path,label\ncat/7.jpg,cat\n");
+  CHECK_THAT(message_of("missing.csv"), Contains("the image cat/7.jpg does"));
+  std::filesystem::current_path(t / "cat");
+  CHECK(open_dataset("flat.csv")->name(1) == "2.jpg");
+  std::filesystem::current_path(before);
+}
+
 TEST_CASE("an image that is listed twice is used once, and must have one class") {
   const Lists t;
   t.write("list.csv", "path,label\ndog/1.jpg,dog\n./dog//1.jpg,dog\ncat/1.jpg,cat\ndog/1,dog\n");
@@ -170,7 +231,7 @@ TEST_CASE("an image that is listed twice is used once, and must have one class")
   options.warning = [&](const std::string& text) { warnings += text; };
   CHECK(described(*open_dataset(t / "list.csv", options)) ==
         Texts{"0 cat 1.jpg a", "1 dog 1.jpg c"});
-  CHECK_THAT(warnings, Contains("2 lines"));
+  CHECK_THAT(warnings, Contains("2 lines") && Contains("(line 3, …)"));
   CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\ndog/1.jpg,dog\ncat/1.jpg,dog\n"),
              Contains("line 4") && Contains("line 2") && Contains("'dog'") && Contains("'cat'"));
   CHECK_THAT(t.refused("path,label\ncat/1,cat\ncat/1.jpg,dog\n"),
@@ -195,7 +256,12 @@ TEST_CASE("a header without the columns is refused with the accepted names") {
              Contains("list.csv") && Contains("'picture'") && Contains("image_id"));
   CHECK_THAT(t.refused("image,breed\ncat/1.jpg,cat\n"),
              Contains("'breed'") && Contains("label_name"));
-  CHECK_THAT(t.refused("cat/1.jpg,cat\ncat/2.jpg,cat\n"), Contains("'cat/1.jpg'"));
+  CHECK_THAT(t.refused("\ncat/1.jpg,cat\ncat/2.jpg,cat\n"),
+             Contains("line 2: the first line must be a header") && Contains("'cat/1.jpg'") &&
+                 Contains("name or id"));
+  CHECK_THAT(t.refused("image,Labels\ncat/1.jpg,cat\n"),
+             Contains("did you mean 'label' by 'labels'?"));
+  CHECK_THAT(t.refused("image,breed\ncat/1.jpg,cat\n"), !Contains("did you mean"));
   CHECK_THAT(t.refused(""), Contains("empty"));
   CHECK_THAT(t.refused("\n\r\n"), Contains("empty"));
   CHECK_THAT(t.refused("path,label\n\n"), Contains("no image"));

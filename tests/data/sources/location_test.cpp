@@ -50,8 +50,9 @@ TEST_CASE("a split is found under each of its names, folders first") {
     return location ? location->text.substr(t.path().size() + 1) : "";
   };
   // Each of these has precedence over those already written.
-  for (const char* name : {"validation-00000", "val-00000", "ILSVRC2012_img_val.tar", "val.zip",
-                           "val.rec", "val.tar", "val.pack", "val/cat/1.jpg"}) {
+  for (const char* name :
+       {"val.tsv", "val.csv", "validation-00000", "val-00000", "ILSVRC2012_img_val.tar", "val.zip",
+        "val.rec", "val.tar", "val.pack", "val/cat/1.jpg"}) {
     t.write(name, "x");
     const std::string expected = name;
     if (expected.starts_with("validation")) CHECK(found() == "validation-*");
@@ -60,6 +61,43 @@ TEST_CASE("a split is found under each of its names, folders first") {
     if (std::filesystem::path(expected).has_extension() && !expected.ends_with(".jpg"))
       CHECK(found() == expected);
     CHECK(found("train").empty());
+  }
+}
+
+TEST_CASE("lists are the splits of their folder") {
+  const TempFolder t;
+  t.write("cats/1.jpg", "a");
+  t.write("cats/2.jpg", "b");
+  t.write("train.csv", "path,label\ncats/1.jpg,cat\n");
+  t.write("val.tsv", "path\tlabel\ncats/2.jpg\tcat\n");
+  for (const std::string split : {"train", "val"}) {
+    const auto location = find_split(t.path(), split);
+    REQUIRE(location);
+    CHECK(location->kind == Kind::csv_list);
+    CHECK(open_dataset(*location)->name(0) == t / (split == "train" ? "cats/1.jpg" : "cats/2.jpg"));
+    CHECK_THAT(split_places(split), Contains(split + ".csv"));
+  }
+}
+
+TEST_CASE("CIFAR's files, as downloaded, are the splits of their folder") {
+  const TempFolder t;
+  const std::string pixels(3072, 'x'), ten = '\3' + pixels, hundred = std::string("\1\5") + pixels;
+  for (const char* name : {"train.bin", "test.bin", "test_batch.bin", "data_batch_1.bin"})
+    t.write(std::string("others/") + name, "not of CIFAR");
+  for (const char* split : {"train", "val"}) CHECK_FALSE(find_split(t / "others", split));
+  for (const char* set : {"set [10]", "set [100]"}) CHECK_FALSE(find_split(t / set, "train"));
+  t.write("set [10]/data_batch_1.bin", ten + ten);
+  t.write("set [10]/data_batch_2.bin", ten);
+  t.write("set [10]/test_batch.bin", ten);
+  t.write("set [100]/train.bin", hundred + hundred + hundred);
+  t.write("set [100]/test.bin", hundred);
+  for (const char* set : {"set [10]", "set [100]"}) {
+    INFO(set);
+    const auto train = find_split(t / set, "train"), val = find_split(t / set, "val");
+    REQUIRE((train && val));
+    CHECK(open_dataset(*train)->size() == 3);
+    CHECK(open_dataset(*val)->size() == 1);
+    CHECK_THAT(message_of(t / set), Contains("--data " + t / set));
   }
 }
 

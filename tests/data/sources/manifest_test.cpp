@@ -1,6 +1,7 @@
 #include "data/sources/manifest.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "data/errors.h"
 #include "tests/data/sources/support.h"
@@ -23,6 +24,20 @@ TEST_CASE("a manifest's images have the classes of their folders") {
   CHECK(open_dataset(t / "bare.manifest")->name(0) == t / "dog/1.jpg");
   t.write("bare.manifest", R"([{"prefix": "s3://bucket/set"}, "/dog/1.jpg", "/cat/2.jpg"])");
   CHECK(described(*open_dataset(t / "bare.manifest")) == expected);
+}
+
+TEST_CASE("paths of a manifest without a folder are relative") {
+  TempFolder t;
+  t.write("dog/1.jpg", "a");
+  t.write("m", R"([{"prefix": "s3://bucket//"}, "dog/1.jpg"])");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(t.path());
+  const auto images = open_dataset("m");
+  CHECK((images->name(0) == "dog/1.jpg" && images->key(0) == "dog/1.jpg"));
+  CHECK(content(*images, 0) == "a");
+  t.write("none", R"(["dog/2.jpg"])");
+  CHECK_THAT(message_of("none"), Contains("which is not in ."));
+  std::filesystem::current_path(before);
 }
 
 TEST_CASE("files of a manifest that are not images are left out and create no class") {

@@ -177,14 +177,25 @@ TEST_CASE("unsupported tars are refused with advice") {
   t.write("images/1.jpg", made_jpeg(1));
   CHECK_THAT(message_of(t / "images"), Contains("<class>/<images>"));
   t.write("texts/1.txt", "nothing");
-  CHECK_THAT(message_of(t / "texts"), Contains("files in one of these formats: a tar"));
+  CHECK_THAT(message_of(t / "texts"),
+             Contains(".csv") && Contains("files in one of these formats: a tar"));
   CHECK_THAT(message_of(t / "texts/1.txt"),
              Contains("has an unknown format") && Contains("packed sets"));
   CHECK_THAT(message_of(t / "images/1.jpg"),
              Contains("is a single image") && Contains("folders of images"));
   CHECK_THAT(message_of(t / "*.tgz"), Contains("no file matches"));
   t.write("a.tar.zst", "\x28\xb5\x2f\xfd with zstd");
-  CHECK_THAT(message_of(t / "a.tar.zst"), Contains("is compressed; unpack it (zstd -d)"));
+  CHECK_THAT(message_of(t / "a.tar.zst"),
+             Contains("is compressed; unpack it: tar xf " + t / "a.tar.zst"));
+  t.write("a.gz", "\x1f\x8b\x08 with gzip");
+  CHECK_THAT(message_of(t / "a.gz"), Contains("is compressed; unpack it: gzip -d"));
+  t.write("cifar.tar", make_tar({{"cifar/readme.html", "x"}, {"cifar/data_batch_1.bin", "x"}}));
+  CHECK_THAT(message_of(t / "cifar.tar"),
+             Contains("CIFAR (cifar/data_batch_1.bin)") && Contains("tar xf " + t / "cifar.tar"));
+  t.write("lists/train.csv", "path,label\n");
+  t.write("lists/val.csv", "path,label\n");
+  CHECK_THAT(message_of(t / "lists"), Contains("list") && Contains(t / "lists/train.csv"));
+  CHECK_THAT(message_of(t / "lists/*.csv"), Contains("a pattern cannot name lists"));
   CHECK_THAT(message_of(t / "{flat,gone}.tar"), Contains("gone.tar"));
 }
 

@@ -100,6 +100,29 @@ TEST_CASE("a split is opened from an archive that contains train/ and val/") {
   }
 }
 
+TEST_CASE("validation images that --val-split leaves unused are reported") {
+  TempFolder t;
+  const Members train = {{"train/cat/1.jpg", jpeg_text(1)}, {"test/cat/1.jpg", jpeg_text(2)}};
+  Members both = train;
+  both.emplace_back("validation/cat/2.jpg", jpeg_text(3));
+  t.write("train.zip", make_zip(train));
+  t.write("both.zip", make_zip(both));
+  t.write("both.tar", make_tar(both));
+  const auto warnings = [&](const std::string& name, const std::string& split, bool unused) {
+    OpenOptions options;
+    options.val_unused = unused;
+    std::string text;
+    options.warning = [&](const std::string& warning) { text += warning; };
+    CHECK(open_dataset(find_split(t / name, split).value(), options)->size() == 1);
+    return text;
+  };
+  for (const char* name : {"both.zip", "both.tar"}) {
+    CHECK_THAT(warnings(name, "train", true), Contains(name) && Contains("--val-split"));
+    CHECK(warnings(name, "train", false).empty());
+  }
+  CHECK(warnings("train.zip", "train", true).empty());
+}
+
 TEST_CASE("only the folder of a split counts, not a class or a part with its name") {
   TempFolder t;
   const auto opened = [&](const std::string& name, const Members& members,

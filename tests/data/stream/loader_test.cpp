@@ -206,6 +206,14 @@ TEST_CASE("several processes divide the images of pipes with the same content") 
   CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& one) { return one.second == 1; }));
 }
 
+TEST_CASE("images of a pipe are named by their numbers, counted from 0 like records") {
+  const TempFolder folder;
+  folder.write("p_0", tar_of(10));
+  const Loader loader(open_stream("pipe:" + folder / "p", opening()), small(false));
+  CHECK(loader.image_name(0) == "image 0");
+  CHECK(loader.image_name(7) == "image 7");
+}
+
 TEST_CASE("without a pipe an epoch is empty; without classes opening fails") {
   Loader none(open_stream("pipe:", opening()), small(false));
   none.start_epoch(0);

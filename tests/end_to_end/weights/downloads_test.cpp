@@ -189,7 +189,11 @@ TEST_CASE("shoal weights lists weights that shoal's networks can hold") {
   fs::copy_file(shoal_program(), file);
   CHECK_THAT(succeeded(one).out, Contains("cached    " + file.string()));
   CHECK(lines_of(succeeded({"weights", "resnet50", "timm:resnet18"}).out).size() > 15);
-  const Outcome unknown = run_shoal({"weights", "resnet5"});
+  const auto listed = lines_of(succeeded({"weights", "mobilenet"}).out);
+  CHECK(listed.size() > 5);
+  for (const std::string& line : listed)
+    CHECK_THAT(line, Contains("mobilenet") || Catch::StartsWith("name"));
+  const Outcome unknown = run_shoal({"weights", "resnte50"});
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, Contains("did you mean"));
 }

@@ -147,8 +147,8 @@ TEST_CASE("error messages about files of other programs do not show LibTorch's i
     INFO(name);
     const std::string file = golden(name);
     CHECK_THAT(refusal({"eval", "--checkpoint", file, "--data", data}),
-               Contains(file) && Contains("weights of another program") &&
-                   Contains("use --weights " + file + " --model NAME"));
+               Contains(file) && Contains("only weights") && Contains("use --weights " + file) &&
+                   !Contains("another program") && !Contains("--model"));
     CHECK_THAT(refusal({"train", "--resume", file, "--data", data}),
                Contains("only weights") && Contains("--weights " + file));
   }
@@ -168,6 +168,20 @@ TEST_CASE("error messages about files of other programs do not show LibTorch's i
       test::run_shoal({"predict", "--weights", cut.string(), "--model", "resnet18", data});
   CHECK(damaged.exit_code == 1);
   CHECK_THAT(damaged.err, Contains("cut.pth is not a whole file of torch.save") && Contains("zip"));
+}
+
+TEST_CASE("a zip of images in place of weights is named as such") {
+  const test::TemporaryDirectory directory;
+  const std::string data = (directory.path() / "data").string(),
+                    file = (directory.path() / "c.zip").string();
+  test::make_images(data, 4, 4, 2, 40);
+  const auto bytes = train::zip_of({{"c/train/cat/1.JPG", "image"}});
+  test::write_text(file, {bytes.begin(), bytes.end()});
+  CHECK_THAT(refusal({"eval", file, "--data", data}),
+             Contains(file + " is an archive of images") && Contains("1.JPG"));
+  for (const char* option : {"--checkpoint", "--weights"})
+    CHECK_THAT(refusal({"eval", option, file, "--data", data}), Contains("archive of images"));
+  CHECK_THAT(refusal({"inspect", file}), Contains("archive of images"));
 }
 
 TEST_CASE("every command refuses a hostile weights file quickly and names it") {

@@ -107,7 +107,16 @@ TEST_CASE(
   CHECK_THAT(warning(), Contains("new run") && Contains("did you mean --output") &&
                             Contains((directory.path() / "imagenet").string() + "?"));
   other.job().checkpoint_dir = (directory.path() / "elsewhere").string();
-  CHECK_THAT(warning(), Contains("new run") && !Contains("did you mean"));
+  CHECK_THAT(
+      warning(),
+      Contains("new run") && !Contains("did you mean") &&
+          Contains("contain checkpoints: " + (directory.path() / "imagenet").string() + "\n"));
+  for (const char* name : {"a", "b", "c"}) Run(directory.path() / name).save(4);
+  CHECK_THAT(warning(),
+             Contains((directory.path() / "c").string() + ", …\n") && !Contains("imagenet, "));
+  for (const char* name : {"a", "b", "c", "imagenet"}) fs::remove_all(directory.path() / name);
+  CHECK_THAT(warning(), Contains("new run") && !Contains("contain checkpoints"));
+  Run(directory.path() / "imagenet").save(4);
   other.job().checkpoint_dir = (directory.path() / "imagenets").string();
   CHECK_THAT(warning(), Contains("did you mean --checkpoint-dir"));
   other.job().on_platform = true;  // SageMaker passes --resume at every start

@@ -152,10 +152,18 @@ TEST_CASE("damaged markers and a folder that cannot be read are never an empty s
   const CheckpointStore store(folder, 2);
   std::string warning;
   const auto warn = [&](const std::string& text) { warning = text; };
+  const std::string whole = test::read_text(marker);
   write_text(marker, "");
   REQUIRE(store.names() == Names{kFirst});
   REQUIRE_THROWS_WITH(store.newest_good(warn), Catch::Contains("none of the 1"));
   REQUIRE_THAT(warning, Catch::Contains(marker.string()) && Catch::Contains("damaged"));
+  // The position in a marker must be that in the file's name.
+  const size_t step = whole.find("\"step\": 1");
+  REQUIRE(step != whole.npos);
+  write_text(marker, std::string(whole).replace(step, 9, "\"step\": 9"));
+  REQUIRE_THROWS_WITH(store.newest_good(warn), Catch::Contains("none of the 1"));
+  write_text(marker, whole);
+  REQUIRE(store.newest_good(warn));
 
   fs::remove(marker);
   fs::create_directories(marker);  // reading it fails
@@ -195,6 +203,9 @@ TEST_CASE("a temporary folder that is no longer needed is removed, unless it has
   write_text(inside / "notes", "mine");
   CheckpointStore(directory.path() / "c", 2).open_for_writing();
   REQUIRE(test::read_text(inside / "notes") == "mine");
+  write_text(inside / "lock", "of another program");
+  CheckpointStore(directory.path() / "c", 2).open_for_writing();
+  REQUIRE(test::read_text(inside / "lock") == "of another program");
 }
 
 TEST_CASE("an interrupted save is completed: marker, manifest, and pruning") {

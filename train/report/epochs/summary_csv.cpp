@@ -33,7 +33,7 @@ std::string csv_line(const EpochValues& v) {
 
 class SummaryCsv final : public ReportSink {
  public:
-  // `history`: the lines of history.jsonl up to the checkpoint.
+  // `history`: the lines of history.jsonl up to the checkpoint that the run resumes from, if any.
   SummaryCsv(const ResolvedJob& job, const std::string& history)
       : averages_(job.ema > 0), path_(std::filesystem::path(job.output) / "summary.csv") {
     for (const EpochValues& values : read_history(history).epochs) rows_[values.epoch] = values;

@@ -171,9 +171,9 @@ void TensorboardFile::start(const RunStart& report) {
   remove_parts(folder, [this](const fs::path& name) { return names_.number_of(name) > 0; });
   const std::vector<fs::path> previous = names_.files(folder);
   rates_ = report.rates;
-  const std::string block =
-      masked("shoal " + job_.provenance.version + "\n" + job_.provenance.command + "\n" +
-             start_block(job_, report.origin, report.kernels));
+  const std::string block = masked(
+      "shoal " + job_.provenance.version + "\n" + job_.provenance.command + "\n" +
+      start_block(job_, report.origin, report.kernels) + "\n" + settings_block(job_, /*all=*/true));
   std::string settings;
   for (const std::string& line : split(block, '\n')) settings += "    " + line + "\n";
   const auto now = static_cast<int64_t>(wall_time());

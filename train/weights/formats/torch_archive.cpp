@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "train/weights/formats/forbidden_functions.h"
 #include "train/weights/formats/zip_file.h"
 
@@ -93,6 +94,8 @@ void TorchArchive::open_zip(std::span<const char> bytes) {
   const std::string first(zip->first_name());
   const std::string folder = first.substr(0, first.find('/')) + "/";
   const auto pickle = zip->find(folder + "data.pkl");
+  if (const std::string_view image = zip->image_name(); !pickle && !image.empty())
+    throw UserError("is an archive of images, such as " + std::string(image) + ", not weights");
   if (!pickle) throw std::runtime_error("it has no data.pkl");
   object_ = read_pickle(*pickle);
   storages_ = [zip, folder](const std::string& key) {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/format/zip_format.h"
+#include "base/text.h"
 
 namespace shoal::train {
 namespace {
@@ -117,6 +118,16 @@ std::optional<std::span<const char>> ZipFile::find(const std::string& name) cons
   const uint64_t skipped = uint64_t{number<uint16_t>(entry.header + 26)} +
                            number<uint16_t>(entry.header + 28) + zip::kLocalHeaderBytes;
   return part(entry.header + skipped, entry.bytes);
+}
+
+std::string_view ZipFile::image_name() const {
+  for (const auto& [name, entry] : entries_) {
+    const std::string end =
+        lower(std::string(name.substr(name.size() - std::min<size_t>(name.size(), 5))));
+    for (const char* const extension : {".jpg", ".jpeg", ".png"})
+      if (end.ends_with(extension)) return name;
+  }
+  return {};
 }
 
 void ZipFile::check_contents() const {

@@ -21,6 +21,9 @@ class ZipFile {
 
   // Returns the name of the directory's first file.
   std::string_view first_name() const { return first_name_; }
+  // Returns the name of a file with the extension of a common image format (.jpg, .jpeg, .png);
+  // empty if there is none.
+  std::string_view image_name() const;
   // Returns the content of a file; nullopt if no file has that name. Throws std::runtime_error
   // if the file is compressed or encrypted, or if its data extends beyond the archive.
   std::optional<std::span<const char>> find(const std::string& name) const;

@@ -3,12 +3,16 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "app/commands/inputs/agreement.h"
 #include "app/options/class_names.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "data/dataset.h"
 #include "data/loader/loader.h"
 #include "data/split.h"
 #include "tests/support/program.h"
+#include "tests/support/redirected.h"
 #include "tests/support/spawn_ranks.h"
 
 using namespace shoal;
@@ -78,6 +82,9 @@ TEST_CASE("--data may be an archive that contains both splits") {
   CHECK((found.train->size() == 3 && found.val->size() == 1));
   CHECK(found.val->classes() == Names{"ant", "cat"});
   CHECK(dataset(found.val).label(0) == 1);
+  train::Job unused = job_of(tar);
+  unused.val_split = 0.5;
+  CHECK_THAT(test::stderr_of([&] { open(unused); }), Contains("also contains validation images"));
   train::Job job;
   job.train_dir = job.val_dir = tar.string();  // would take train and val for classes
   job.cache_dir = "";
@@ -98,6 +105,8 @@ TEST_CASE("--data may be an archive that contains both splits") {
 TEST_CASE("a missing input is an error that names its option") {
   const test::TemporaryDirectory folder;
   CHECK_THROWS_WITH(open({}), Contains("--data"));
+  CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("--data") && Contains("is empty"));
+  std::ofstream(folder.path() / "readme.txt") << "x";
   CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("--data") && Contains("train.pack"));
   write_image(folder.path() / "train/cat/1.jpg");
   CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("val.pack") && Contains("--val-split"));
@@ -113,6 +122,14 @@ TEST_CASE("a missing input is an error that names its option") {
   job.val_split = 0.5;
   CHECK_THROWS_WITH(open(job), Contains("--val-split") && Contains("--val "));
   CHECK_THROWS_AS(open(job), UserError);
+}
+
+TEST_CASE("classes that differ only in case are warned about") {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"train/Cat/1.jpg", "train/cat/1.jpg", "val/cat/1.jpg"})
+    write_image(folder.path() / name);
+  const std::string text = test::stderr_of([&] { open(job_of(folder.path())); });
+  CHECK_THAT(text, Contains("--data") && Contains("'Cat' and 'cat' differ only in case"));
 }
 
 TEST_CASE("a folder of splits is refused as a folder of classes") {
@@ -139,8 +156,43 @@ TEST_CASE("a folder of splits is refused as a folder of classes") {
   CHECK(app::split_folders({"train"}).empty());
 }
 
+TEST_CASE("--data with one of the splits names the folder of both, as the user wrote it") {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"set/train/cat/1.jpg", "set/val/cat/1.jpg", "set/other/cat/1.jpg"})
+    write_image(folder.path() / name);
+  const auto before = fs::current_path();
+  const auto message = [&](const std::string& data) -> std::string {
+    try {
+      open(job_of(data));
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto advice = [&](const std::string& data) {
+    const std::string text = message(data), mark = "use its parent folder: --data ";
+    const size_t at = text.find(mark);
+    return at == text.npos ? "" : text.substr(at + mark.size());
+  };
+  fs::current_path(folder.path());
+  CHECK(advice("set/train") == "set");
+  CHECK(advice("set/val/") == "set");
+  CHECK(advice(folder.path() / "set/val") == (folder.path() / "set").string());
+  CHECK(advice("set/other").empty());
+  CHECK_FALSE(message("set/other").empty());
+  fs::current_path(folder.path() / "set");
+  CHECK(advice("train") == ".");
+  CHECK(advice("other/..").empty());
+  fs::current_path(folder.path() / "set/train");
+  CHECK(advice(".") == "..");
+  fs::current_path(before);
+}
+
 TEST_CASE("--data with a file asks for a folder") {
   const test::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "set.tar.gz") << "\x1f\x8b\x08";
+  CHECK_THROWS_WITH(open(job_of(folder.path() / "set.tar.gz")),
+                    Contains("--data") && Contains("is compressed; unpack it: tar xf"));
   write_image(folder.path() / "1.jpg");
   CHECK_THROWS_WITH(open(job_of(folder.path() / "1.jpg")),
                     Contains("1.jpg is a file") && Contains("--train FILE --val FILE"));
@@ -203,15 +255,15 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     train::Job job = job_of(folder.path());
     job.sharded = "train";
     job.val_split = 0.25;
-    // The first host has all 40 images; the second host has only those of the training part.
+    // The first host has all 40 images; the second host has only those of the training part, but
+    // not the one that is never held out.
+    std::string last;
+    const auto name_of = [](int i) { return "cat/" + std::to_string(i) + ".jpg"; };
     for (int i = 0; i < 40; ++i)
-      if (env.rank == 0) write_image(folder.path() / "train/cat" / (std::to_string(i) + ".jpg"));
-    if (env.rank == 1)
-      for (int i = 0; i < 40; ++i) {
-        const std::string name = std::to_string(i) + ".jpg";
-        if (data::is_held_out("cat/" + name, job.val_split)) continue;
-        write_image(folder.path() / "train/cat" / name);
-      }
+      if (last.empty() || hash_bytes(name_of(i)) > hash_bytes(last)) last = name_of(i);
+    for (int i = 0; i < 40; ++i)
+      if (env.rank == 0 || (!data::is_held_out(name_of(i), job.val_split) && name_of(i) != last))
+        write_image(folder.path() / "train" / name_of(i));
     dist::Communicator world = dist::connect(env);
     world.env.local_rank = 0;
     world.env.local_world_size = 1;
@@ -226,6 +278,35 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     // Training needs images on each host; all ranks report the error.
     job.val_split = 0.999999;
     REQUIRE_THROWS_WITH(open(job, true, {}, world), Contains("leaves no training image"));
+  });
+}
+
+TEST_CASE("hosts with different images hold out the same images as one host with all of them") {
+  constexpr int kClasses = 20;
+  constexpr double kShare = 0.7;
+  const auto name_of = [](int label, int image) { return strf("c%02d/%d.jpg", label, image); };
+  // Two images per class. An image is held out if its hash is small and not its class's largest.
+  int expected = 0, lost = 0;
+  for (int label = 0; label < kClasses; ++label) {
+    const std::string a = name_of(label, 0), b = name_of(label, 1);
+    const bool a_out = data::is_held_out(a, kShare), b_out = data::is_held_out(b, kShare);
+    lost += a_out && b_out;
+    expected += a_out && b_out ? 1 : a_out + b_out;
+  }
+  REQUIRE(lost > 2);
+  test::run_ranks(2, "hosts", [&](const dist::Env& env) {
+    const test::TemporaryDirectory folder;
+    train::Job job = job_of(folder.path());
+    job.sharded = "train";
+    job.val_split = kShare;
+    for (int label = 0; label < kClasses; ++label)
+      write_image(folder.path() / "train" / name_of(label, env.rank));
+    dist::Communicator world = dist::connect(env);
+    world.env.local_rank = 0;
+    world.env.local_world_size = 1;
+    const app::Datasets found = open(job, true, {}, world);
+    REQUIRE(app::count_shares(*found.val, world).all == expected);
+    REQUIRE(app::count_shares(*found.train, world).all == 2 * kClasses - expected);
   });
 }
 

@@ -63,7 +63,8 @@ TEST_CASE("runs are found with model, best accuracy, epochs, speed, state and ti
   CHECK(rows[1].state == "unfinished");
   CHECK(rows[1].time == "2026-01-01T00:02:00Z");
   CHECK(app::find_runs(folder.path() / "a").at(0).name == (folder.path() / "a").string());
-  CHECK_THROWS_WITH(app::find_runs(folder.path() / "gone"), Contains("is not a folder"));
+  CHECK_THROWS_WITH(app::find_runs(folder.path() / "gone"), Contains("gone' does not exist"));
+  CHECK_THROWS_WITH(app::find_runs(folder.path() / "c/notes.txt"), Contains("is not a folder"));
 }
 
 TEST_CASE("a run whose lock is held is running, also with an old summary") {
@@ -108,14 +109,43 @@ TEST_CASE(
   CHECK(asked("epochs = 5  # command line\n" + unlimited) == 5);
   CHECK(asked("") == 3);
 
-  write_text(folder.path() / "history.jsonl", kTwoEpochs);
   CHECK(asked("epochs = 1.5  # command line\n" + unlimited) == 1.5);
-  app::Arguments arguments;
-  arguments.paths = {folder.path().string()};
-  const auto printed = test::capture([&] {
-    return app::runs_command({arguments, {}, dist::Variables{}});
-  });
-  CHECK_THAT(printed.out, Contains(" 2/2 "));
+}
+
+TEST_CASE("a run that ended within an epoch counts the part of the epoch that it trained") {
+  const test::TemporaryDirectory folder;
+  const auto printed = [&] {
+    app::Arguments arguments;
+    arguments.paths = {folder.path().string()};
+    return test::capture([&] { return app::runs_command({arguments, {}, dist::Variables{}}); }).out;
+  };
+  const auto summary = [&](const std::string& epoch, const std::string& train) {
+    write_text(folder.path() / "summary.json",
+               R"({"outcome":"complete","ended":"2026-01-01T00:03:00Z","epoch":)" + epoch +
+                   R"(,"steps_per_epoch":8,"train":{)" + train + "}}");
+  };
+  write_text(folder.path() / "history.jsonl", kTwoEpochs);
+  write_text(folder.path() / "config.toml", "[general]\nepochs = 1.5  # command line\n");
+  summary("1", R"("epoch":1,"step_in_epoch":4)");
+  CHECK(app::find_runs(folder.path()).at(0).epochs == 1.5);
+  CHECK_THAT(printed(), Contains(" 1.5/1.5 "));
+  summary("2", R"("epoch":1,"step_in_epoch":8)");
+  CHECK(app::find_runs(folder.path()).at(0).epochs == 2);
+  // 3 of 18 steps: a sixth of the first epoch, which the end of the run evaluated.
+  write_text(folder.path() / "history.jsonl",
+             kTwoEpochs.substr(0, kTwoEpochs.find("\n{\"event\":\"train\"")));
+  write_text(folder.path() / "config.toml", "[general]\nmax-steps = 3  # command line\n");
+  write_text(folder.path() / "summary.json",
+             R"({"outcome":"complete","ended":"2026-01-01T00:03:00Z","epoch":0,)"
+             R"("steps_per_epoch":18,"train":{"epoch":0,"step_in_epoch":3}})");
+  CHECK_THAT(printed(), Contains(" 0.2 "));
+  // A later start has finished the epoch, but was killed before it wrote a summary.
+  write_text(folder.path() / "history.jsonl",
+             R"({"event":"train","epoch":0,"time":"2026-01-01T00:04:00Z"})"
+             "\n"
+             R"({"event":"valid","epoch":0,"acc1":1,"time":"2026-01-01T00:05:00Z"})"
+             "\n");
+  CHECK(app::find_runs(folder.path()).at(0).epochs == 1);
 }
 
 TEST_CASE("torn histories, missing files and files of other versions are read as far as possible") {

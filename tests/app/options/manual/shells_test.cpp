@@ -53,6 +53,7 @@ Completions common_completions() {
       {"shoal bench ph", paths},
       {"shoal bench sca", {"scaling"}},
       {"shoal runs train --mod", {}},  // `train` is a folder here
+      {"shoal models mobilenet_v3_l", {"mobilenet_v3_large"}},
       {"shoal config ev", {"eval"}},
       {"shoal config --optim", {"--optimizer"}},
       {"shoal completion zs", {"zsh"}},
@@ -222,11 +223,11 @@ TEST_CASE("bash completes commands, options, closed sets of values and files") {
   Completions lines = common_completions();
   // bash replaces only what follows the last colon.
   lines["shoal weights torchvision:resnet101/"] = {"resnet101/V1", "resnet101/V2"};
-  const std::string only_options = "shoal models --json ";  // only options can follow
+  const std::string only_options = "shoal doctor --launcher ";  // only options can follow
   lines[only_options];
   Completions found =
       completions_in(output_of(shell.folder(), {"bash", shell.script(kBash, lines)}));
-  CHECK(found[only_options].contains("--layers"));
+  CHECK(found[only_options].contains("--nnodes"));
   lines.erase(only_options);
   check_equal(found, lines);
 }

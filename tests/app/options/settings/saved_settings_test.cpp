@@ -296,3 +296,22 @@ TEST_CASE("checkpoints save all training options except those known not to chang
     CHECK(option.saving.has_value() != kWithoutEffect.contains(option.name));
   }
 }
+
+TEST_CASE("settings with the values of all runs without options are known as defaults") {
+  const auto differing = [](const std::vector<std::string>& words) {
+    std::set<std::string> names;
+    for (const train::SavedSetting& setting : run_of(parsed(words)).settings)
+      if (!setting.is_default) names.insert(setting.name);
+    return names;
+  };
+  const std::set<std::string> plain = differing({});
+  for (const char* given : {"lr", "optimizer", "epochs", "seed", "hflip", "val_split", "nesterov"})
+    CHECK_FALSE(plain.contains(given));
+  // These depend on the model or the data.
+  for (const char* computed : {"classes", "val_size", "global_batch_size", "train_images"})
+    CHECK(plain.contains(computed));
+  CHECK_FALSE(differing({"--lr", "0.1", "--nesterov=false"}).contains("lr"));  // the default
+  const std::set<std::string> some = differing({"--lr", "0.2", "--nesterov"});
+  CHECK((some.contains("lr") && some.contains("nesterov")));
+  CHECK(some.size() == plain.size() + 2);
+}

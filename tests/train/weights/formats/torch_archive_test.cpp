@@ -115,6 +115,17 @@ TEST_CASE("a parameter wraps one tensor, not a chain of parameters") {
                     Contains("no state dict"));
 }
 
+TEST_CASE("an archive of images is called that, and other archives lack data.pkl") {
+  const auto refused = [](const char* name) {
+    const auto bytes = zip_of({{"c/", ""}, {name, "content"}});
+    return TorchArchive(bytes);
+  };
+  for (const char* image : {"c/cat/1.jpg", "c/cat/1.JPEG", "1.png"})
+    CHECK_THROWS_WITH(refused(image), Contains("archive of images") && Contains(image));
+  for (const char* other : {"c/notes.txt", "c/xpng", "jpg"})
+    CHECK_THROWS_WITH(refused(other), Contains("no data.pkl"));
+}
+
 TEST_CASE("a compressed archive is refused") {
   const auto bytes = zip_of({{"a/data.pkl", pickled_dict("")}}, {.method = 8});
   CHECK_THROWS_WITH(TorchArchive(bytes), Contains("compressed"));

@@ -1,0 +1,36 @@
+#pragma once
+// The columns of a list of images, found by their names in its header.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/format/csv_reader.h"
+
+namespace shoal::data {
+
+struct CsvColumns {
+  size_t image = 0;
+  size_t label = 0;             // the class; equal to `image` if the dataset is unlabeled
+  std::optional<size_t> split;  // names the split of each image: split, set, fold or subset
+};
+
+// Finds the columns in the header, which is the current record of `reader`. Throws
+// std::invalid_argument with the accepted names if one is missing.
+CsvColumns csv_columns(const CsvReader& reader, bool unlabeled);
+
+// Collects the values of the column CsvColumns::split.
+class SplitValues {
+ public:
+  void add(std::string_view value);
+  // Returns a warning that the column `name` is ignored. Returns "" if it has one value, or more
+  // than 10: then it does not name splits.
+  std::string warning(const std::string& name) const;
+
+ private:
+  std::vector<std::string_view> values_;  // different values, in the order of their first lines
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,43 @@
+#pragma once
+// The rows of a list of images (csv_list.h) that name images in one folder, and their files.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/format/csv_reader.h"
+
+namespace shoal::data {
+
+struct ListedRow {
+  std::string_view name;  // of the image in its folder, as in the list
+  std::string_view file;  // name of the file in the folder; empty if it does not exist
+  int64_t line = 0;
+  int32_t label = 0;      // index of the class
+  bool is_image = false;  // by name or content
+};
+
+struct ListFolder {
+  std::string prefix;              // of the paths of its files: empty, or ends with a slash
+  std::vector<std::string> files;  // names of the files in the folder, sorted
+  std::vector<ListedRow> rows;
+
+  std::string path_of(const ListedRow& row) const;  // of the row's file
+};
+
+// Returns a folder as written in the list, without empty and "." parts; empty for the list's own.
+std::string plain_folder(const std::string& text);
+
+// Sets `files` and the files of the rows, and sorts the rows by file and line. A name without an image's
+// extension also finds the image that has one. Throws std::invalid_argument, by reader.refuse(), if
+// there are several. Lists the folder instead of examining each file: network file systems list
+// thousands of files in the time of a few examinations.
+void find_files(ListFolder& folder, const CsvReader& reader);
+
+// Says that an image does not exist, and why. `folder`: plain_folder() of its path in the list;
+// `prefix`: ListFolder::prefix.
+std::string missing_error(const std::string& folder, const std::string& prefix,
+                          std::string_view name);
+
+}  // namespace shoal::data
