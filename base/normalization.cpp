@@ -10,7 +10,9 @@
 namespace shoal {
 
 ChannelValues averaged(const ChannelValues& values) {
-  const double average = (values[0] + values[1] + values[2]) / 3;
+  // In double precision, the average of 0.4, 0.4 and 0.4 would be 0.4000000000000001.
+  const long double sum = static_cast<long double>(values[0]) + values[1] + values[2];
+  const auto average = static_cast<double>(sum / 3);
   return {average, average, average};
 }
 

@@ -26,7 +26,8 @@ struct Init {
   double value = 0;
 };
 
-// Properties of a parameter that affect its training.
+// Properties of a parameter that affect its training. Whether it is trained depends on the run's
+// options, not on the network: see train/step/trained.h.
 struct Traits {
   bool decays = true;  // weight decay applies; false for biases and batch norm
   bool norm = false;   // belongs to a batch norm layer

@@ -6,6 +6,9 @@
 // It also omits timm's copies of torchvision's weights.
 #include "app/weights/known_weights.h"
 
+#include "base/format/grouped.h"
+#include "models/catalogue.h"
+
 namespace shoal::app {
 namespace {
 
@@ -154,6 +157,20 @@ std::vector<KnownWeights> all_rows_of_publishers() {
 const std::vector<KnownWeights>& known_weights() {
   static const std::vector<KnownWeights> table = all_rows_of_publishers();
   return table;
+}
+
+double file_megabytes(const KnownWeights& weights) {
+  if (weights.megabytes > 0) return weights.megabytes;
+  constexpr int64_t kHeader = 100;  // bytes of a tensor's line in the file's header, on average
+  models::ModelOptions options;
+  options.name = weights.model;
+  const models::Network network = models::make_network(options);
+  int64_t bytes = 0;
+  for (const models::Parameter& parameter : network.parameters)
+    bytes += kHeader + parameter.elements() * int64_t{sizeof(float)};
+  for (const models::Statistics& layer : network.statistics)  // mean, variance, counter
+    bytes += 3 * kHeader + 2 * layer.channels * int64_t{sizeof(float)} + int64_t{sizeof(int64_t)};
+  return megabytes(bytes);
 }
 
 }  // namespace shoal::app

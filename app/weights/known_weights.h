@@ -19,7 +19,7 @@ struct KnownWeights {
   int64_t size, resize;
   bool bicubic;
   double mean_and_std;
-  double megabytes;     // size of the file; 0: unknown
+  double megabytes;     // published size of the file; 0: unknown. See file_megabytes()
   std::string license;  // SPDX identifier of the publishing package's license
 
   bool is_torchvision() const { return name.starts_with("torchvision:"); }
@@ -29,5 +29,9 @@ struct KnownWeights {
 // without a version refers to the newest version, which is the model's last row. A timm name
 // without a tag refers to the model's first row.
 const std::vector<KnownWeights>& known_weights();
+
+// Returns the size of the file in megabytes (10^6 bytes). If it is unknown, computes the size of a
+// safetensors file of the network's tensors in float32, which is within 1 % of timm's files.
+double file_megabytes(const KnownWeights& weights);
 
 }  // namespace shoal::app

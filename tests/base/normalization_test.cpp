@@ -27,4 +27,7 @@ TEST_CASE("channel values read back from their text") {
 TEST_CASE("gray images use the average over the channels") {
   const ChannelValues mean = averaged(Normalization().mean);
   for (const double value : mean) CHECK(value == Approx(0.449));
+  CHECK(averaged({0.4, 0.4, 0.4}) == ChannelValues{0.4, 0.4, 0.4});
+  CHECK(text_of(averaged({0.1, 0.2, 0.3})) == "0.2");
+  CHECK(text_of(averaged(Normalization().std)) == "0.226");
 }

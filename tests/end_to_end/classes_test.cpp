@@ -121,7 +121,8 @@ TEST_CASE("--eval-only refuses weights of another program for another number of 
   CHECK(test::run_shoal(data.train("all", data.root() / "data", weights)).exit_code == 0);
   const auto evaluated = test::run_shoal(data.train("only", fewer, weights));
   CHECK(evaluated.exit_code == 2);
-  CHECK_THAT(evaluated.err, Contains("3 classes") && Contains("no trained classifier"));
+  CHECK_THAT(evaluated.err, Contains("--weights " + weights[1] + ": ") && Contains("3 classes") &&
+                                Contains("no trained classifier"));
 }
 
 TEST_CASE("eval uses the model's labels when the images have only some of its classes") {

@@ -143,6 +143,45 @@ class Setup(unittest.TestCase):
         self.assertEqual(code, 1, out)
         self.assertIn("SHOAL_TESTS=ON, but Catch2 2 is not found: install it", out)
 
+    def test_without_network_the_demo_says_that_it_trains_from_scratch_and_does(self):
+        for path in ("demo", *(f"setup/{path.name}" for path in (SCRIPTS / "setup").iterdir())):
+            if (SCRIPTS / path).is_file():
+                (self.folder / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(SCRIPTS / path, self.folder / "scripts" / path)
+        self.program("scripts/build", "")
+        images = self.folder / "images"
+        (images / "val/cat").mkdir(parents=True)
+        (images / "val/cat/1.jpg").touch()
+        (self.folder / "scripts/data").mkdir()
+        archive = self.folder / "scripts/data/cifar10-small.tar.xz"
+        subprocess.run(["tar", "-cJf", archive, "-C", images, "val"], check=True)
+        # The first training waits to be killed; the resumed one ends. The accuracy is one that only
+        # suffices for a training from scratch.
+        self.program(
+            "build/release/shoal",
+            f'echo "$*" >>{self.folder}/log\n'
+            "checkpoints=runs/demo/checkpoints\n"
+            'case "$*" in\n'
+            "  *--resume) exit ;;\n"
+            "  train*) mkdir -p $checkpoints; : >$checkpoints/epoch-2-step-1.pt\n"
+            """    echo '{"best": "epoch-2-step-1.pt"}' >$checkpoints/manifest.json\n"""
+            "    : >$checkpoints/epoch-2-step-1.json; exec sleep 60 ;;\n"
+            "  eval*) echo ' * Acc@1 50.0 Acc@5 90.0' ;;\n"
+            "esac\n",
+        )
+        empty = {"SHOAL_CACHE": "", "PIP_INDEX_URL": "http://127.0.0.1:9", "PIP_RETRIES": "0"}
+        empty |= {"PIP_CONFIG_FILE": "/dev/null", "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": ""}
+        code, out = self.run_with("scripts/demo", **empty)
+        self.assertEqual(code, 0, out)
+        self.assertRegex(out, "127.0.0.1:9.* cannot be downloaded: training from scratch instead")
+        self.assertIn("training EfficientNet-B0 from scratch in two processes", out)
+        log = (self.folder / "log").read_text().splitlines()
+        trainings = [line for line in log if line.startswith("train ")]
+        self.assertEqual(len(trainings), 2)
+        for line in trainings:
+            self.assertIn("--recipe demo", line)
+            self.assertNotIn("--weights", line)
+
     def test_files_in_a_folder_of_any_name_are_embedded(self):
         folder = self.folder / "c++, a"
         folder.mkdir()

@@ -193,6 +193,7 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
     OpenedCheckpoint opened = read_weights(weights.bytes, weights.file, job.weights_entry);
     start.origin = opened.origin();
     start.weights = std::move(opened.data);
+    start.weights_file = std::move(opened.file);
   }
   if (checkpoint.bytes.empty() && job.eval_only && !start.weights)
     throw UserError(

@@ -28,7 +28,7 @@ struct Start {
   std::optional<CheckpointData> weights;  // --weights, for a fresh start
   // Description for the log: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
   std::string origin;
-  std::string file;  // path of the file that contains `data`
+  std::string file, weights_file;  // paths of the files that contain `data` and `weights`
   // On rank 0: names of the checkpoints in checkpoint_directory(job) when the search began.
   std::vector<std::string> seen;
 };

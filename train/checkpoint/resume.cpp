@@ -51,11 +51,12 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
 }
 
 // If the classifier in `tensors` is for other classes, replaces it by a new one and calls `warn`.
-// With --eval-only, throws UserError instead. The new classifier is all zeros, because gradients
-// that pass through a randomly initialized one would spoil the pretrained layers before it.
+// With --eval-only, throws UserError instead, which names `file`. The new classifier is all zeros,
+// because gradients that pass through a randomly initialized one would spoil the pretrained layers
+// before it.
 void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
-                         const ResolvedJob& job, const std::vector<std::string>& classes,
-                         NamedTensors& tensors,
+                         const std::string& file, const ResolvedJob& job,
+                         const std::vector<std::string>& classes, NamedTensors& tensors,
                          const std::function<void(const std::string&)>& warn) {
   const FlatParameters& own = trainer.parameters();
   // The last two parameters of every model are the classifier's weight and bias.
@@ -63,7 +64,7 @@ void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
   const std::string why = other_classes(weights, tensors, {first, own.names().end()}, job, classes);
   if (why.empty()) return;
   if (job.eval_only)
-    throw UserError("--weights: " + why +
+    throw UserError("--weights " + file + ": " + why +
                     ", so there is no trained classifier to evaluate. Use data with the classes "
                     "of the weights");
   warn("--weights: " + why + ": training starts with a new classifier");
@@ -141,13 +142,15 @@ void require_frozen_weights(const Fit& fit, const models::Network& network,
   }
 }
 
-// Loads weights of another run or program into a fresh trainer (see load_start()).
-void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
+// Loads start.weights, of another run or program, into a fresh trainer (see load_start()).
+void start_from(Trainer& trainer, const Start& start, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn) {
+  const CheckpointData& weights = *start.weights;
+  const std::string option = "--weights " + start.weights_file + ": ";
   const auto arch = weights.text.find("arch");  // missing in files of other programs
   if (arch != weights.text.end() && arch->second != job.model.name && !job.load_partial)
-    throw UserError("--weights: they are for " + arch->second + ", but this run trains " +
+    throw UserError(option + "they are for " + arch->second + ", but this run trains " +
                     job.model.name + "; add --model " + arch->second);
   const bool partial = job.load_partial && !job.eval_only;
   CheckpointData data;
@@ -162,10 +165,10 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
       fill_misfits(trainer, adapted, data.model, warn);
     }
   } catch (const UserError& error) {
-    throw UserError(std::string("--weights: ") + error.what());
+    throw UserError(option + error.what());
   }
   fit_channels(data.model, trainer.parameters().names().front(), job.model.channels);
-  keep_own_classifier(trainer, weights, job, classes, data.model, warn);
+  keep_own_classifier(trainer, weights, start.weights_file, job, classes, data.model, warn);
   data.ema = data.model;
   trainer.load(data, /*weights_only=*/true);
 }
@@ -237,7 +240,7 @@ Position load_start(Trainer& trainer, const Start& start, const ResolvedJob& job
   const auto warn = [&](const std::string& text) {
     if (leader) log::warning(text);
   };
-  if (start.weights) start_from(trainer, *start.weights, job, classes, warn);
+  if (start.weights) start_from(trainer, start, job, classes, warn);
   return start.data ? restore(trainer, *start.data, job, classes, warn) : Position{};
 }
 

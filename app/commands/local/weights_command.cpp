@@ -1,5 +1,6 @@
 // shoal weights: lists the weights that are known by name.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "app/commands/local/local_commands.h"
@@ -69,7 +70,7 @@ nlohmann::ordered_json json_of(const Row& row) {
           {"acc1", weights.top1},
           {"acc5", weights.top5},
           {"size", weights.size},
-          {"file_mb", or_null(weights.megabytes, weights.megabytes > 0)},
+          {"file_mb", std::round(100 * file_megabytes(weights)) / 100},
           {"license", weights.license},
           {"url", row.file.url},
           {"sha256_prefix", or_null(row.file.sha256, !row.file.sha256.empty())},
@@ -77,7 +78,7 @@ nlohmann::ordered_json json_of(const Row& row) {
 }
 
 std::string megabytes(const KnownWeights& weights) {
-  return weights.megabytes > 0 ? strf("%.1f MB", weights.megabytes) : "-";
+  return strf("%.1f MB", file_megabytes(weights));
 }
 
 void print_details(const Row& row, const std::string& cache) {

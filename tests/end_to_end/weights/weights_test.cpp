@@ -215,3 +215,30 @@ TEST_CASE("every command refuses a hostile weights file quickly and names it") {
   }
   CHECK_FALSE(fs::exists(run));
 }
+
+TEST_CASE("every command refuses weights beside a call that would run a program") {
+  using train::pickled;
+  const test::TemporaryDirectory directory;
+  const std::string data = (directory.path() / "data").string(),
+                    run = (directory.path() / "run").string(),
+                    file = (directory.path() / "hostile.pth").string(),
+                    marker = (directory.path() / "marker").string();
+  test::make_images(data, 4, 4, 2, 40);
+  const std::string good = pickled("state_dict") + "}(" + pickled("fc.weight") +
+                           pickled(train::HandMadeTensor{0, {4}, {1}}) + "u";
+  const std::string hostile =
+      pickled("args") + "cposix\nsystem\n(" + pickled("touch " + marker) + "tR";
+  const auto bytes = train::zip_of(
+      {{"a/data.pkl", train::pickled_dict(good + hostile)}, {"a/data/0", std::string(16, '\1')}});
+  test::write_text(file, {bytes.begin(), bytes.end()});
+  for (const Words& words :
+       {Words{"eval", "--weights", file, "--data", data}, Words{"predict", "--weights", file, data},
+        Words{"predict", "--checkpoint", file, data}, Words{"inspect", file},
+        Words{"train", "--weights", file, "--model", "resnet18", "--data", data, "--output", run},
+        Words{"train", "--resume", file, "--data", data, "--output", run}}) {
+    INFO(words[0] << " " << words[1]);
+    CHECK_THAT(refusal(words), Contains(file) && Contains("posix.system") && Contains("'args'"));
+  }
+  CHECK_FALSE(fs::exists(marker));
+  CHECK_FALSE(fs::exists(run));
+}

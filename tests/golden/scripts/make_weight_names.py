@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes weight_names.txt and weights/*_example*.pth.tar*, for the tests of weights in other
-programs' names.
+"""Writes weight_names.txt, weight_sizes.txt, weight_values.txt, and in weights/ the files *_example*
+and those of timm and efficientnet_pytorch, for the tests of weights of other programs.
 
-    pip install torch==2.11.0 torchvision==0.26.0 timm==1.0.31 efficientnet_pytorch==0.7.1
+    pip install torch==2.11.0 torchvision==0.26.0 timm==1.0.31 efficientnet_pytorch==0.7.1 \\
+        safetensors==0.8.0
     python3 tests/golden/scripts/make_weight_names.py
 
 The programs register the tensors of a network in the same order, so the n-th entries of two state
@@ -12,13 +13,23 @@ this order and compares with torchvision's logits, at a size (225) where all pro
 Lines of weight_names.txt:
     name FAMILY MODEL TORCHVISION'S-NAME NAME SHAPE    for efficientnet_b0
     hash FAMILY MODEL HASH    FNV-1a-64 of the sorted lines "TORCHVISION'S-NAME NAME [d0,d1,...]\\n"
+Lines of weight_sizes.txt:
+    MODEL BYTES    size of the safetensors file of timm's network
+Lines of weight_values.txt:
+    MODEL TORCHVISION'S-NAME VALUE    of all elements of a tensor in weights/timm_* and
+                                      weights/efficientnet_pytorch_*, where torchvision's batch norm
+                                      computes the same with its own epsilon
 """
 
+import argparse
 import gzip
 import io
 import pathlib
+import tempfile
 
+import safetensors.torch
 import timm
+import timm.utils
 import torch
 import torchvision
 from efficientnet_pytorch import EfficientNet
@@ -51,11 +62,13 @@ def timm_model(name):
     """Returns timm's network of that name, with torchvision's batch-norm epsilon."""
     eps = 1e-3 if "efficientnet_v2" in name or "mobilenet_v3" in name else 1e-5
     name = "mobilenet_v2_100" if name == "mobilenet_v2" else name
-    other = {"efficientnet_v2": "tf_efficientnetv2", "mobilenet_v2": "mobilenetv2",
-             "mobilenet_v3_large": "mobilenetv3_large_100", "mobilenet_v3_small": "mobilenetv3_small_100"}
+    other = {"efficientnet_v2": "tf_efficientnetv2", "efficientnet_lite": "tf_efficientnet_lite",
+             "mobilenet_v2": "mobilenetv2", "mobilenet_v3_large": "mobilenetv3_large_100",
+             "mobilenet_v3_small": "mobilenetv3_small_100"}
     for ours, theirs in other.items():
         name = name.replace(ours, theirs)
-    return timm.create_model(name, num_classes=1000, bn_eps=eps)
+    settings = {} if name.startswith("resnet") else {"bn_eps": eps}
+    return timm.create_model(name, num_classes=1000, **settings)
 
 
 def efficientnet_pytorch_model(name):
@@ -110,10 +123,14 @@ def constant(index, like):
     return torch.full(like.shape, (index + 1) / 1024) if like.dim() else like
 
 
+def compress(content, name):
+    (OUT / "weights" / name).write_bytes(gzip.compress(content, 9, mtime=0))
+
+
 def save_compressed(checkpoint, name, **format):
     file = io.BytesIO()
     torch.save(checkpoint, file, **format)
-    (OUT / "weights" / name).write_bytes(gzip.compress(file.getvalue(), 9, mtime=0))
+    compress(file.getvalue(), name)
 
 
 def write_small_example():
@@ -163,7 +180,65 @@ def write_example():
     save_compressed(checkpoint, "imagenet_example_old.pth.tar.gz", _use_new_zipfile_serialization=False)
 
 
+def fill(model, sign=1):
+    """Fills the n-th tensor of the state dict with sign * (n + 1) / 1024. Returns the model."""
+    values = enumerate(model.state_dict().items())
+    model.load_state_dict({name: sign * constant(i, value) for i, (name, value) in values})
+    return model
+
+
+def epsilon(model):
+    return next(module.eps for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d))
+
+
+def lines_of_values(name, theirs):
+    """Returns lines of weight_values.txt for a filled network of another program."""
+    ours = getattr(torchvision.models, name)()
+    lines = []
+    for place, value in zip(ours.state_dict(), theirs.state_dict().values(), strict=True):
+        if value.dim():  # leaves out counters
+            shift = epsilon(theirs) - epsilon(ours) if place.endswith("running_var") else 0
+            lines.append(f"{name} {place} {value.flatten()[0].item() + shift!r}")
+    return lines
+
+
+def write_library_files():
+    """Writes files as timm and efficientnet_pytorch do, with the code of these programs."""
+    name = "mobilenetv3_small_100"
+    model = fill(timm.create_model(name))
+    lines = lines_of_values("mobilenet_v3_small", model)
+    with tempfile.TemporaryDirectory() as folder:
+        timm.models.save_for_hf(model, folder, safe_serialization=True)
+        compress((pathlib.Path(folder) / "model.safetensors").read_bytes(), "timm_mobilenetv3_small_100.safetensors.gz")
+        averaged = timm.utils.ModelEmaV3(model)
+        trained = fill(model, -1)
+        args = argparse.Namespace(model=name, lr=0.05, opt="sgd")
+        saver = timm.utils.CheckpointSaver(trained, torch.optim.SGD(trained.parameters(), 0.05), args, averaged,
+                                           checkpoint_dir=folder, recovery_dir=folder)
+        saver.save_checkpoint(3, 41.5)
+        compress((pathlib.Path(folder) / "last.pth.tar").read_bytes(), "timm_mobilenetv3_small_100.pth.gz")
+
+    model = fill(EfficientNet.from_name("efficientnet-b0"))
+    lines += lines_of_values("efficientnet_b0", model)
+    save_compressed(model.state_dict(), "efficientnet_pytorch_b0_old.pth.gz", _use_new_zipfile_serialization=False)
+    # As training scripts save a network in DataParallel together with its average.
+    averaged = torch.nn.DataParallel(model).state_dict()
+    trained = torch.nn.DataParallel(fill(EfficientNet.from_name("efficientnet-b0"), -1)).state_dict()
+    save_compressed({"epoch": 3, "model": trained, "model_ema": averaged}, "efficientnet_pytorch_b0.pth.gz")
+    (OUT / "weight_values.txt").write_text("\n".join(lines) + "\n")
+
+
+def write_sizes():
+    """Writes the sizes of safetensors files of timm's networks."""
+    models = B[:6] + [f"efficientnet_lite{number}" for number in range(5)] + V2
+    models += ["mobilenet_v3_large", "mobilenet_v3_small"] + [f"resnet{depth}" for depth in (18, 34, 50, 101, 152)]
+    lines = [f"{model} {len(safetensors.torch.save(timm_model(model).state_dict()))}" for model in models]
+    (OUT / "weight_sizes.txt").write_text("\n".join(lines) + "\n")
+
+
 if __name__ == "__main__":
     write_names()
+    write_sizes()
+    write_library_files()
     write_example()
     write_small_example()

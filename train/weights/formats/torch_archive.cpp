@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "train/weights/formats/forbidden_functions.h"
 #include "train/weights/formats/zip_file.h"
 
 namespace shoal::train {
@@ -45,6 +46,12 @@ StorageId storage_id(const PickleValue& value, const std::string& name) {
   const std::string& key = value.items[2]->text;
   if (key.size() > kMaxKey) refuse(name);
   return {storage_element(value.items[1]->text), key};
+}
+
+std::unique_ptr<Pickle> read_pickle(std::span<const char> bytes) {
+  auto pickle = std::make_unique<Pickle>(bytes.data(), bytes.size());
+  refuse_forbidden_functions(*pickle);
+  return pickle;
 }
 
 }  // namespace
@@ -90,7 +97,7 @@ void TorchArchive::open_zip(std::span<const char> bytes) {
   if (const std::string_view image = zip->image_name(); !pickle && !image.empty())
     throw UserError("is an archive of images, such as " + std::string(image) + ", not weights");
   if (!pickle) throw std::runtime_error("it has no data.pkl");
-  object_ = std::make_unique<Pickle>(pickle->data(), pickle->size());
+  object_ = read_pickle(*pickle);
   storages_ = [zip, folder](const std::string& key) {
     const auto found = zip->find(folder + "data/" + key);
     if (!found) refuse(key);
@@ -103,7 +110,7 @@ void TorchArchive::open_zip(std::span<const char> bytes) {
 void TorchArchive::open_legacy(std::span<const char> bytes) {
   size_t at = 0;
   const auto next = [&] {
-    auto pickle = std::make_unique<Pickle>(bytes.data() + at, bytes.size() - at);
+    auto pickle = read_pickle(bytes.subspan(at));
     at += pickle->bytes();
     return pickle;
   };

@@ -24,7 +24,8 @@ const PickleValue* tensor_call(const PickleValue* value);
 
 class TorchArchive {
  public:
-  // `bytes` must outlive the archive. Throws std::runtime_error if they are no torch.save file.
+  // `bytes` must outlive the archive. Throws std::runtime_error if they are no torch.save file, and
+  // UserError if they refer to a function that can run code (forbidden_functions.h).
   explicit TorchArchive(std::span<const char> bytes);
 
   const PickleValue& root() const { return object_->root(); }

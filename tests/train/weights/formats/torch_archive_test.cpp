@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "tests/train/weights/formats/hostile.h"
 #include "train/weights/formats/state_dict.h"
 
@@ -128,4 +129,83 @@ TEST_CASE("an archive of images is called that, and other archives lack data.pkl
 TEST_CASE("a compressed archive is refused") {
   const auto bytes = zip_of({{"a/data.pkl", pickled_dict("")}}, {.method = 8});
   CHECK_THROWS_WITH(TorchArchive(bytes), Contains("compressed"));
+}
+
+TEST_CASE("a file that refers to a function with which files run code is refused by name") {
+  const std::string good = pickled("state_dict") + "}(" + pickled("fc.weight") +
+                           pickled(HandMadeTensor{0, {4}, {1}}) + "u";
+  const std::string nothing = "(t", text = "(" + pickled("touch marker") + "t";
+  const auto called = [](const std::string& module, const std::string& name,
+                         const std::string& arguments) {
+    return "c" + module + "\n" + name + "\n" + arguments + "R";
+  };
+  CHECK(read(archive_of(good + pickled("epoch") + pickled(3))).tensors.size() == 1);
+
+  for (const auto& [module, name] : std::vector<std::pair<std::string, std::string>>{
+           {"posix", "system"},
+           {"os", "popen"},
+           {"os.path", "os.remove"},
+           {"nt", "system"},
+           {"subprocess", "Popen"},
+           {"sys", "exit"},
+           {"runpy", "run_path"},
+           {"shutil", "rmtree"},
+           {"socket", "create_connection"},
+           {"importlib", "import_module"},
+           {"builtins", "eval"},
+           {"builtins", "exec"},
+           {"builtins", "compile"},
+           {"builtins", "open"},
+           {"builtins", "__import__"},
+           {"builtins", "getattr"},
+           {"__builtin__", "execfile"},
+           {"torch.serialization", "os.system"},
+           {"timeit", "timeit"},
+       }) {
+    INFO(module << "." << name);
+    const auto refused = [&](const std::string& value) {
+      CHECK_THROWS_AS(read(archive_of(good + pickled("extra") + value)), shoal::UserError);
+      CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + value)),
+                        Contains(module + "." + name) && Contains("entry 'extra'"));
+    };
+    refused(called(module, name, text));
+    // In a list in a dict; as the class of an object, in the opcodes of protocol 4.
+    refused("}(" + pickled("inner") + "](" + called(module, name, text) + "eu");
+    refused(pickled(module) + pickled(name) + "\x93" + text + "\x81");
+    // As an attribute of an object, and as an element that is removed: no entry contains it.
+    for (const std::string& hidden : {called("argparse", "Namespace", nothing) + "}(" +
+                                          pickled("x") + called(module, name, text) + "ub",
+                                      called(module, name, text) + "0N"})
+      CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + hidden)),
+                        Contains(module + "." + name) && !Contains("entry"));
+  }
+  // Also a function that is not called, and the result of a call that is called.
+  CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + "cos\nsystem\n")),
+                    Contains("os.system"));
+  const std::string attribute =
+      "cbuiltins\ngetattr\n(cm\nClass\n" + pickled("method") + "tR" + text + "R";
+  CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + attribute)),
+                    Contains("builtins.getattr"));
+
+  for (const std::string& harmless : {
+           called("argparse", "Namespace", nothing) + "}(" + pickled("os") + pickled("linux") +
+               "ub",
+           called("numpy.core.multiarray", "scalar", text),
+           called("numpy._core.multiarray", "_reconstruct", text),
+           called("_codecs", "encode", text),
+           called("collections", "OrderedDict", nothing),
+           called("collections", "defaultdict", "(cbuiltins\ndict\nt"),
+           called("builtins", "set", nothing),
+           called("torch", "device", text),
+           called("torch.nn.modules.linear", "Linear", nothing),
+           called("omegaconf.dictconfig", "DictConfig", nothing),
+           called("pathlib", "PosixPath", text),
+           called("functools", "partial", text),
+           called("project.os_tools", "System", nothing),
+           called("project.sys.posix", "Settings", nothing),
+           called("code.options", "Options", nothing),
+           "cbuiltins\ngetattr\n(cm\nColor\n" + pickled("RED") + "tR",
+           pickled("posix system"),
+       })
+    CHECK(read(archive_of(good + pickled("extra") + harmless)).tensors.size() == 1);
 }

@@ -1,0 +1,136 @@
+#include "train/weights/formats/forbidden_functions.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace shoal::train {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr size_t kMaxName = 200;       // bytes of a name in messages
+constexpr size_t kMaxVisits = 200000;  // values that are searched for the entry's name
+
+// Modules of which everything is forbidden, also in their submodules.
+constexpr std::string_view kModules[] = {"_ctypes",    "_pickle", "_posixsubprocess",
+                                         "_socket",    "ctypes",  "importlib",
+                                         "marshal",    "nt",      "os",
+                                         "pickle",     "posix",   "pty",
+                                         "runpy",      "shutil",  "socket",
+                                         "subprocess", "sys"};
+
+// Forbidden functions of other modules. Other modules may be named `code` too, so the standard
+// library's is not forbidden as a whole.
+constexpr std::string_view kFunctions[] = {"_io.FileIO",
+                                           "_io.open",
+                                           "codecs.open",
+                                           "io.FileIO",
+                                           "io.open",
+                                           "cProfile.run",
+                                           "code.interact",
+                                           "commands.getoutput",
+                                           "commands.getstatusoutput",
+                                           "pdb.run",
+                                           "profile.run",
+                                           "timeit.timeit",
+                                           "torch.hub.load",
+                                           "urllib.request.urlopen",
+                                           "webbrowser.open",
+                                           "numpy.testing._private.utils.runstring"};
+
+// Forbidden functions of Python 2 and 3 without a module.
+constexpr std::string_view kBuiltins[] = {
+    "__import__", "apply",   "breakpoint", "compile", "delattr", "eval",      "exec",    "execfile",
+    "file",       "globals", "input",      "locals",  "open",    "raw_input", "setattr", "vars"};
+
+template <class Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::ranges::find(names, name) != std::end(names);
+}
+
+// Returns "module name" as "module.name".
+std::string dotted(std::string_view text) {
+  std::string name(text);
+  std::ranges::replace(name, ' ', '.');
+  return name;
+}
+
+bool is_builtin(std::string_view module) {
+  return module == "builtins" || module == "__builtin__";
+}
+
+bool is_getattr(std::string_view text) {
+  return text == "builtins getattr" || text == "__builtin__ getattr";
+}
+
+// Whether a function is forbidden. `text`: "module name". The name may lead through other modules:
+// "torch.serialization os.system".
+bool is_forbidden(const std::string& text) {
+  const std::string_view all = text;
+  const size_t blank = std::min(all.find(' '), all.size());
+  const std::string_view module = all.substr(0, blank);
+  std::string_view name = all.substr(std::min(blank + 1, all.size()));
+  if (contains(kModules, module.substr(0, module.find('.')))) return true;
+  if (is_builtin(module) && contains(kBuiltins, name)) return true;
+  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.')) {
+    if (contains(kModules, name.substr(0, dot))) return true;
+    name.remove_prefix(dot + 1);
+  }
+  return contains(kFunctions, dotted(text));
+}
+
+// Whether a call of getattr is a member of an enum: getattr(CLASS, "NAME"). Python pickles some
+// enums in this way.
+bool is_enum_member(const PickleValue& call) {
+  return call.kind == Kind::call && call.items.size() == 2 && call.items[0]->kind == Kind::name &&
+         call.items[1]->kind == Kind::text && !call.items[1]->text.empty() &&
+         call.items[1]->text[0] != '_';
+}
+
+bool is_forbidden(const PickleValue& value) {
+  if (value.kind == Kind::text || value.text.empty()) return false;
+  if (is_getattr(value.text)) return value.kind != Kind::name && !is_enum_member(value);
+  return is_forbidden(value.text);
+}
+
+// Whether `from` contains a forbidden value with this text. Visits at most `visits` values, because
+// values may contain one another.
+bool leads_to(const PickleValue& from, const std::string& text, size_t& visits) {
+  std::vector<const PickleValue*> open = {&from};
+  while (!open.empty()) {
+    const PickleValue& value = *open.back();
+    open.pop_back();
+    if (value.text == text && is_forbidden(value)) return true;
+    if (value.items.size() > visits) return false;
+    visits -= value.items.size();
+    open.insert(open.end(), value.items.begin(), value.items.end());
+  }
+  return false;
+}
+
+// Returns the key of the entry that contains a forbidden value with this text; empty if none was
+// found, such as for attributes of an object, which Pickle ignores.
+std::string entry_with(const std::string& text, const PickleValue& root) {
+  size_t visits = kMaxVisits;
+  for (size_t i = 0; root.kind == Kind::dict && i + 1 < root.items.size(); i += 2)
+    if (leads_to(*root.items[i + 1], text, visits)) return root.items[i]->text;
+  return "";
+}
+
+}  // namespace
+
+void refuse_forbidden_functions(const Pickle& pickle) {
+  for (const PickleValue& value : pickle.values()) {
+    if (!is_forbidden(value)) continue;
+    const std::string entry = entry_with(value.text, pickle.root()).substr(0, kMaxName);
+    throw UserError("refers to the function " + dotted(value.text).substr(0, kMaxName) +
+                    (entry.empty() ? "" : " in its entry '" + entry + "'") +
+                    ", with which hostile files run code in Python; get weights from a source "
+                    "that you trust");
+  }
+}
+
+}  // namespace shoal::train
