@@ -302,6 +302,7 @@ TEST_CASE("a summary.csv that cannot be written is reported once and does not en
 TEST_CASE("a summary.csv that cannot be read at first is replaced once it can be") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());
+  fs::create_directories(job.output);
   fs::create_symlink("/proc/self/mem", csv_of(job));  // a regular file whose first bytes give EIO
   const std::string warnings = test::stderr_of([&] {
     ReportedRun run(job);
