@@ -11,7 +11,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr size_t kMaxName = 200;       // bytes of a name in messages
+constexpr size_t kShownBytes = 200;       // bytes of a name in messages
 constexpr size_t kMaxVisits = 200000;  // values that are searched for the entry's name
 
 // Modules of which everything is forbidden, also in their submodules.
@@ -125,8 +125,8 @@ std::string entry_with(const std::string& text, const PickleValue& root) {
 void refuse_forbidden_functions(const Pickle& pickle) {
   for (const PickleValue& value : pickle.values()) {
     if (!is_forbidden(value)) continue;
-    const std::string entry = entry_with(value.text, pickle.root()).substr(0, kMaxName);
-    throw UserError("refers to the function " + dotted(value.text).substr(0, kMaxName) +
+    const std::string entry = entry_with(value.text, pickle.root()).substr(0, kShownBytes);
+    throw UserError("refers to the function " + dotted(value.text).substr(0, kShownBytes) +
                     (entry.empty() ? "" : " in its entry '" + entry + "'") +
                     ", with which hostile files run code in Python; get weights from a source "
                     "that you trust");
