@@ -10,14 +10,14 @@
 namespace shoal::train {
 namespace {
 
-// The opset of exported files: the first one with an antialiased Resize. The installed onnx.proto
-// may be older than this opset. That does not matter: it describes only the file format, not the
-// operators.
+// The opset of exported files. The installed onnx.proto may be older than this opset. That does not
+// matter: it describes only the file format, not the operators.
 constexpr int64_t kOperators = 18;
 
 static_assert(static_cast<int>(OnnxType::f32) == onnx::TensorProto::FLOAT);
 static_assert(static_cast<int>(OnnxType::u8) == onnx::TensorProto::UINT8);
 static_assert(static_cast<int>(OnnxType::i64) == onnx::TensorProto::INT64);
+static_assert(static_cast<int>(OnnxType::f64) == onnx::TensorProto::DOUBLE);
 static_assert(std::endian::native == std::endian::little);  // the byte order of ONNX
 
 void set_type(onnx::ValueInfoProto& value, OnnxType type, const std::vector<OnnxDimension>& shape) {
@@ -58,6 +58,7 @@ struct SetAttribute {
 struct OnnxGraph::Model {
   onnx::ModelProto proto;
   std::set<std::string> names;
+  onnx::GraphProto* graph = proto.mutable_graph();  // of new nodes: the model or a branch
 
   template <class T>
   void add_tensor(const std::string& name, OnnxType type, std::span<const T> values,
@@ -104,19 +105,38 @@ std::string OnnxGraph::tensor(const std::string& name, std::span<const float> va
   return name;
 }
 
+template <class T>
+std::string OnnxGraph::constant(const std::string& kind, OnnxType type, std::span<const T> values,
+                                const std::vector<int64_t>& shape) {
+  const std::string name = unused_name(kind);
+  model_->add_tensor(name, type, values, shape);
+  return name;
+}
+
 std::string OnnxGraph::scalar(float value) {
-  return tensor(unused_name("scalar"), {&value, 1}, {});
+  return constant<float>("scalar", OnnxType::f32, {&value, 1}, {});
+}
+
+std::string OnnxGraph::scalar(double value) {
+  return constant<double>("scalar", OnnxType::f64, {&value, 1}, {});
+}
+
+std::string OnnxGraph::scalar(int64_t value) {
+  return constant<int64_t>("scalar", OnnxType::i64, {&value, 1}, {});
 }
 
 std::string OnnxGraph::integers(const std::vector<int64_t>& values) {
-  const std::string name = unused_name("integers");
-  model_->add_tensor<int64_t>(name, OnnxType::i64, values, {static_cast<int64_t>(values.size())});
-  return name;
+  return integers(values, {static_cast<int64_t>(values.size())});
+}
+
+std::string OnnxGraph::integers(const std::vector<int64_t>& values,
+                                const std::vector<int64_t>& shape) {
+  return constant<int64_t>("integers", OnnxType::i64, values, shape);
 }
 
 std::string OnnxGraph::node(const std::string& operation, const std::vector<std::string>& inputs,
                             const Attributes& attributes) {
-  onnx::NodeProto& node = *model_->proto.mutable_graph()->add_node();
+  onnx::NodeProto& node = *model_->graph->add_node();
   const std::string name = unused_name(operation);
   node.set_name(name);
   node.set_op_type(operation);
@@ -127,6 +147,27 @@ std::string OnnxGraph::node(const std::string& operation, const std::vector<std:
     attribute.set_name(key);
     std::visit(SetAttribute{attribute}, value);
   }
+  return name;
+}
+
+std::string OnnxGraph::choose(const std::string& condition, OnnxType type, const Branch& if_true,
+                              const Branch& if_false) {
+  onnx::GraphProto* const outer = model_->graph;
+  const std::string name = node("If", {condition});
+  onnx::NodeProto& added = *outer->mutable_node(outer->node_size() - 1);
+  const auto add_branch = [&](const char* kind, const Branch& branch) {
+    onnx::AttributeProto& attribute = *added.add_attribute();
+    attribute.set_name(kind);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    model_->graph = attribute.mutable_g();
+    model_->graph->set_name(name + "/" + kind);
+    onnx::ValueInfoProto& result = *model_->graph->add_output();
+    result.set_name(branch());
+    result.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(type));
+  };
+  add_branch("then_branch", if_true);
+  add_branch("else_branch", if_false);
+  model_->graph = outer;
   return name;
 }
 

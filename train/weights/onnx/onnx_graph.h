@@ -6,6 +6,7 @@
 // Values (tensors between nodes) are identified by their names.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@
 namespace shoal::train {
 
 // Element types, with ONNX's numbers.
-enum class OnnxType : int { f32 = 1, u8 = 2, i64 = 7 };
+enum class OnnxType : int { f32 = 1, u8 = 2, i64 = 7, f64 = 11 };
 
 // A dimension of an input or output: its size or, if it can differ between calls, its name.
 using OnnxDimension = std::variant<int64_t, std::string>;
@@ -41,10 +42,19 @@ class OnnxGraph {
   std::string tensor(const std::string& name, std::span<const float> values,
                      const std::vector<int64_t>& shape);
   std::string scalar(float value);
+  std::string scalar(double value);
+  std::string scalar(int64_t value);
   std::string integers(const std::vector<int64_t>& values);  // 1-D
+  std::string integers(const std::vector<int64_t>& values, const std::vector<int64_t>& shape);
   // Adds a node with one output. An empty name in `inputs` omits an optional input.
   std::string node(const std::string& operation, const std::vector<std::string>& inputs,
                    const Attributes& attributes = {});
+  // Adds an If node, whose value of type `type` is that of one of two branches. The model evaluates
+  // only this branch. `condition`: a bool without dimensions. Each function adds the nodes of its
+  // branch, which may use all values added before, and returns the value of the branch's last node.
+  using Branch = std::function<std::string()>;
+  std::string choose(const std::string& condition, OnnxType type, const Branch& if_true,
+                     const Branch& if_false);
 
   // Makes the last node's output an output of the model, under the name `name`.
   void output(const std::string& name, const std::vector<OnnxDimension>& shape);
@@ -57,6 +67,9 @@ class OnnxGraph {
 
  private:
   std::string unused_name(const std::string& kind);
+  template <class T>
+  std::string constant(const std::string& kind, OnnxType type, std::span<const T> values,
+                       const std::vector<int64_t>& shape);
 
   struct Model;
   const std::unique_ptr<Model> model_;

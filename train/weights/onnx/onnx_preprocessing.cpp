@@ -2,13 +2,12 @@
 
 #include <vector>
 
+#include "train/weights/onnx/onnx_axis.h"
+
 namespace shoal::train {
 namespace {
 
 using Values = std::vector<int64_t>;
-
-// The dimensions of N×C×H×W.
-constexpr int64_t kRows = 2, kColumns = 3;
 
 class Preprocessing {
  public:
@@ -17,75 +16,77 @@ class Preprocessing {
 
   // uint8 N×H×W×C → float32 N×C×size×size
   std::string run(const std::string& images) {
-    const std::string pixels = graph_.node("Transpose", {images}, {{"perm", Values{0, 3, 1, 2}}});
-    std::string x = graph_.node("Cast", {pixels}, {{"to", static_cast<int64_t>(OnnxType::f32)}});
-    const std::string size = resized_size(x);
-    x = resized(x, at(size, 1), kColumns);
-    x = resized(x, at(size, 0), kRows);
-    x = options_.eval_resize < options_.eval_size ? padded(x, size) : x;
-    return normalized(cropped(x, size));
+    const std::string in =  // height and width
+        graph_.node("Shape", {images}, {{"start", int64_t{1}}, {"end", int64_t{3}}});
+    const std::string out = resized_size(in);
+    const OnnxAxis y = add_axis(graph_, at(in, 0), at(out, 0), options_);
+    const OnnxAxis x = add_axis(graph_, at(in, 1), at(out, 1), options_);
+    const std::string crop = graph_.choose(
+        vertical_first(in, out), OnnxType::u8,
+        [&] {
+          return transposed(resized(transposed(images, {0, 1, 3, 2}), y, x), {0, 2, 3, 1});
+        },
+        [&] {
+          return transposed(resized(transposed(images, {0, 2, 3, 1}), x, y), {0, 2, 1, 3});
+        });
+    // Makes the shape known to runtimes. The 0 keeps the batch size of `crop`.
+    const std::string known = graph_.node(
+        "Reshape",
+        {crop, graph_.integers({0, options_.channels, options_.eval_size, options_.eval_size})});
+    return normalized(cast(known, OnnxType::f32));
   }
 
  private:
+  std::string cast(const std::string& x, OnnxType type) {
+    return graph_.node("Cast", {x}, {{"to", static_cast<int64_t>(type)}});
+  }
+  std::string transposed(const std::string& x, const Values& order) {
+    return graph_.node("Transpose", {x}, {{"perm", order}});
+  }
   std::string at(const std::string& values, int64_t index) {
     return graph_.node("Slice", {values, graph_.integers({index}), graph_.integers({index + 1})});
   }
 
   // Returns height and width after the resize: side * eval_resize / shorter side, rounded down.
-  std::string resized_size(const std::string& x) {
-    const std::string size = graph_.node("Shape", {x}, {{"start", kRows}});
+  std::string resized_size(const std::string& size) {
     const std::string shorter = graph_.node("ReduceMin", {size});
     const std::string scaled = graph_.node("Mul", {size, graph_.integers({options_.eval_resize})});
     return graph_.node("Div", {scaled, shorter});
   }
 
-  // Resizes one dimension and rounds to 8 bits. Rounds halves up, like Pillow; ONNX's Round would
-  // round them to even.
-  std::string resized(const std::string& x, const std::string& size, int64_t dimension) {
-    const bool bicubic = options_.interpolation == data::Interpolation::bicubic;
-    const std::string smooth = graph_.node("Resize", {x, "", "", size},
-                                           {{"axes", Values{dimension}},
-                                            {"mode", bicubic ? "cubic" : "linear"},
-                                            {"cubic_coeff_a", -0.5F},
-                                            {"antialias", int64_t{1}},
-                                            {"exclude_outside", int64_t{1}},
-                                            {"coordinate_transformation_mode", "half_pixel"}});
-    const std::string rounded =
-        graph_.node("Floor", {graph_.node("Add", {smooth, graph_.scalar(0.5F)})});
-    return graph_.node("Clip", {rounded, graph_.scalar(0.0F), graph_.scalar(255.0F)});
+  // Returns data::vertical_first(), a bool without dimensions.
+  std::string vertical_first(const std::string& in, const std::string& out) {
+    const std::string less = graph_.node("Sub", {in, out});
+    const std::string rows = at(less, 0), columns = at(less, 1);
+    const std::string twice = graph_.node("Mul", {columns, graph_.integers({2})});
+    const std::string shrinks = graph_.node("Greater", {rows, graph_.integers({0})});
+    const std::string more = graph_.node("Greater", {rows, twice});
+    return graph_.node("Squeeze", {graph_.node("And", {shrinks, more})});
   }
 
-  // Adds black borders where the image is smaller than the crop. If the number of missing rows or
-  // columns is odd, the additional one is below or on the right.
-  std::string padded(const std::string& x, const std::string& size) {
-    const std::string crop = graph_.integers({options_.eval_size});
-    const std::string missing =
-        graph_.node("Max", {graph_.node("Sub", {crop, size}), graph_.integers({0})});
-    const std::string before = graph_.node("Div", {missing, graph_.integers({2})});
-    const std::string after = graph_.node("Sub", {missing, before});
-    const std::string pads = graph_.node("Concat", {before, after}, {{"axis", int64_t{0}}});
-    return graph_.node("Pad", {x, pads, graph_.scalar(0.0F), graph_.integers({kRows, kColumns})});
+  // Resizes in two passes. uint8 N×a×C×b → uint8 N×b'×C×a'. `first`: the axis of a.
+  std::string resized(const std::string& pixels, const OnnxAxis& first, const OnnxAxis& second) {
+    return pass(transposed(pass(pixels, first), {0, 3, 2, 1}), second);
   }
 
-  // Cuts out the center. If the offset of the crop ends in .5, rounds it to even, like Python's
-  // round().
-  std::string cropped(const std::string& x, const std::string& size) {
-    const std::string side = graph_.integers({options_.eval_size});
-    const std::string excess =
-        graph_.node("Max", {graph_.node("Sub", {size, side}), graph_.integers({0})});
-    const std::string real =
-        graph_.node("Cast", {excess}, {{"to", static_cast<int64_t>(OnnxType::f32)}});
-    const std::string middle =
-        graph_.node("Round", {graph_.node("Mul", {real, graph_.scalar(0.5F)})});
-    const std::string first =
-        graph_.node("Cast", {middle}, {{"to", static_cast<int64_t>(OnnxType::i64)}});
-    const std::string last = graph_.node("Add", {first, side});
-    const std::string crop =
-        graph_.node("Slice", {x, first, last, graph_.integers({kRows, kColumns})});
-    // Makes the shape known to runtimes. The 0 keeps the batch size of `crop`.
-    return graph_.node(
-        "Reshape",
-        {crop, graph_.integers({0, options_.channels, options_.eval_size, options_.eval_size})});
+  // Resizes the second dimension and rounds to 8 bits: uint8 N×a×C×b → uint8 N×a'×C×b. Products
+  // and sums are exact in float64, in any order: they are multiples of 2^-22 below 2^10.
+  std::string pass(const std::string& pixels, const OnnxAxis& axis) {
+    const OnnxBlocks blocks = onnx_blocks(options_.eval_size);
+    const int64_t count = blocks.count * blocks.size, channels = options_.channels;
+    const std::string windows =
+        graph_.node("Gather", {pixels, axis.pixels}, {{"axis", int64_t{1}}});
+    const std::string rows = graph_.node("Reshape", {windows, graph_.integers({0, 0, 0, -1})});
+    const std::string sums = graph_.node("MatMul", {axis.weights, cast(rows, OnnxType::f64)});
+    const std::string whole =
+        graph_.node("Reshape", {sums, graph_.integers({0, count, channels, -1})});
+    const std::string shifted = graph_.node("Add", {whole, graph_.scalar(0.5)});
+    const std::string clipped =
+        graph_.node("Clip", {shifted, graph_.scalar(0.0), graph_.scalar(255.0)});
+    const std::string rounded = cast(clipped, OnnxType::u8);  // rounds down
+    if (count == options_.eval_size) return rounded;
+    return graph_.node("Slice", {rounded, graph_.integers({0}),
+                                 graph_.integers({options_.eval_size}), graph_.integers({1})});
   }
 
   std::string normalized(const std::string& x) {

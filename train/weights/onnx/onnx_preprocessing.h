@@ -12,10 +12,9 @@ namespace shoal::train {
 // normalize the images like data::Transform::evaluation_row(). Returns the name of the result,
 // float32 batch×channels×size×size.
 //
-// Like Pillow, resizes in two passes, horizontal first, and rounds to 8 bits after each. Pixels
-// may differ from data::Transform's by one level, because the runtime computes positions and sums
-// in float32, and because Pillow does the vertical pass first for images more than twice as high
-// as wide.
+// Pixels are bit-equal to data::Transform's in every runtime that computes in float64, whatever its
+// order of summation. Images may have any size. The model resizes in two passes and rounds to 8 bits
+// after each.
 std::string add_preprocessing(OnnxGraph& graph, const OnnxDimension& batch,
                               const data::TransformOptions& evaluation);
 

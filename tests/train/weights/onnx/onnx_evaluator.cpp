@@ -10,17 +10,11 @@ namespace {
 
 using Inputs = std::vector<OnnxValue>;
 
-constexpr double kInteger64 = 7;  // TensorProto.DataType
-
-size_t count(const std::vector<int64_t>& shape) {
-  size_t product = 1;
-  for (const int64_t size : shape) product *= static_cast<size_t>(size);
-  return product;
-}
+constexpr double kUnsigned8 = 2, kInteger64 = 7;  // TensorProto.DataType
 
 // Broadcasts a value of shape `own` to `shape`. Returns the index into the value for each element.
 std::vector<size_t> positions(const std::vector<int64_t>& own, const std::vector<int64_t>& shape) {
-  std::vector<size_t> result(count(shape));
+  std::vector<size_t> result(elements(shape));
   for (size_t i = 0; i < result.size(); ++i) {
     size_t rest = i, step = 1;
     for (size_t back = 1; back <= own.size(); ++back) {
@@ -55,7 +49,7 @@ OnnxValue each(OnnxValue x, const std::function<double(double)>& function) {
 
 OnnxValue normalize(const OnnxNode& node, const Inputs& in) {
   OnnxValue y = in[0];
-  const size_t area = count(y.shape) / static_cast<size_t>(y.size(0) * y.size(1));
+  const size_t area = elements(y.shape) / static_cast<size_t>(y.size(0) * y.size(1));
   for (size_t i = 0; i < y.values.size(); ++i) {
     const size_t c = i / area % static_cast<size_t>(y.size(1));
     y.values[i] = (y.values[i] - in[3].values[c]) /
@@ -67,7 +61,7 @@ OnnxValue normalize(const OnnxNode& node, const Inputs& in) {
 
 OnnxValue average(const OnnxValue& x) {
   OnnxValue y{
-      {x.size(0), x.size(1), 1, 1}, std::vector<double>(count({x.size(0), x.size(1)})), false};
+      {x.size(0), x.size(1), 1, 1}, std::vector<double>(elements({x.size(0), x.size(1)})), false};
   const size_t area = x.values.size() / y.values.size();
   for (size_t i = 0; i < x.values.size(); ++i)
     y.values[i / area] += x.values[i] / static_cast<double>(area);
@@ -75,7 +69,7 @@ OnnxValue average(const OnnxValue& x) {
 }
 
 // Gemm with transB=1.
-OnnxValue multiply(const Inputs& in) {
+OnnxValue multiply_add(const Inputs& in) {
   const OnnxValue &x = in[0], &w = in[1];
   OnnxValue y{{x.size(0), w.size(0)}, {}, false};
   const auto inner = static_cast<size_t>(w.size(1));
@@ -88,79 +82,34 @@ OnnxValue multiply(const Inputs& in) {
   return y;
 }
 
-// Returns y with the given shape: y[i] = x[i + first], or 0 where i + first is outside of x.
-OnnxValue window(const OnnxValue& x, const std::vector<int64_t>& shape,
-                 const std::vector<int64_t>& first) {
-  OnnxValue y{shape, std::vector<double>(count(shape)), x.integers};
-  for (size_t i = 0; i < y.values.size(); ++i) {
-    size_t rest = i, at = 0, step = 1;
-    bool inside = true;
-    for (size_t d = shape.size(); d-- > 0;) {
-      const int64_t place = static_cast<int64_t>(rest % static_cast<size_t>(shape[d])) + first[d];
-      inside &= place >= 0 && place < x.shape[d];
-      if (inside) at += static_cast<size_t>(place) * step;
-      step *= static_cast<size_t>(x.shape[d]);
-      rest /= static_cast<size_t>(shape[d]);
-    }
-    if (inside) y.values[i] = x.values[at];
-  }
-  return y;
-}
-
-// Computes Slice or Pad. If the node has no axes, changes only the first dimension.
-OnnxValue cut(const Inputs& in, bool pad) {
-  const OnnxValue& x = in[0];
-  std::vector<int64_t> shape = x.shape, first(shape.size());
-  const OnnxValue axes = in.size() > 3 ? in[3] : OnnxValue{{1}, {0}, true};
-  for (size_t i = 0; i < axes.values.size(); ++i) {
-    const auto axis = static_cast<size_t>(axes.values[i]);
-    const OnnxValue& second = pad ? in[1] : in[2];
-    const auto from = static_cast<int64_t>(in[1].values.at(i));
-    const auto to = static_cast<int64_t>(second.values.at(pad ? axes.values.size() + i : i));
-    first[axis] = pad ? -from : from;
-    shape[axis] = pad ? shape[axis] + from + to : std::min(to, shape[axis]) - from;
-  }
-  return window(x, shape, first);
-}
-
-OnnxValue reshaped(OnnxValue x, const OnnxValue& shape) {
-  std::vector<int64_t> sizes;
-  for (size_t i = 0; i < shape.values.size(); ++i) {
-    const auto size = static_cast<int64_t>(shape.values[i]);
-    sizes.push_back(size == 0 ? x.size(i) : size);
-  }
-  if (count(sizes) != x.values.size()) throw std::runtime_error("Reshape changes the size");
-  x.shape = sizes;
-  return x;
-}
-
-// N×H×W×C → N×C×H×W
-OnnxValue channels_first(const OnnxValue& x) {
-  OnnxValue y{{x.size(0), x.size(3), x.size(1), x.size(2)}, {}, false};
-  const auto channels = static_cast<size_t>(x.size(3));
-  const auto area = static_cast<size_t>(x.size(1) * x.size(2));
-  for (size_t n = 0; n < static_cast<size_t>(x.size(0)); ++n)
-    for (size_t c = 0; c < channels; ++c)
-      for (size_t i = 0; i < area; ++i) y.values.push_back(x.values[(n * area + i) * channels + c]);
-  return y;
-}
-
-OnnxValue joined(OnnxValue a, const OnnxValue& b) {
-  a.values.insert(a.values.end(), b.values.begin(), b.values.end());
-  a.shape = {static_cast<int64_t>(a.values.size())};
-  return a;
-}
-
-OnnxValue from_dimension(const OnnxNode& node, const OnnxValue& x) {
+OnnxValue shape_of(const OnnxNode& node, const OnnxValue& x) {
   const auto start = static_cast<std::ptrdiff_t>(node.numbers.at("start")[0]);
-  OnnxValue shape{{}, {x.shape.begin() + start, x.shape.end()}, true};
-  shape.shape = {static_cast<int64_t>(shape.values.size())};
-  return shape;
+  const auto end = static_cast<std::ptrdiff_t>(node.numbers.at("end")[0]);
+  return {{end - start}, {x.shape.begin() + start, x.shape.begin() + end}, true};
 }
 
 OnnxValue cast(const OnnxNode& node, OnnxValue x) {
-  x.integers = node.numbers.at("to")[0] == kInteger64;
-  return x;
+  const double type = node.numbers.at("to")[0];
+  x.integers = type == kInteger64;
+  if (type != kInteger64 && type != kUnsigned8) return x;
+  return each(std::move(x), [](double value) { return std::trunc(value); });
+}
+
+// Returns the integers from `first` until `end`.
+OnnxValue range(double first, double end) {
+  OnnxValue y{{static_cast<int64_t>(end - first)}, {}, true};
+  for (double value = first; value < end; ++value) y.values.push_back(value);
+  return y;
+}
+
+// Adds along the last dimension, which becomes 1.
+OnnxValue sum_of(const OnnxValue& x) {
+  OnnxValue y = x;
+  y.shape.back() = 1;
+  y.values.assign(elements(y.shape), 0);
+  const size_t inner = x.values.size() / y.values.size();
+  for (size_t i = 0; i < x.values.size(); ++i) y.values[i / inner] += x.values[i];
+  return y;
 }
 
 using Operator = std::function<OnnxValue(const OnnxNode&, const Inputs&)>;
@@ -180,6 +129,10 @@ const std::map<std::string, Operator>& operators() {
       {"Sub", binary([](double a, double b) { return a - b; })},
       {"Mul", binary([](double a, double b) { return a * b; })},
       {"Max", binary([](double a, double b) { return std::max(a, b); })},
+      {"Min", binary([](double a, double b) { return std::min(a, b); })},
+      {"Equal", binary([](double a, double b) { return double(a == b); })},
+      {"Greater", binary([](double a, double b) { return double(a > b); })},
+      {"And", binary([](double a, double b) { return a * b; })},
       {"Div",
        [](N, I in) {
          return in[0].integers
@@ -188,7 +141,8 @@ const std::map<std::string, Operator>& operators() {
        }},
       {"Relu", unary([](double x) { return std::max(x, 0.0); })},
       {"Sigmoid", unary([](double x) { return 1 / (1 + std::exp(-x)); })},
-      {"Floor", unary([](double x) { return std::floor(x); })},
+      {"Abs", unary([](double x) { return std::abs(x); })},
+      {"Sign", unary([](double x) { return double(x > 0) - double(x < 0); })},
       {"Round", unary([](double x) { return std::nearbyint(x); })},
       {"Clip",
        [](N, I in) {
@@ -206,30 +160,33 @@ const std::map<std::string, Operator>& operators() {
       {"GlobalAveragePool", [](N, I in) { return average(in[0]); }},
       {"Flatten",
        [](N, I in) {
-         return reshaped(in[0], {{2}, {0, double(in[0].size(1))}, true});
+         return reshape(in[0], {{2}, {0, double(in[0].size(1))}, true});
        }},
-      {"Gemm", [](N, I in) { return multiply(in); }},
-      {"Transpose", [](N, I in) { return channels_first(in[0]); }},
+      {"Gemm", [](N, I in) { return multiply_add(in); }},
+      {"Transpose", [](N node, I in) { return transpose(node, in[0]); }},
       {"Cast", [](N node, I in) { return cast(node, in[0]); }},
-      {"Shape", [](N node, I in) { return from_dimension(node, in[0]); }},
-      {"Slice", [](N, I in) { return cut(in, /*pad=*/false); }},
-      {"Pad", [](N, I in) { return cut(in, /*pad=*/true); }},
-      {"Concat", [](N, I in) { return joined(in[0], in[1]); }},
-      {"Reshape", [](N, I in) { return reshaped(in[0], in[1]); }},
-      {"Resize",
-       [](N node, I in) {
-         return resize(node, in[0], static_cast<int64_t>(in.at(3).values.at(0)));
-       }},
+      {"Shape", [](N node, I in) { return shape_of(node, in[0]); }},
+      {"Slice", [](N, I in) { return slice(in); }},
+      {"Reshape", [](N, I in) { return reshape(in[0], in[1]); }},
+      {"Squeeze", [](N, I in) { return squeeze(in); }},
+      {"Range", [](N, I in) { return range(in[0].values.at(0), in[1].values.at(0)); }},
+      {"ReduceSum", [](N, I in) { return sum_of(in[0]); }},
+      {"Gather", [](N node, I in) { return gather(node, in[0], in[1]); }},
+      {"MatMul", [](N, I in) { return multiply(in[0], in[1]); }},
   };
   return table;
 }
 
-}  // namespace
-
-OnnxValue evaluate(const OnnxModel& model, const OnnxValue& input) {
-  std::map<std::string, OnnxValue> values = model.initializers;
-  values[model.input] = input;
-  for (const OnnxNode& node : model.nodes) {
+// Computes the nodes' outputs from the values before them.
+void run(const std::vector<OnnxNode>& nodes, std::map<std::string, OnnxValue>& values) {
+  for (const OnnxNode& node : nodes) {
+    if (node.operation == "If") {
+      const bool holds = values.at(node.inputs.at(0)).values.at(0) != 0;
+      const OnnxBranch& branch = node.branches.at(holds ? "then_branch" : "else_branch");
+      run(branch.nodes, values);
+      values[node.output] = values.at(branch.output);
+      continue;
+    }
     Inputs inputs;
     for (const std::string& name : node.inputs)
       inputs.push_back(name.empty() ? OnnxValue() : values.at(name));
@@ -237,6 +194,14 @@ OnnxValue evaluate(const OnnxModel& model, const OnnxValue& input) {
     if (found == operators().end()) throw std::runtime_error("unknown operator " + node.operation);
     values[node.output] = found->second(node, inputs);
   }
+}
+
+}  // namespace
+
+OnnxValue evaluate(const OnnxModel& model, const OnnxValue& input) {
+  std::map<std::string, OnnxValue> values = model.initializers;
+  values[model.input] = input;
+  run(model.nodes, values);
   return values.at(model.output);
 }
 

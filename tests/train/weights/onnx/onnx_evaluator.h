@@ -14,9 +14,17 @@ namespace shoal::test {
 struct OnnxValue {
   std::vector<int64_t> shape;
   std::vector<double> values;
-  bool integers = false;  // if true, Div truncates
+  bool integers = false;  // of type int64: Div truncates
 
   int64_t size(size_t dimension) const { return shape.at(dimension); }
+};
+
+struct OnnxNode;
+
+// A branch of an If node.
+struct OnnxBranch {
+  std::vector<OnnxNode> nodes;
+  std::string output;
 };
 
 struct OnnxNode {
@@ -25,6 +33,7 @@ struct OnnxNode {
   std::string output;
   std::map<std::string, std::vector<double>> numbers;  // attributes
   std::map<std::string, std::string> texts;            // attributes
+  std::map<std::string, OnnxBranch> branches;          // attributes
 };
 
 struct OnnxModel {
@@ -43,10 +52,20 @@ OnnxModel parse_onnx(const std::string& bytes);
 // Returns the model's output for its input.
 OnnxValue evaluate(const OnnxModel& model, const OnnxValue& input);
 
-// The operators with loops over windows (onnx_windows.cpp). `inputs`: in the node's order. resize()
-// changes one axis, which the node names, to `size`.
+// Returns the number of elements.
+size_t elements(const std::vector<int64_t>& shape);
+
+// The operators with loops over windows (onnx_windows.cpp). `inputs`: in the node's order.
 OnnxValue convolve(const OnnxNode& node, const std::vector<OnnxValue>& inputs);
 OnnxValue max_pool(const OnnxNode& node, const OnnxValue& x);
-OnnxValue resize(const OnnxNode& node, const OnnxValue& x, int64_t size);
+
+// The operators that move elements or multiply matrices (onnx_layout.cpp). gather(): along axis 1.
+// multiply(): matrices a[b] and x[n][b] for each n and b.
+OnnxValue transpose(const OnnxNode& node, const OnnxValue& x);
+OnnxValue gather(const OnnxNode& node, const OnnxValue& x, const OnnxValue& indices);
+OnnxValue slice(const std::vector<OnnxValue>& inputs);
+OnnxValue reshape(OnnxValue x, const OnnxValue& shape);
+OnnxValue squeeze(const std::vector<OnnxValue>& inputs);
+OnnxValue multiply(const OnnxValue& a, const OnnxValue& x);
 
 }  // namespace shoal::test

@@ -23,15 +23,25 @@ OnnxValue value_of(const onnx::TensorProto& tensor) {
   value.integers = tensor.data_type() == onnx::TensorProto::INT64;
   if (value.integers)
     take_raw<int64_t>(tensor.raw_data(), value.values);
+  else if (tensor.data_type() == onnx::TensorProto::DOUBLE)
+    take_raw<double>(tensor.raw_data(), value.values);
   else
     take_raw<float>(tensor.raw_data(), value.values);
   return value;
 }
 
 OnnxNode node_of(const onnx::NodeProto& proto) {
-  OnnxNode node{
-      proto.op_type(), {proto.input().begin(), proto.input().end()}, proto.output(0), {}, {}};
+  OnnxNode node;
+  node.operation = proto.op_type();
+  node.inputs.assign(proto.input().begin(), proto.input().end());
+  node.output = proto.output(0);
   for (const onnx::AttributeProto& attribute : proto.attribute()) {
+    if (attribute.type() == onnx::AttributeProto::GRAPH) {
+      OnnxBranch& branch = node.branches[attribute.name()];
+      for (const auto& inner : attribute.g().node()) branch.nodes.push_back(node_of(inner));
+      branch.output = attribute.g().output(0).name();
+      continue;
+    }
     std::vector<double>& numbers = node.numbers[attribute.name()];
     switch (attribute.type()) {
       case onnx::AttributeProto::INT:

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "tests/train/weights/onnx/onnx_evaluator.h"
@@ -51,14 +50,6 @@ OnnxValue each_window(const OnnxValue& x, int64_t channels, const Windows& rows,
   return y;
 }
 
-// Returns the weight of Resize's filter at distance x from its center: cubic (with `a`) or linear.
-double weight(bool cubic, double a, double x) {
-  x = std::abs(x);
-  if (!cubic) return std::max(0.0, 1 - x);
-  if (x < 1) return (a + 2) * x * x * x - (a + 3) * x * x + 1;
-  return x < 2 ? a * (x * x * x - 5 * x * x + 8 * x - 4) : 0;
-}
-
 }  // namespace
 
 OnnxValue convolve(const OnnxNode& node, const std::vector<OnnxValue>& inputs) {
@@ -90,40 +81,6 @@ OnnxValue max_pool(const OnnxNode& node, const OnnxValue& x) {
                        const int64_t at = (n * x.size(1) + c) * area + pixel;
                        most = std::max(most, x.values[static_cast<size_t>(at)]);
                      });
-}
-
-OnnxValue resize(const OnnxNode& node, const OnnxValue& x, int64_t size) {
-  const bool cubic = node.texts.at("mode") == "cubic";
-  const auto axis = static_cast<size_t>(first_of(node, "axes", 0));
-  const int64_t in = x.size(axis);
-  const double scale = static_cast<double>(in) / static_cast<double>(size);
-  // With antialias, the filter widens when the image is reduced.
-  const double wider = first_of(node, "antialias", 0) == 1 ? std::max(scale, 1.0) : 1.0;
-  const double a = node.numbers.at("cubic_coeff_a").at(0);
-  int64_t before = 1, after = 1;
-  for (size_t i = 0; i < x.shape.size(); ++i)
-    (i < axis ? before : after) *= i == axis ? 1 : x.shape[i];
-  OnnxValue y = x;
-  y.shape[axis] = size;
-  y.values.assign(static_cast<size_t>(before * size * after), 0);
-  for (int64_t out = 0; out < size; ++out) {
-    const double center = (static_cast<double>(out) + 0.5) * scale - 0.5;  // half_pixel
-    std::vector<double> weights;
-    double sum = 0;
-    for (int64_t i = 0; i < in; ++i) {  // exclude_outside: weights outside the image are 0
-      weights.push_back(weight(cubic, a, (static_cast<double>(i) - center) / wider));
-      sum += weights.back();
-    }
-    for (int64_t b = 0; b < before; ++b)
-      for (int64_t i = 0; i < in; ++i) {
-        if (weights[static_cast<size_t>(i)] == 0) continue;
-        for (int64_t c = 0; c < after; ++c)
-          y.values[static_cast<size_t>((b * size + out) * after + c)] +=
-              weights[static_cast<size_t>(i)] / sum *
-              x.values[static_cast<size_t>((b * in + i) * after + c)];
-      }
-  }
-  return y;
 }
 
 }  // namespace shoal::test
