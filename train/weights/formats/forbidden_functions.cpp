@@ -11,7 +11,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr size_t kShownBytes = 200;       // bytes of a name in messages
+constexpr size_t kShownBytes = 200;    // bytes of a name in messages
 constexpr size_t kMaxVisits = 200000;  // values that are searched for the entry's name
 
 // Modules of which everything is forbidden, also in their submodules.
