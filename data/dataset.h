@@ -34,8 +34,8 @@ class Dataset : public Source {
   Access access() const final { return Access::random; }
   virtual int32_t label(int64_t sample) const = 0;
   virtual std::string name(int64_t sample) const = 0;  // path or key, for messages
-  // Name that is the same wherever the dataset is stored (see split_key() in split.h). A hash of it
-  // decides which images --val-split and --fraction choose.
+  // Name that is the same wherever the dataset is stored (see split_key() in split.h). --val-split
+  // and --fraction choose images by a hash of this name.
   virtual std::string key(int64_t sample) const = 0;
   // Replaces `bytes` with the encoded image. Throws DamagedImage if only this image is bad,
   // std::runtime_error with name() and the system's reason for other errors.
@@ -61,7 +61,8 @@ class Dataset : public Source {
 // Returns `source` as a Dataset; null if it is a Stream.
 const Dataset* as_dataset(const Source& source);
 
-// Implements the optional functions as unsupported; derived classes override those they support.
+// Default functions: a key from the name, and no optional data or hints. Derived classes override
+// the functions that they support.
 class BasicDataset : public Dataset {
  public:
   std::string key(int64_t sample) const override;  // split_key() of the name
@@ -177,8 +178,8 @@ std::string case_warning(const std::vector<std::string>& classes);
 std::string class_difference(const std::vector<std::string>& a, const std::string& in_a,
                              const std::vector<std::string>& b, const std::string& in_b);
 
-// Throws std::invalid_argument if the two sources have different classes. The message names up to
-// five classes that are only in one of them.
+// Throws std::invalid_argument if the two sources have different classes. The message names, for
+// each source, up to five classes that the other one lacks.
 void check_same_classes(const Source& train, const Source& val);
 
 }  // namespace shoal::data

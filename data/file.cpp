@@ -52,7 +52,8 @@ int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const 
 }
 
 // For Reads::forward: keeps the last two pieces of 4 MiB. A piece that cannot be read is a hole.
-// Requests for bytes in it are read separately, so a bad disk block damages only the images on it.
+// A request for bytes in a hole reads only these bytes from the file, so a bad disk block damages
+// only the images that it contains.
 class File::Window {
  public:
   // Like File::read_at(). Returns -1 if some bytes precede the kept pieces or are in a hole.

@@ -34,8 +34,8 @@ struct Listing {
   std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
   // Files beside the class folders, files in class folders that are not images by name or content
-  // (container/image_files.h), and broken links. Paths are relative to the root. The stamps show
-  // whether a file has changed and may have become an image.
+  // (container/image_files.h), and broken links. Paths are relative to the root. If the stamp of a
+  // file changes, the file may have become an image.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;

@@ -1,7 +1,7 @@
 #pragma once
 // Patterns that name several files, such as shard-{000000..000012}.tar or {train,extra}-*.tar. The
-// longest existing folder at the start of a pattern is taken literally, even if its name has
-// wildcards.
+// longest existing folder at the start of a pattern is taken literally, even if its name has braces
+// or wildcards.
 
 #include <string>
 #include <vector>

@@ -10,7 +10,7 @@
 namespace shoal::data {
 
 // RandomResizedCrop: draws area and logarithm of the aspect ratio until the box fits into the
-// image, at most ten times. Then falls back to the largest centered box with an allowed ratio.
+// image, at most ten times. If none fits, returns the largest centered box with an allowed ratio.
 Box random_resized_crop(const Size& image, const TransformOptions& options, KeyedRandom& random);
 
 // Geometry of Resize(eval_resize) followed by a crop of eval_size.

@@ -33,8 +33,8 @@ Format recognize(std::span<const uint8_t> bytes);
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
 // Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, copies
-// gray to all channels, keeps the high byte of 16-bit samples. Scales the samples of a PNM, whose
-// largest value is in its header. Enlarges `pixels` if it is smaller
+// gray to all channels, keeps the high byte of 16-bit samples. In a PNM, instead scales all samples
+// so that the largest value, stated in the header, becomes 255. Enlarges `pixels` if it is smaller
 // than the image plus `padding` bytes. The first call loads libopencv_imgcodecs. Throws
 // MissingLibrary if the library is not installed, DamagedImage if the bytes cannot be decoded or
 // the image is too large (limits.h).

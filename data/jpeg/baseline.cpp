@@ -189,8 +189,8 @@ void BaselineDecoder::end_part(Lane& lane) {
   lap(Stage::transform);
 }
 
-// Whether decoding ended where the next segment starts according to the index. If not, the index
-// belongs to another file. Also returns true if this cannot be checked.
+// Whether decoding ended where, according to the index, the next segment starts. If not, the index
+// belongs to another file, or the image is damaged. Also returns true if this cannot be checked.
 bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   const Segments segments(header_);
   if (ran_over(lane.stream, lane.clean.data())) return false;

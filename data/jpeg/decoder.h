@@ -11,8 +11,8 @@
 
 namespace shoal::data {
 
-// Reads one image after another. Use one object per thread. The pixels of a part equal those that
-// libjpeg-turbo with its defaults decodes for the whole image (see turbo.h).
+// Reads one image after another. Use one object per thread. A part has the same pixels as if
+// libjpeg-turbo had decoded the whole image with its defaults (see turbo.h).
 class JpegDecoder {
  public:
   // `own`: whether to use shoal's own decoder. If not, decodes every image with libjpeg-turbo.

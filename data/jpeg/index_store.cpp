@@ -150,8 +150,8 @@ bool IndexStore::remove_stale() {
   return removed;
 }
 
-// Removes N.seek and N.places unless another process owns them. Closes this process's own files.
-// Returns whether files are removed or closed.
+// Removes N.seek (`records`) and N.places unless another process owns them. If this process owns
+// them, closes them first. Returns whether files were removed or closed.
 bool IndexStore::remove(const std::string& records) {
   const std::string places = places_of(records);
   const bool own = records == own_;

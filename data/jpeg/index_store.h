@@ -34,15 +34,16 @@ class IndexStore {
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes buffered records to disk, and reads the offsets of all new records. find() does not find
-  // a record, not even of this process, before the next refresh(). Thread-safe.
+  // Writes buffered records to disk, and reads the offsets of all new records. Only then can find()
+  // find the new records, even those of this process. Thread-safe.
   void refresh();
 
   // Hint: asks the system to prefetch the stored indexes of the samples [first, first + count).
   // Returns the number of these samples that have one. Thread-safe.
   int64_t will_read(int64_t first, int64_t count) const;
 
-  enum class Answer { found, unknown, unwanted };  // unwanted: the index is too large to be stored
+  // unwanted: do not add() the index. It is too large, was already added, or cannot be written.
+  enum class Answer { found, unknown, unwanted };
 
   // Reads the index of `sample` into `index`; clears `index` unless it returns Answer::found.
   // `bytes`: the encoded image. Thread-safe.

@@ -149,7 +149,7 @@ Size TurboDecoder::open(std::span<const uint8_t> bytes) {
 void TurboDecoder::start(const Box& box, int64_t padding) {
   State& s = *state_;
   const int64_t components = s.cmyk ? 4 : 3;
-  // Decodes a margin of one MCU, because smooth upsampling reads neighboring chroma samples.
+  // Adds a margin of one MCU left and right: smooth upsampling reads neighboring chroma samples.
   const int64_t margin = 8 * s.info.max_h_samp_factor;
   const int64_t left = std::max<int64_t>(0, box.left - margin);
   const int64_t right = std::min<int64_t>(s.info.image_width, box.left + box.width + margin);

@@ -28,14 +28,14 @@ class Ring {
        const BufferAllocator& allocator, const Batch& like = {});
 
   // Consumer: starts an epoch. `following` is the feed of the epoch expected after it, if any.
-  // Keeps the prefetched batches if this is the expected epoch, starts at batch 0, and the previous
-  // epoch was read to its end. Otherwise waits for rows in progress (a few milliseconds, unless
-  // storage is slow) and discards all prefetched batches.
+  // Keeps the prefetched batches if the previous epoch was read to its end and this is the expected
+  // epoch from batch 0 on. Otherwise waits for rows in progress (a few milliseconds, unless storage
+  // is slow) and discards all prefetched batches.
   void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
                std::shared_ptr<const Feed> following = nullptr);
   // Consumer: waits for the next batch and returns it; nullptr after the last one. Re-throws what a
-  // worker threw for this batch. If a stream ends within a batch, returns the rows that exist; with
-  // BatchPlan::drop_last, drops them.
+  // worker threw for this batch. If a stream ends within a batch: returns the rows that exist, or
+  // nullptr with BatchPlan::drop_last.
   const Batch* next();
   // Consumer: sums over the batches returned since restart().
   const LoaderStats& stats() const { return stats_; }

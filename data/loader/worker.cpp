@@ -96,7 +96,7 @@ void Worker::finish_bad(Row& row, uint8_t* pixels) const {
               static_cast<size_t>(count_of(options_.transform.eval_views) * image_bytes()));
 }
 
-// Sets the image size and the strength of augmentation that the schedule gives for `position`.
+// Sets the image size for `position`, and the epoch's strength of augmentation, mixup and cutmix.
 void Worker::follow(const Feed& feed, int64_t position) {
   const double strength = sides_.strength(feed.epoch());
   side_ = sides_.side(feed.epoch(), position);

@@ -184,7 +184,7 @@ class Arranger {
     return images;
   }
 
-  // Whether the file is the tar of the class. Sets `images` to the number of images of the tar.
+  // Whether the file equals the tar of the class. Sets `images` to the result of make_tar().
   bool is_tar_of(const fs::path& file, size_t label, int64_t& images) {
     std::ifstream there(file, std::ios::binary);
     bool same = true;

@@ -52,8 +52,7 @@ Coding coding_of(std::span<const uint8_t> bytes) {
   return {name_of(format), format == Format::png && (bytes[25] == 0 || bytes[25] == 4)};
 }
 
-// Decodes the image again to get the reason why Fingerprints has no hash of it. Throws
-// DamagedImage.
+// Decodes an image of which Fingerprints has no hash. Throws DamagedImage with the reason.
 void decode(ImageReader& reader, const Size& size) {
   reader.start({0, 0, size.width, size.height}, /*padding=*/64);
   for (int64_t row = 0; row < size.height;) row += reader.next().count;

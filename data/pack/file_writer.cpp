@@ -116,7 +116,7 @@ class PackWriter {
            data.end() >= static_cast<uint64_t>(options_.shard_bytes);
   }
 
-  // Continues the work of an interrupted call with the same `request`.
+  // Continues the work of an interrupted call with the same `request`, or starts both files anew.
   void resume(OutputFile& data, OutputFile& table) {
     TableHead head;
     head.request = request_;
