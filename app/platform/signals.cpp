@@ -46,15 +46,21 @@ bool is_second_stop(int number) {
   return !train::request_stop(number) && time - first >= kSameSignalNs;
 }
 
+// SIGHUP acts like SIGTERM.
+int exit_code(int number) {
+  return 128 + (number == SIGHUP ? SIGTERM : number);
+}
+
 void on_early_stop(int number) {
-  leave("shoal: stopped while it read its settings\n", platform ? 0 : 128 + number);
+  leave("shoal: stopped while it read its settings\n", platform ? 0 : exit_code(number));
 }
 
 void on_stop(int number) {
   if (!training)
-    leave("shoal: stopped before training began; nothing to save\n", platform ? 0 : 128 + number);
+    leave("shoal: stopped before training began; nothing to save\n",
+          platform ? 0 : exit_code(number));
   if (!is_second_stop(number)) return;
-  leave("shoal: stopped immediately by a second signal, without saving\n", 128 + number);
+  leave("shoal: stopped immediately by a second signal, without saving\n", exit_code(number));
 }
 
 // Like on_stop(), but if the command has not ended after kPollSeconds, on_alarm() ends the process.
@@ -70,12 +76,12 @@ void on_alarm(int) {
 }
 
 void on_resumable_interruption(int number) {
-  leave("shoal: interrupted; repeat the command to continue\n", 128 + number);
+  leave("shoal: interrupted; repeat the command to continue\n", exit_code(number));
 }
 
 void on_interruption(int number) {
   leave("shoal: interrupted before the end; repeat the command for complete results\n",
-        128 + number);
+        exit_code(number));
 }
 
 // The terminal was closed. Acts like a first SIGTERM.

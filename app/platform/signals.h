@@ -1,5 +1,6 @@
 #pragma once
 // Signal handlers for training, for commands that poll for a stop, and for commands that resume.
+// Exit codes are 128 + the signal's number, for SIGHUP that of SIGTERM.
 
 namespace shoal::app {
 

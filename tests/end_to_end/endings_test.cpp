@@ -66,6 +66,12 @@ bool handles(pid_t process, int signal, const std::string& program = "shoal-work
   return false;
 }
 
+bool has_threads(pid_t process) {
+  std::error_code ended;
+  const fs::directory_iterator tasks("/proc/" + std::to_string(process) + "/task", ended);
+  return std::distance(begin(tasks), end(tasks)) > 1;
+}
+
 // Runs shoal and, after its first step, sends it the signals one by one: each when the previous one
 // was handled.
 test::Outcome run_and_signal(const Place& place, const std::vector<std::string>& more,
@@ -251,7 +257,7 @@ TEST_CASE("SIGTERM or SIGHUP ends a command that waits for its settings") {
   });
   INFO(run.err);
   REQUIRE(sent);
-  CHECK(run.exit_code == 128 + signal);
+  CHECK(run.exit_code == (signal == SIGINT ? 130 : 143));
   CHECK_THAT(run.err, Catch::Contains("stopped while it read its settings"));
 }
 
@@ -272,12 +278,14 @@ TEST_CASE("SIGTERM, SIGINT or SIGHUP ends eval and predict with one sentence") {
   bool sent = false;
   const auto run = test::run_shoal(words, {}, [&](pid_t shoal) {
     const pid_t first = nproc == std::string("1") ? shoal : test::worker_of(shoal, 0);
-    if (!sent && first > 0 && handles(first, signal)) sent = ::kill(shoal, signal) == 0;
+    // Without threads, it may still be reading its settings.
+    if (!sent && first > 0 && has_threads(first) && handles(first, signal))
+      sent = ::kill(shoal, signal) == 0;
     return false;
   });
   INFO(run.err);
   REQUIRE(sent);
-  CHECK(run.exit_code == 128 + signal);
+  CHECK(run.exit_code == (signal == SIGINT ? 130 : 143));
   const size_t at = run.err.find("interrupted before the end");
   REQUIRE(at != run.err.npos);
   CHECK(run.err.find("interrupted before the end", at + 1) == run.err.npos);

@@ -49,11 +49,11 @@ Network with_classifier(NetworkBuilder& builder, int x, const std::string& name)
 // Returns a network with 10 classes. `dropped`: the rates of dropout and stochastic depth.
 Network named(const std::string& name, double dropped = 0);
 
-// Compares the fused step in float with the reference step in double. Its error may be ten times
-// that of the reference step in float.
+// Compares the fused step in float with the reference step in double. The fused step's error may be
+// ten times that of the reference step in float.
 void check_equal(const Network& network, const Case& c);
-// Compares the fused step in bfloat16 with the reference step in double. Its error may be 1.5 times
-// that of the reference step in bfloat16.
+// Compares the fused step in bfloat16 with the reference step in double. The fused step's error may
+// be 1.5 times that of the reference step in bfloat16.
 void check_bf16(const Network& network, const Case& c);
 
 }  // namespace shoal::models

@@ -23,7 +23,7 @@ inline void write_text(const std::filesystem::path& path, const std::string& tex
   std::ofstream(path) << text;
 }
 
-// Replaces a file by a pipe without a writer. Atomic: whoever opens the path gets one or the other.
+// Replaces a file by a pipe without a writer. Atomic: the path always names the file or the pipe.
 inline void replace_by_pipe(const std::filesystem::path& file) {
   const std::filesystem::path pipe = file.string() + ".pipe";
   if (::mkfifo(pipe.c_str(), 0600) != 0) throw std::runtime_error("cannot create " + pipe.string());

@@ -68,7 +68,7 @@ struct CheckpointPath {
   std::filesystem::path directory;  // for a directory DIR, DIR/best and DIR/last: DIR; else empty
   bool best = false;                // whether the path is DIR/best
 };
-// Parses a path. If a file or directory is really named "best" or "last", the path means that one.
+// Parses a path. A file or directory really named "best" or "last" has priority.
 CheckpointPath parse_checkpoint_path(std::filesystem::path path);
 
 // A checkpoint or weights file that was read but not yet parsed.

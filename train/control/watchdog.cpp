@@ -23,7 +23,7 @@ constexpr Milliseconds kPoll(50);
 
 }  // namespace
 
-// Shared with the threads: one that is stuck in a write to storage can outlive the Watchdog.
+// Shared with the threads. A thread that is stuck in a write to storage can outlive the Watchdog.
 struct Watchdog::Shared {
   WatchdogOptions options;
 

@@ -108,7 +108,7 @@ struct RunOptions {
   // Ends the run after this many consecutive evaluations without a new best top-1; 0: never.
   int64_t patience = 0;
   // Length of the run in seconds, including evaluations; 0: no limit. With a limit, the schedule
-  // spans this time, and a length of N epochs in it means the time time_budget * N / epochs.
+  // spans this time, and N epochs of the schedule last time_budget * N / epochs.
   double time_budget = 0;
   // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, resolve() computes
   // it from them.
