@@ -42,7 +42,8 @@ struct Progression {
   int64_t smallest = 0, largest = 0;
   int64_t images_per_step = 1;  // over all ranks
   uint64_t seed = 0;            // seed of the multi-scale draws
-  // Factor by epoch for augmentation policy magnitude, mixup and cutmix alphas, and dropout.
+  // By epoch: a factor for the augmentation policy's magnitude, the alphas of mixup and cutmix, and
+  // dropout.
   EpochSchedule strengths = {};
 
   static constexpr int64_t kStep = 32;  // pixels

@@ -27,7 +27,7 @@ class Subset : public ForwardingDataset {
   std::vector<int64_t> samples_;  // indexes into the inner dataset
 };
 
-// Whether `hash` is among the smallest hashes, of which there are about `share` of all.
+// Whether `hash` is below `share` × 2^64, which is true for about `share` of all hashes.
 bool is_below(uint64_t hash, double share) {
   return static_cast<double>(hash >> 11) * 0x1p-53 < share;
 }

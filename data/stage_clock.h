@@ -37,7 +37,7 @@ struct StageTimes {
 // may call times().
 class StageClock {
  public:
-  // Records the laps of the calling thread from now on. The clock must outlive it.
+  // Records the laps of the calling thread from now on. The clock must outlive the thread.
   void attach();
   StageTimes times() const;
 

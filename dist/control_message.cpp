@@ -1,5 +1,5 @@
-// The message is one int64 tensor that is summed over the ranks. For SIGINT, SIGTERM, checkpoint
-// requests and out_of_data, the sum is the number of ranks that posted it.
+// The message is one int64 tensor that is summed over the ranks. The elements for SIGINT, SIGTERM,
+// checkpoint requests and out_of_data then contain the number of ranks that posted 1.
 
 #include "dist/control_message.h"
 

@@ -21,8 +21,9 @@ class ShardList {
   // Continues the list of an earlier run with the same `request`. Starts a new list if the folder
   // is empty or does not exist. With `overwrite`, close() replaces a set that is complete or has
   // another `request`. Until then, the new files are in a hidden folder and the old set can be
-  // read. Throws std::invalid_argument if the folder contains other files but no packed set,
-  // or a file that has the name of a packed file but is not in the list.
+  // read. Throws std::invalid_argument if `folder` is a file; if it contains a set with another
+  // `request` and `overwrite` is false; if it contains other files but no packed set; or if it
+  // contains a file that has the name of a packed file but is not in the list.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   bool whole() const { return whole_; }

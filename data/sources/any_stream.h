@@ -18,8 +18,8 @@
 namespace shoal::data {
 
 // Returns the images of `source`. The first call of next() recognizes the format by the first
-// bytes. It throws std::invalid_argument if the bytes are compressed or of an unknown format. An
-// empty source has no images.
+// bytes. It throws std::invalid_argument if the bytes are compressed, or if their format is unknown
+// or can be read only from files. An empty source has no images.
 // The arguments must outlive the stream.
 std::unique_ptr<RecordStream> open_record_stream(ByteSource& source, const StreamLabels& labels,
                                                  const ExampleKeys& keys);

@@ -28,7 +28,7 @@ std::optional<size_t> find_column(const Names& header, std::span<const std::stri
   return std::nullopt;
 }
 
-// Returns advice to rename a column whose name is similar to an accepted one; empty: none is.
+// Returns advice to rename a column whose name is similar to an accepted one; "" if there is none.
 std::string rename_advice(const Names& header, std::span<const std::string_view> names) {
   for (const std::string& name : header)
     if (const std::string similar = nearest(name, {names.begin(), names.end()}); !similar.empty())
@@ -36,7 +36,7 @@ std::string rename_advice(const Names& header, std::span<const std::string_view>
   return "";
 }
 
-// `content`: for messages.
+// Like find_column(), but throws if no column fits. `content`: what the column contains.
 size_t needed_column(const CsvReader& reader, const Names& header,
                      std::span<const std::string_view> names, const std::string& content) {
   if (const auto column = find_column(header, names)) return *column;

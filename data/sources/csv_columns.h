@@ -18,15 +18,15 @@ struct CsvColumns {
 };
 
 // Finds the columns in the header, which is the current record of `reader`. Throws
-// std::invalid_argument with the accepted names if one is missing.
+// std::invalid_argument with the accepted names if a required column is missing.
 CsvColumns csv_columns(const CsvReader& reader, bool unlabeled);
 
 // Collects the values of the column CsvColumns::split.
 class SplitValues {
  public:
   void add(std::string_view value);
-  // Returns a warning that the column `name` is ignored. Returns "" if it has one value, or more
-  // than 10: then it does not name splits.
+  // Returns a warning that the column `name` is ignored; "" unless it has 2 to 10 different values.
+  // (A column with more values names something else than splits.)
   std::string warning(const std::string& name) const;
 
  private:

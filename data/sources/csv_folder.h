@@ -26,13 +26,13 @@ struct ListFolder {
   std::string path_of(const ListedRow& row) const;  // of the row's file
 };
 
-// Returns a folder as written in the list, without empty and "." parts; empty for the list's own.
+// Removes empty and "." parts from a folder's path in the list. Returns "" for the list's folder.
 std::string plain_folder(const std::string& text);
 
 // Sets `files` and the files of the rows, and sorts the rows by file and line. A name without an
-// image's extension also finds the image that has one. Throws std::invalid_argument, by
-// reader.refuse(), if there are several. Lists the folder instead of examining each file: network
-// file systems list thousands of files in the time of a few examinations.
+// extension, such as 0f3a, also finds an image such as 0f3a.jpg. Throws std::invalid_argument, by
+// reader.refuse(), if a name finds several images. Lists the folder instead of examining each file:
+// network file systems list thousands of files in the time of a few examinations.
 void find_files(ListFolder& folder, const CsvReader& reader);
 
 // Says that an image does not exist, and why. `folder`: plain_folder() of its path in the list;

@@ -27,9 +27,9 @@ inline constexpr const char* kListExtensions[] = {".csv", ".tsv"};
 bool is_csv_list(const std::string& path);
 
 // Opens the images that the file lists. Paths are relative to the file's folder. A path without an
-// image's extension also names the file beside it that has one, so `0f3a` may be 0f3a.jpg. Samples
-// have the order of class folders: by class, folder and file name. So do classes, except that they
-// are sorted by value if all are numbers.
+// image's extension may also name an image with one: `0f3a` may be 0f3a.jpg. Samples are sorted by
+// class, folder and file name, as in class folders; with options.unlabeled, by line. Classes are
+// sorted by name, or by value if all are numbers.
 //
 // Lists the folders of the images with options.threads threads, but opens no image with an image's
 // extension. Leaves out files that are not images by name or content, and lines that repeat an

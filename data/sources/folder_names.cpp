@@ -117,9 +117,9 @@ class FolderCatalogue {
     return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
   }
 
-  // Returns true if the folder top_ contains only one folder, and this one is not a class but
-  // contains the class folders: most or all of its images are in subfolders. If it also contains
-  // images directly, its name must not be in options_.classes. Sets next_ to the folder's name.
+  // Sets next_ to the first folder in top_. Returns true if top_ contains no other folder and next_
+  // is not a class but contains the class folders: most or all of its images are in subfolders. If
+  // some images are directly in next_, options_.classes must not contain its name.
   bool shares_top_folder() {
     next_.clear();
     int64_t loose = 0, deeper = 0;
@@ -210,8 +210,8 @@ class FolderCatalogue {
     return make_catalogue(scans_, placed, std::move(names));
   }
 
-  // Warns if images of different files have the same name. `same` compares two Parts; parts_ must
-  // be sorted.
+  // Warns if images of different files have the same name. `same` compares two NamedImages; parts_
+  // must be sorted.
   template <class Same>
   void warn_of_equal_names(const Same& same) const {
     int64_t count = 0;

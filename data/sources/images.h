@@ -15,7 +15,7 @@ namespace shoal::data {
 // one call of options.warning. The source "-" means the lines of `list`: each line is an image, a
 // folder or a set, but no pattern; empty lines are ignored.
 //
-// read() throws DamagedImage for every image that is missing, damaged or cannot be read.
+// read() throws DamagedImage for every image that is missing, damaged or unreadable.
 // open_images() throws std::invalid_argument if a source has no image or is a pipe; for lines of
 // `list` the message contains the line number. Throws std::runtime_error for system errors.
 std::shared_ptr<const Dataset> open_images(const std::vector<std::string>& sources,

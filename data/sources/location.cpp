@@ -118,8 +118,8 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
   return all;
 }
 
-// Whether a split is at `place`, one of candidates(). Files named as those of CIFAR count only if
-// they are, because a file named test.bin may contain anything.
+// Whether a split is at `place`, one of candidates(). A .bin file must also be a file of CIFAR
+// (is_cifar()), because a file named test.bin may contain anything.
 bool is_split_place(const std::string& place) {
   if (!place.ends_with(".bin")) return path_exists(place) || matches_files(place);
   return matches_files(place) && is_cifar(File(expand_pattern(place)[0]));

@@ -43,7 +43,7 @@ class LocalPlaces {
   }
 
  private:
-  // Returns how many leading folders of `rest` must be dropped to find the file below the root.
+  // Returns how many leading folders of `rest` must be dropped to find the file below prefix_.
   size_t fitting(std::string_view rest, const std::string& place) const {
     std::error_code error;  // ignored: if a path cannot be examined, it counts as not found
     for (size_t count = 0;; ++count) {

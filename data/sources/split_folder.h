@@ -9,8 +9,8 @@
 
 namespace shoal::data {
 
-// Removes all images except those in the folder of options.split: train/, or val/ or, if there is
-// none, validation/. The folder may be inside a single top folder, such as photos/train/. Throws
+// Keeps only the images in the folder of options.split, such as train/. For "val", this is val/, or
+// validation/ if val/ has no image. The folder may be in a single top folder: photos/train/. Throws
 // std::invalid_argument if no image remains. `files`: the file of each scan, at least one. Calls
 // options.warning as OpenOptions::val_unused describes.
 void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,

@@ -75,7 +75,8 @@ std::string method_name(uint16_t method) {
   return std::to_string(method) + name;
 }
 
-// Returns the size of the content in the archive. `entry`: an Image or a ScanEntry.
+// Returns the size that the entry's content has in the archive, compressed or stored. `entry`: an
+// Image or a ScanEntry.
 template <class Entry>
 uint64_t packed_bytes(const Entry& entry) {
   return entry.behind > 0 ? entry.behind : entry.bytes;

@@ -28,7 +28,8 @@ using KeepContent = std::function<uint64_t(std::string_view name, uint64_t bytes
 // Reads only headers and the content that `keep` asks for, front to back. Throws
 // std::invalid_argument with path and offset if the tar is damaged, cut short (even if only the end
 // mark is missing), followed by another tar, or has a member that cannot be read in place: a sparse
-// file, a symbolic link, a part of a multi-volume archive.
+// file, a symbolic link, a hard link to a file that does not precede it, a part of a multi-volume
+// archive.
 std::vector<TarMember> list_tar(const File& file, uint64_t begin, uint64_t end,
                                 const KeepContent& keep = {});
 

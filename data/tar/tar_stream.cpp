@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-// Maximum number of images to buffer while the label or the main image of a sample is missing.
+// Maximum number of images to buffer before both the label and the main image of a sample are read.
 constexpr size_t kMaxHeld = 16;
 
 // A sample is complete when a file with another key follows (sample.h). If it has no label, its

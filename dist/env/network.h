@@ -77,9 +77,10 @@ class Reminder {
 std::string loopback_address();
 
 // Returns the numeric address at which the other ranks of `env` reach this host: loopback if all
-// ranks are on this host, otherwise the address from which this host reaches the master. If the
-// master's name maps to loopback here, returns outside_address(). Ignores Env::interface. Throws
-// std::runtime_error if there is no route to the master or no loopback.
+// ranks are on this host, otherwise the address from which this host reaches the master. If this is
+// loopback although MASTER_ADDR does not name loopback, returns outside_address() unless that is
+// empty. Ignores Env::interface. Throws std::runtime_error if there is no route to the master or no
+// loopback.
 std::string own_address(const Env& env);
 
 // Returns the name or address at which this process connects to the store: own_address() on rank

@@ -55,8 +55,8 @@ class Reader {
   int whole(const std::string& name, int lowest, int highest);  // number() of a required variable
 
   void ranks(const RankNames& names, Env& env);
-  // Checks that ranks are below their counts. Otherwise calls bad_variable() with the names of two
-  // variables.
+  // Checks that each rank is below its count, and that the local rank and count are not above the
+  // global ones. Otherwise calls bad_variable() with the names of two variables.
   static void check_ranks(const RankNames& names, const Env& env);
   // Sets the address and port of rank 0, unless the world size is 1. The address is MASTER_ADDR if
   // set; otherwise loopback if all processes run on this host; otherwise `derived`. The port is

@@ -15,9 +15,9 @@
 // After finish(), every rank has the same gradients: the mean over ranks of the sum over
 // micro-batches.
 //
-// Each rank scales its own loss. If all ranks have the same number of images and each loss is their
-// mean divided by A, the result is the gradient of the mean over the global batch. Zero the
-// gradients in place before the next step; never replace them.
+// Each rank scales its own loss. If all ranks have the same number of images and each loss is the
+// mean over the micro-batch divided by A, the result is the gradient of the mean over the global
+// batch. Zero the gradients in place before the next step; never replace them.
 //
 // All gradients are in one buffer, which is divided into ranges. The ranges are averaged in place,
 // always from the last parameter to the first. So every step sums in the same order, also in a
@@ -62,9 +62,10 @@ class GradientReducer {
 
   // Reports that the gradient of parameter `index` has its final value for this step. The reducer
   // notices gradients that autograd accumulates; a backward that writes .grad without autograd must
-  // call this function. Does nothing if the parameter was already reported in this step. With
-  // ReducerOptions::bf16, may wait for the other ranks. Throws std::runtime_error if averaging
-  // cannot start, or if a peer fails or the group's timeout passes during that wait.
+  // call this function. Does nothing if the parameter was already reported in this step, or if the
+  // current micro-batch is not the last (prepare(false)). With ReducerOptions::bf16, may wait for
+  // the other ranks. Throws std::runtime_error if averaging cannot start, or if a peer fails or the
+  // group's timeout passes during that wait.
   void complete(size_t index);
 
   // Call right after the last backward of a step. Returns the seconds that this rank waited for the

@@ -6,7 +6,7 @@ namespace shoal::dist {
 
 namespace {
 
-// Whether the main thread leaves everything that a checkpoint contains unchanged in this phase.
+// Whether the main thread, in this phase, changes nothing that a checkpoint contains.
 bool is_harmless(Phase phase) {
   return phase == Phase::reading || phase == Phase::stepping || phase == Phase::waiting;
 }

@@ -19,7 +19,7 @@ struct Captured {
 };
 
 // Runs `function` in a child process, which exits with the returned value, or with 97 if `function`
-// throws. `function` must not use CHECK and REQUIRE, which do not fail the test: return a code
+// throws. In the child, CHECK and REQUIRE do not fail the test, so `function` must return a code
 // instead. `meanwhile`, if given, is called in this process with the child's process id after the
 // child's first line on stdout. Waits until no process, including grandchildren, has the child's
 // stdout or stderr open. After 30 s, kills all children of this process and their descendants, and

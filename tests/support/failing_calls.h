@@ -11,9 +11,8 @@
 namespace shoal::test {
 
 // While this object exists, the first `times` calls of `function` whose path matches fail with the
-// errno `error`. The path is that of the open file, for open and opendir as in the call, for rename
-// "FROM TO". Only one object may exist
-// at a time.
+// errno `error`. For open and opendir, the path is the argument; for rename, "FROM TO"; for the
+// other functions, the path of the open file. Only one object may exist at a time.
 class FailingCalls {
  public:
   FailingCalls(std::string function, std::function<bool(const std::string& path)> matches,

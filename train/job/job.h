@@ -279,7 +279,7 @@ struct ResolvedJob : RunOptions {
   // Filled by app/ after resolve().
   std::vector<SavedSetting> settings;  // all settings that change the result
   // Class weights in the training loss, by label, scaled to a mean of 1 over the images of an
-  // epoch. Empty: all 1.
+  // epoch. Empty: every class has weight 1.
   std::vector<double> class_weights;
   std::string index_dir;  // directory of the training images' seek indexes; empty: none
   std::string train_source, val_source;  // locations of the images; train: empty with --eval-only
