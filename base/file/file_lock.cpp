@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -39,8 +40,11 @@ void write_holder(int descriptor) {
 }  // namespace
 
 bool is_lock_file(const std::filesystem::path& file) {
-  const std::string text = read_if_readable(file).value_or("");
-  return text.empty() || text.starts_with(kHolder);
+  // After a power loss, zeros may replace the end of the text or all of it.
+  std::string begin =
+      read_if_readable(file).value_or("").substr(0, std::string_view(kHolder).size());
+  begin.resize(begin.find_last_not_of('\0') + 1);  // npos + 1 is 0
+  return std::string_view(kHolder).starts_with(begin);
 }
 
 bool is_locked(const std::filesystem::path& file) {
