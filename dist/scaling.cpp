@@ -48,8 +48,8 @@ Transfer average_bf16(double bytes, const Cluster& cluster) {
   return both;
 }
 
-// Simulates the exchange of the ranges, and adds the transfers to `total`. Returns the time when
-// backward and exchange have ended, in seconds from the start of backward.
+// Simulates the exchange of the gradients, range by range (StepTimeline::Range), and adds the
+// transfers to `total`. Returns when backward and exchange end, in seconds from backward's start.
 double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
   double end = 0;
   for (const StepTimeline::Range& range : alone.ranges) {

@@ -16,8 +16,8 @@ struct Link {
 struct Cluster {
   int64_t hosts = 1, processes_per_host = 1;
   Link between_hosts, within_host;
-  // Seconds by which sending or receiving one byte delays the computation of a process; 0: the
-  // exchange does not slow it down.
+  // Seconds by which sending or receiving one byte delays the computation of a process; 0: no
+  // delay.
   double cpu_seconds_per_byte = 0;
   bool bf16 = false;   // gradients are exchanged as bfloat16 (bf16_average.h)
   bool trees = false;  // an all-reduce takes 2 log2(processes) rounds, as with NCCL, instead of

@@ -38,8 +38,8 @@ const std::vector<Entry>& table() {
   return entries;
 }
 
-// Returns a name without the differences between timm's names and ours: mobilenetv2_100 and
-// mobilenet_v2, tf_efficientnet_lite0 and efficientnet_lite0.
+// Returns a name without the parts in which timm's names differ from shoal's. For example,
+// mobilenetv2_100 and mobilenet_v2 give the same result.
 std::string without_style(std::string name) {
   if (name.starts_with("tf_")) name.erase(0, 3);
   if (name.ends_with("_100")) name.erase(name.size() - 4);  // timm's width in percent

@@ -1,8 +1,8 @@
 #pragma once
 // Information about the current step that layers need besides their input.
 //
-// Random masks (dropout, stochastic depth) are hashes of (seed, layer, row key), without generator
-// state (masks.h). A sample has a different key in each epoch.
+// Random masks (dropout, stochastic depth) are hashes of (seed, layer, row key, element), without
+// generator state (masks.h). A sample has a different key in each epoch.
 
 #include <cstddef>
 #include <cstdint>

@@ -32,8 +32,8 @@ enum class Type : int { f32, f64, bf16 };
 // relu6: min(max(x, 0), 6). hard_swish: x * relu6(x + 3) / 6.
 enum class Activation : int { none, relu, relu6, silu, hard_swish };
 
-// Whether CPU kernels write an output of this size with non-temporal stores: the caches would evict
-// it before it is read again.
+// Whether an output is so large that the caches would evict it before it is read again. CPU kernels
+// write such an output with non-temporal stores.
 constexpr bool exceeds_caches(int64_t bytes) {
   return bytes >= 8 << 20;
 }

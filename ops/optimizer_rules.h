@@ -3,8 +3,8 @@
 // order of operations.
 //
 // Without #pragma once: each implementation includes this file in its own namespace, so that files
-// compiled for one instruction set share no inline functions with others. Before it, include
-// <math.h>, base/both.h and ops/ops.h.
+// compiled for one instruction set share no inline functions with others. Include <math.h>,
+// base/both.h and ops/ops.h before this file.
 //
 // A rule is constructed for one segment of one step. `p` is the parameter, `g` its clipped gradient
 // and `s` its state (optimizers.def). There are two kinds of rules:

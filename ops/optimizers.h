@@ -6,7 +6,7 @@ namespace shoal::ops {
 
 constexpr int kMaxOptimizerStates = 2;
 
-// Flags of an optimizer: options that it reads but others may not, and its kind of weight decay.
+// Flags of an optimizer: which of these options it reads, and its kind of weight decay.
 enum OptimizerUses : unsigned {
   kUsesMomentum = 1,
   kUsesNesterov = 2,

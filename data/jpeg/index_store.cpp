@@ -137,8 +137,8 @@ void IndexStore::open_own() {
   give_up("cannot write to ", errno);
 }
 
-// Removes files whose records are mostly stale. Returns whether any was removed. Afterwards, this
-// process's own files may be closed.
+// Removes files whose records are mostly stale. If this process's own files are among them, closes
+// them first. Returns whether any files were removed or closed.
 bool IndexStore::remove_stale() {
   if (!records_.is_open()) return false;
   std::vector<uint64_t> current(files_.size());

@@ -16,7 +16,7 @@ constexpr Stage kStages[] = {
     {6, 3, 1, 64, 96, 3}, {6, 3, 2, 96, 160, 3}, {6, 3, 1, 160, 320, 1},
 };
 
-// Whether the width also scales the stem and the head. In timm's deeper networks, it does not.
+// Whether the width also scales the stem and the head. Not in timm's deeper networks (depth > 1).
 bool scales_ends(const MobileNetV2Row& row) {
   return row.depth == 1;
 }

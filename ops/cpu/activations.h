@@ -1,7 +1,7 @@
 #pragma once
-// Interface between batch_norm.cpp and gate.cpp, which split the work over threads, and the loops
-// over activations, which are compiled once per instruction set. A loop processes consecutive rows
-// of `channels` elements; `channels` is a multiple of 8. Sums are added to the caller's doubles.
+// The loops over activations, which are compiled once per instruction set. batch_norm.cpp and
+// gate.cpp call them on all threads. A loop processes consecutive rows of `channels` elements;
+// `channels` is a multiple of 8. Sums are added to the caller's doubles.
 
 #include <cstdint>
 

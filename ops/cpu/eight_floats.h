@@ -28,8 +28,8 @@ inline void store(float* p, Vec v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 
-// Returns a * b + c, rounded only once if there is FMA, which makes loops that sum products a third
-// faster. -ffp-contract=off keeps the compiler from using FMA, so this calls the intrinsic.
+// Returns a * b + c. With FMA, rounds only once, and loops that sum products are a third faster.
+// Uses FMA through the intrinsic, because -ffp-contract=off keeps the compiler from using it.
 #if defined(__AVX2__) && defined(__FMA__)
 inline Vec multiply_add(Vec a, Vec b, Vec c) {
   return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);

@@ -6,8 +6,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// The part of the images that a work item computes: rows [begin, end) of `images` images from
-// `image` on. If `images` is not 1, these are all rows.
+// The part of the images that a work item computes: rows [begin, end) of each of `images` images
+// from `image` on. An item of several images contains all of their rows.
 struct DenseItem {
   int64_t image, images, begin, end;
 

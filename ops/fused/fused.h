@@ -69,8 +69,8 @@ class Workspace {
 void choose_items(Dense&, const Workspace&);
 
 // These functions run one operation on all threads. In the workspace, run() leaves the sums for
-// finish_norm(); the others leave the sums for finish_norm_backward() and the weight gradient for
-// collect_gradient(). The next operation overwrites them.
+// finish_norm(); the backward functions leave the sums for finish_norm_backward() and the weight
+// gradient for collect_gradient(). The next operation overwrites these results.
 void run(const Pointwise&, Workspace&);
 void run(const Depthwise&, Workspace&);
 void run(const Dense&, Workspace&);

@@ -110,7 +110,7 @@ struct Pointwise {  // a 1×1 convolution with stride 1
   void* y = nullptr;           // forward
   Upstream dy;                 // backward
   Downstream dx;
-  // The caller sets it to out > in. Scratch::d_weights is in×padded(out) if `wide`,
+  // Set by the caller: whether out > in. Scratch::d_weights is in×padded(out) if `wide`,
   // otherwise out×padded(in).
   bool wide = false;
 };
@@ -275,9 +275,9 @@ struct Loops {
   void (*pack_pointwise)(const float* values, int64_t k_step, int64_t n_step, int64_t depth,
                          int64_t width, int64_t begin, int64_t end, float* packed);
   int64_t together;
-  // `packed`: 36 matrices of `size` floats each. The last nine contain the weights of a 3×3 Dense.
-  // Sets elements [begin, end) of all 36 to the transformed weights. `begin` and `end` must be
-  // multiples of kPadding.
+  // `packed`: 36 matrices of `size` floats each. Before the call, the last nine contain the weights
+  // of a 3×3 Dense. Overwrites elements [begin, end) of all 36 with the transformed weights.
+  // `begin` and `end` must be multiples of kPadding.
   void (*winograd_weights)(float* packed, int64_t size, int64_t begin, int64_t end);
 
   // c[m, n] += Σ over k of a[m, k] b[k, n], for the columns n in panels [begin, end) of b.

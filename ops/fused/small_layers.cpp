@@ -149,7 +149,7 @@ Packed pack_dense(const Dense& op, const float* weights, bool backward, const Lo
   float* const first = op.winograd ? packed + (kWinogradMatrices - taps) * size : packed;
 #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < taps; ++t) {
-    // The input gradient is a convolution of dy with the flipped kernel.
+    // Winograd computes the input gradient as a convolution of dy with the flipped kernel.
     const int64_t place = op.winograd && backward ? taps - 1 - t : t;
     loops.pack_pointwise(weights + t * op.in, k_step, n_step, depth, width, 0, panels,
                          first + place * size);

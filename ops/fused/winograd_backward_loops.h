@@ -26,8 +26,8 @@ void add_winograd_products(const Band& inputs, const Band& gradients, const Tile
 }
 
 // Computes the weight gradients from `sums` and adds them to nine matrices, which begin at `to` and
-// are `matrix` floats apart. In each, adds to `rows` rows of `columns` values; the rows are
-// `stride` floats apart.
+// are `matrix` floats apart. Each matrix has `rows` rows of `columns` values; the rows are `stride`
+// floats apart.
 void add_winograd_gradient(const float* sums, int64_t rows, int64_t columns, float* to,
                            int64_t stride, int64_t matrix) {
   for (int64_t k = 0; k < rows; ++k)

@@ -10,7 +10,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-// Texts with and without a shared beginning, of all lengths, with zero bytes and repeated ones.
+// Returns texts that begin with `shared`: of several lengths, some with zero bytes, some equal.
 Texts many_texts(const std::string& shared) {
   Texts texts;
   for (uint64_t i = 0; i < 3000; ++i) {

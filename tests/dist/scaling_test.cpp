@@ -69,7 +69,7 @@ TEST_CASE("with bfloat16, backward waits for the copies of a range") {
   step.ranges = {{1, 4'000'000}, {2, 4'000'000}, {3, 4'000'000}};
   Cluster two = cluster_of(2, 1e6);  // each transfer takes 1 s
   two.bf16 = true;
-  // The transfers of the copies end at 2, 3 and 4 s, those of the means at 5, 6 and 7 s.
+  // The transfers of the gradients' copies end at 2, 3 and 4 s, those of their means at 5, 6, 7 s.
   CHECK(predict_step(step, two).seconds == Approx(7));
   // Each transfer takes 4 s. At 3 s, backward waits until 5 s for the copies of the first range.
   two.between_hosts.bytes_per_second = 0.25e6;

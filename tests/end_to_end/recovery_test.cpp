@@ -24,8 +24,8 @@ constexpr int64_t kFirstBad = 28, kLastBad = 30;  // steps with wrong labels
 constexpr int64_t kCheckpointSteps = 13;
 constexpr int64_t kGood = 26;  // step of the last checkpoint before the wrong labels
 
-// Makes the labels of steps kFirstBad to kLastBad of the first epoch wrong, by overwriting these
-// images with images of another class.
+// Makes the labels of steps kFirstBad to kLastBad of the first epoch wrong: overwrites the images
+// of these steps with images of another class.
 void mislabel(const fs::path& train) {
   const auto dataset = data::open_dataset(train.string());
   const data::EpochOrder order(dataset->size(), /*seed=*/0, /*epoch=*/0);

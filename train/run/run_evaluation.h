@@ -16,7 +16,7 @@ struct RunEvaluation {
 
 // Evaluates the weights, then the averaged weights if there are any, and reports each result. The
 // ranks exchange their stop signals before each batch, so no control message may be pending before
-// the call. None is pending afterwards, unless it throws. Throws EvaluationFailed on all ranks.
+// the call. None is pending when the call returns. Throws EvaluationFailed on all ranks.
 // Collective.
 RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
                            data::Loader& loader);

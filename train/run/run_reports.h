@@ -16,8 +16,8 @@ class RunReports {
 
   void begin_epoch();
   // Reports a step. Call it after Position::step was incremented. Reports progress for every step.
-  // Reports metrics every --print-freq steps and for the first and last step of an epoch (if the
-  // epoch's length is unknown, not for its last step). `seconds`: duration of the step.
+  // Reports metrics every --print-freq steps, for the first step of an epoch, for its last step if
+  // its length is known, and for the last step of the run. `seconds`: duration of the step.
   void step(const StepResult& step, double seconds);
   // Logs why a resumed run has nothing left to train.
   void nothing_left() const;

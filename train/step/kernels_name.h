@@ -7,8 +7,8 @@
 
 namespace shoal::train {
 
-// Returns the name of the CPU kernels or of the GPU. Runs with different names may differ in the
-// last bits.
+// Returns the name of the CPU kernels or of the GPU. The results of runs with different kernel
+// names may differ in the last bits.
 std::string kernels_of(const ResolvedJob& job);
 
 }  // namespace shoal::train

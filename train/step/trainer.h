@@ -55,8 +55,8 @@ struct StepResult {
   double data_seconds = 0;      // time spent waiting for the loader
   double exchange_seconds = 0;  // time spent waiting for averaged gradients
   StepSeconds seconds;
-  // Exception that this rank's loader threw, or null. The rank then takes part with a blank batch
-  // whose loss is NaN. So no rank commits the step, and none waits for another.
+  // Exception that this rank's loader threw, or null. After an exception, the rank takes part with
+  // a blank batch whose loss is NaN. So no rank commits the step, and none waits for another.
   std::exception_ptr loader_failure;
 };
 

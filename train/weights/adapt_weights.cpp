@@ -151,7 +151,8 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
     refuse(name, fit, file);
 
-  // Only torchvision's name family has no `rename`. torchvision has shoal's eps and padding.
+  // A family without `rename` is torchvision's, whose networks have the same eps and padding as
+  // shoal's.
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const std::string their_model = named == data.text.end() ? "" : named->second;

@@ -25,7 +25,7 @@ std::vector<std::string> missing_counters(const std::vector<std::string>& names)
 
 // Where a tensor is in an EfficientNet or MobileNet, parsed from its name. An inverted residual
 // block has up to four parts: expand, depthwise, squeeze, project. A fused block has the part
-// `fused`, a k×k convolution, and, if the block expands, `project`. MobileNetV3's last convolution
+// `fused` (a k×k convolution) and, if it expands, also `project`. MobileNetV3's last convolution
 // counts as a fused block. `hidden` is the layer before MobileNetV3's classifier.
 struct Place {
   enum class Part { stem, expand, depthwise, squeeze, project, fused, head, hidden, classifier };

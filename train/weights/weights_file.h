@@ -21,8 +21,8 @@ struct OpenedCheckpoint {
   std::string origin() const;  // "weights of FILE (CONTENTS)"
 };
 
-// Key in CheckpointData::text for the network of another program's file: the file's entry `arch`,
-// else the name of the file or of a folder that contains it.
+// Key in CheckpointData::text. The value names the network in another program's file: it is the
+// file's entry `arch` or, if there is none, the name of the file or of a folder that contains it.
 inline constexpr const char* kTheirModel = "their_model";
 
 // Whether a tensor of this name is a buffer (batch norm statistics), not a parameter.

@@ -12,7 +12,7 @@ namespace {
 
 const std::string kPath = "pipe:/data/train";
 
-// Returns the environment of rank `rank` on `hosts` hosts with `each` processes each.
+// Returns the environment of rank `rank`. Each of the `hosts` hosts runs `each` processes.
 dist::Env rank_of(int rank, int hosts, int each) {
   dist::Env env;
   env.rank = rank;

@@ -70,7 +70,7 @@ TEST_CASE("one channel of any name may contain both splits") {
   const Paths named = paths_in_container({"data/training/cat", "data/validation/cat"});
   CHECK(train_of(named) == kData + "data/training");
   CHECK(val_of(named) == kData + "data/validation");
-  // A separate validation channel overrides val/ in the other channel.
+  // A separate validation channel overrides the folder val/ in the channel with train/.
   CHECK(val_of(paths_in_container({"data/train", "data/val", "validation"})) ==
         kData + "validation");
   CHECK(train_of(paths_in_container({"imagenet/train", "imagenet/val", "old/train", "old/val"})) ==

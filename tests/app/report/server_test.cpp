@@ -40,7 +40,7 @@ struct Serving {
     thread.join();
   }
 
-  // Returns the response to a GET request, or with `enough`, the first part that it accepts.
+  // Returns the response to a GET request. Stops reading once `enough` accepts its beginning.
   std::string get(const std::string& target, const std::string& host = "localhost",
                   const std::function<bool(const std::string&)>& enough = {}) const {
     const int connection = ::socket(AF_INET, SOCK_STREAM, 0);

@@ -8,7 +8,7 @@ using Record = std::vector<std::string>;
 
 namespace {
 
-// Reads all records; each begins with its line.
+// Reads all records. Puts the line number before the fields of each.
 std::vector<Record> records(std::string text, const std::string& path = "a.csv") {
   CsvReader reader(path, text);
   std::vector<Record> all;

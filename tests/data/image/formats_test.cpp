@@ -129,7 +129,7 @@ TEST_CASE("the numbers in a PNM's header may be far apart, and its pixels may ha
   for (const std::string header : {"P6 2 1 255 ", "P6\n2\n1\n255\n", "P6\t\v\f\r 002 1\r255\t",
                                    "P6 # 9 9\n2 # 9\n#\n 1\n255\n", "P6\n#\r2 1 255\r"}) {
     INFO(header);
-    // The first sample looks like white space, but it belongs to the pixels.
+    // The first byte of the pixels looks like more white space of the header.
     const Bytes file = bytes_of(header + "\n#bcde and the next image");
     REQUIRE(recognize(file) == Format::pnm);
     const Size size = decode_other(Format::pnm, file, 0, pixels);
@@ -151,7 +151,7 @@ TEST_CASE("the samples of a PNM are scaled to 0 … 255, and larger ones are whi
   CHECK(levels("P5 4 1 3 ", {0, 1, 2, 3}) == Bytes{0, 85, 170, 255});
   CHECK(levels("P5 3 1 1 ", {0, 1, 200}) == Bytes{0, 255, 255});
   CHECK(levels("P5 3 1 254 ", {0, 254, 255}) == Bytes{0, 255, 255});
-  // Two bytes per sample, the high byte first. Pillow clips such levels of gray instead.
+  // Levels of two bytes, the high byte first. Pillow clips two-byte gray instead of scaling it.
   CHECK(levels("P5 2 2 256 ", {0, 0, 0, 128, 1, 0, 1, 1}) == Bytes{0, 128, 255, 255});
   CHECK(levels("P5 3 1 65535 ", {0x80, 0x00, 0xff, 0xff, 0x00, 0x7f}) == Bytes{128, 255, 0});
   // The most significant bit is the left pixel. A 1 is black. Each row begins with a new byte.

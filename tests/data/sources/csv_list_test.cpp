@@ -70,7 +70,7 @@ TEST_CASE("the columns are found by name, and other columns are ignored") {
     for (const char* label : {"class", "label", "label_name", "Category", "target", "y"})
       CHECK(t.described_as("split," + std::string(label) + ",note," + image +
                            "\ntrain,dog,,dog/1.jpg\n") == Texts{"0 dog 1.jpg c"});
-  // The first accepted name counts, not the first column.
+  // The order of the accepted names counts (`path` before `id`), not the order of the columns.
   CHECK(t.described_as("id,y,path,class\n7,0,dog/1.jpg,dog\n") == Texts{"0 dog 1.jpg c"});
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("images beside the class folders are left out, as in folders") {
   CHECK(described(*open_dataset(t / "a.tar", options)) ==
         Texts{"0 cat 1.jpg a", "1 dog 2.jpg b", "1 dog 3.jpg c"});
   CHECK_THAT(warnings, Contains("train/preview.jpg"));
-  // Here, train is a class: some of its images are in subfolders.
+  // Here, `train` is a class, so preview.jpg is one of its images, like those in its subfolders.
   options.classes = {"dog", "train"};
   CHECK(described(*open_dataset(t / "a.tar", options)).front() == "0 train preview.jpg x");
 }

@@ -279,7 +279,7 @@ TEST_CASE("--load-partial takes the tensors that fit and says what starts anew")
                                       Contains("2 start anew") &&
                                       Contains("layer1.0.conv1.weight is missing"));
 
-  // A classifier with another number of inputs, for 3 classes instead of 4.
+  // The classifier in the file has 6 outputs and 256 inputs. The model needs 4 and 512.
   file.header["fc.weight"]["shape"] = {6, 256};
   file.write(partial);
   test::make_images(trained.path("four"), 60, 12, 4, 48);

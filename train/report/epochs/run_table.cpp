@@ -40,7 +40,7 @@ class RunTable final : public ReportSink {
     if (epochs.empty()) return;
     std::string text = epoch_table_text(epochs) + "\noutput       " + job_.output;
     text += "\ncheckpoints  " + job_.checkpoint_dir;
-    // Names no path of the best checkpoint on SageMaker: its containers do not outlast the run.
+    // On SageMaker, omits the best checkpoint's path: the container does not outlast the run.
     if (report.best && !job_.on_platform && has_checkpoint(job_.checkpoint_dir))
       text += "; the best: --checkpoint " + (folder_of_best(job_) / "best").string();
     if (report.exported) text += "\nexported     " + report.exported->file;

@@ -118,7 +118,8 @@ class TensorboardFile final : public ReportSink {
 // Returns the record of a line of the history; empty if the line has no values to plot.
 std::string TensorboardFile::row_record(double time, const Json& row) const {
   const std::string event = row.at("event");
-  // Of the progress of an evaluation, only the utilization: all its rows have the same step.
+  // Rows of event "test" report the progress of an evaluation and all have the same step, so only
+  // their utilization is plotted.
   const bool curves = event != "test";
   Json metrics = row;
   for (const char* counter : {"epoch", "step_in_epoch", "step", "correct1", "correct5", "images"})

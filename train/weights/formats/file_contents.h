@@ -22,7 +22,7 @@ struct FileContents {
   std::string format;  // "checkpoint of shoal, zip of torch.save", "safetensors", …
   bool is_ours = false;
   std::vector<Entry> entries;
-  // Both are empty if the entries contain no state dict, or several and none is preferred.
+  // Both are empty if there is no state dict, or if there are several and none is preferred.
   std::string used;       // name of the entry that --weights uses, a path of keys: "ema.module"
   StoredTensors weights;  // tensors of that entry, without prefixes of wrappers
   // Other top-level values, at most 1000: numbers, texts, class names of objects, and tensors that

@@ -255,8 +255,8 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     train::Job job = job_of(folder.path());
     job.sharded = "train";
     job.val_split = 0.25;
-    // The first host has all 40 images; the second host has only those of the training part, but
-    // not the one that is never held out.
+    // The first host has all 40 images. The second host has only images of the training part, and
+    // lacks `last`, which is never held out.
     std::string last;
     const auto name_of = [](int i) { return "cat/" + std::to_string(i) + ".jpg"; };
     for (int i = 0; i < 40; ++i)
@@ -285,7 +285,7 @@ TEST_CASE("hosts with different images hold out the same images as one host with
   constexpr int kClasses = 20;
   constexpr double kShare = 0.7;
   const auto name_of = [](int label, int image) { return strf("c%02d/%d.jpg", label, image); };
-  // Two images per class. An image is held out if its hash is small and not its class's largest.
+  // Two images per class. If both have small hashes, only the one with the smaller is held out.
   int expected = 0, lost = 0;
   for (int label = 0; label < kClasses; ++label) {
     const std::string a = name_of(label, 0), b = name_of(label, 1);

@@ -98,7 +98,7 @@ class Shell {
   Shell() {
     std::ofstream(folder() / "photo.jpg") << "x";
     std::filesystem::create_directories(folder() / "photos");
-    // Not in the current folder, where they would be completions.
+    // Write the files outside the current folder; in it, their names would be completions.
     for (const auto& [path, text] : app::manual_files("1.2.3")) {
       std::filesystem::create_directories((share() / path).parent_path());
       std::ofstream(share() / path) << text;
@@ -166,7 +166,7 @@ ask() {
 
 // The line is completed in an interactive shell that runs in a pseudo-terminal. A function replaces
 // the builtin compadd, to which the completion system passes all words, and writes the words that
-// match. LOAD is replaced.
+// match. loaded() replaces LOAD.
 constexpr const char* kZsh = R"(
 zmodload zsh/zpty
 cat >$SHARE/inner <<'END'
