@@ -9,7 +9,8 @@ using namespace shoal::models;
 
 namespace {
 
-// Returns a network of dense (not depthwise) convolutions, with odd sizes.
+// Returns a network of dense (not depthwise) convolutions. Their numbers of output channels are not
+// multiples of 8.
 Network dense_network(Padding padding, int64_t kernel) {
   using shoal::ops::Activation;
   NetworkBuilder b(3, 32, {1e-5, 0.1});

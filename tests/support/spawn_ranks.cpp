@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kTagVariable = "SHOAL_TEST_RANK_TAG";
 
-// Exit code of a rank whose function returned. It is not 0, because a test program also exits with
-// 0 if no test case has the name or the function is never called.
+// Exit code of a rank whose function returned. It is not 0, because the rank's process also exits
+// with 0 if it finds no test case with the name from start(), or never calls the function.
 constexpr int kEndedWell = 86;
 
 struct Process {
