@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::string_view kMask = "***";
 // A variable or setting is secret if its name, in lower case, contains one of these words.
-constexpr std::string_view kWords[] = {"password",   "passwd",        "secret",     "token",
-                                       "credential", "api_key",       "api-key",    "apikey",
-                                       "access_key", "access-key",    "accesskey",  "private_key",
-                                       "signature",  "authorization", "passphrase", "_pwd"};
+constexpr std::string_view kWords[] = {"password",   "passwd",        "secret",    "token",
+                                       "credential", "api_key",       "api-key",   "apikey",
+                                       "access_key", "access-key",    "accesskey", "private_key",
+                                       "signature",  "authorization", "passphrase"};
 
 std::vector<std::string>& hidden() {
   static std::vector<std::string> values;
@@ -116,6 +116,13 @@ std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lo
   return {at, at};
 }
 
+// Keys in base64 may contain slashes too, but are longer than most relative paths.
+bool may_be_path(std::string_view value) {
+  constexpr size_t kLongest = 40;
+  return value.starts_with('/') || value.starts_with("./") || value.starts_with('~') ||
+         (value.find('/') != value.npos && value.size() < kLongest);
+}
+
 void replace_all(std::string& text, const std::string& secret) {
   for (size_t at = 0; (at = text.find(secret, at)) != text.npos; at += kMask.size())
     text.replace(at, secret.size(), kMask);
@@ -128,8 +135,8 @@ void hide_secrets(const std::map<std::string, std::string>& environment) {
   for (const auto& [name, value] : environment) {
     const std::string key = lower(name);
     const auto says = [&](std::string_view word) { return key.find(word) != key.npos; };
-    const bool secret = std::ranges::any_of(kWords, says) ||
-                        (key.ends_with("_key") && value.find('/') == value.npos);  // no path
+    const bool ends = key.ends_with("_key") || key.ends_with("_pwd");
+    const bool secret = std::ranges::any_of(kWords, says) || (ends && !may_be_path(value));
     if (value.size() < kShortest || !secret) continue;
     hidden().push_back(value);
     // Messages contain line breaks and tabs as blanks.

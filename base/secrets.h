@@ -8,7 +8,7 @@
 namespace shoal {
 
 // Remembers the values of environment variables whose names contain PASSWORD, TOKEN, SECRET or a
-// similar word, or end with _KEY (unless the value has a slash, as paths have). masked() then
+// similar word, or end with _KEY or _PWD (unless the value may be a path). masked() then
 // replaces these values wherever they appear. Ignores values of fewer than 8 characters, because
 // they may be ordinary words. Call before threads start.
 void hide_secrets(const std::map<std::string, std::string>& environment);

@@ -222,7 +222,7 @@ void check_places(const train::Job& job, const DataPlaces& places) {
     throw UserError(
         "no images given: add --data DIR (containing train/ or val/), --train PATH or "
         "--val PATH");
-  check_data_has_entries(job.data);
+  check_data_has_entries(job.data, /*trains=*/true);
   throw UserError("--data: " + job.data + " contains no " + data::split_places("train") +
                   " and no " + data::split_places("val") +
                   "; if it is a single set of images, use --train " + job.data);

@@ -66,7 +66,7 @@ void on_stop(int number) {
 // Like on_stop(), but if the command has not ended after kPollSeconds, on_alarm() ends the process.
 // The command may hang in a read.
 void on_polled_stop(int number) {
-  on_stop(number);
+  on_stop(number == SIGHUP ? SIGTERM : number);
   ::alarm(kPollSeconds);
 }
 

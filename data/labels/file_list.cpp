@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/hash.h"
+#include "base/text.h"
 #include "data/container/image_files.h"
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
@@ -15,33 +17,26 @@
 namespace shoal::data {
 namespace {
 
-// Returns the path, with a slash at its end, of the innermost folder that contains all images.
-std::string common_folder(const std::vector<ListedImage>& images) {
-  std::string_view common = images.front().path;
-  for (const ListedImage& image : images) {
-    const auto end = std::ranges::mismatch(common, image.path).in1;
-    common = common.substr(0, static_cast<size_t>(end - common.begin()));
-  }
-  return std::string(common.substr(0, common.rfind('/') + 1));  // npos + 1 is 0
+// Replaces the folder of `path` by its name and a hash of all of it.
+std::string without_folders(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == path.npos) return path;
+  const std::string folder = path.substr(0, slash);
+  return folder.substr(folder.rfind('/') + 1) + strf("-%016lx", hash_bytes(folder)) +
+         path.substr(slash);
 }
 
 }  // namespace
 
-FileListDataset::FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
-                                 std::string folder)
-    : images_(std::move(images)), classes_(std::move(classes)), folder_(std::move(folder)) {
-  if (!folder_.empty() && !folder_.ends_with('/')) folder_ += '/';
-  const auto is_inside = [&](const auto& image) {
-    return folder_.empty() ? !image.path.starts_with('/') : image.path.starts_with(folder_);
-  };
-  if (!images_.empty() && !std::ranges::all_of(images_, is_inside))
-    folder_ = common_folder(images_);
-}
-
 std::string FileListDataset::key(int64_t sample) const {
-  std::string path = at(sample).path.substr(folder_.size());
-  path.erase(0, path.find_first_not_of('/'));  // keys never begin with a slash
-  return split_key_of_path(classes_[static_cast<size_t>(label(sample))], path);
+  const ListedImage& image = at(sample);
+  const std::string& class_name = classes_[static_cast<size_t>(image.label)];
+  const bool inside = !folder_.empty() && image.path.starts_with(folder_ + "/");
+  if (inside) return split_key_of_path(class_name, image.path.substr(folder_.size() + 1));
+  const std::string path = image.path.substr(image.path.find_first_not_of('/'));
+  const std::string key = split_key_of_path(class_name, path);
+  // Packed sets contain the keys, which must not tell where the images of other folders are.
+  return key == path && path != image.path ? without_folders(path) : key;
 }
 
 void FileListDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {

@@ -19,7 +19,6 @@ TEST_CASE("secrets are masked, and the text around them is kept") {
       {"https://ghp_" + token + ":x-oauth-basic@host/a", "https://***@host/a"},
       {"s3://AKIAABCDEFGHIJKLMNOP:pw@b/k", "s3://***@b/k"},
       {"glpat-" + token, "***"},
-      {"MYSQL_PWD=abc x", "MYSQL_PWD=*** x"},
       {"https://h/k?a=b,c&sig=d: not found", "https://h/k?***: not found"},
       {"key AKIAABCDEFGHIJKLMNOP.", "key ***"},
       {"(ASIAABCDEFGHIJKLMNOP)", "(***)"},
@@ -55,12 +54,18 @@ TEST_CASE("values of secret environment variables are masked wherever they appea
                        {"STRIPE_KEY", "no known form"},
                        {"KEYBOARD", "a usual value"},
                        {"S3_KEY", "data/imagenet"},
+                       {"A_PWD", "of a database"},
+                       {"PROJECT_PWD", "/home/user/project"},
+                       {"ACCOUNT_KEY", "ab/cdefghijklmnopqrstuvwxyz0123456789+/ABCDE=="},
                        {"HOME", "/home/somebody"}});
   CHECK(masked("x wJalrXUtnFEMI/K7MDENG/bPxRfiCY y long enough") == "x *** y ***");
   CHECK(masked("beginning, beginning and more") == "***, ***");
   CHECK(masked("two\nlines, two lines") == "***, ***");
   CHECK(masked("no known form, a usual value") == "***, a usual value");
-  CHECK(masked("data/imagenet") == "data/imagenet");
+  for (const std::string path : {"data/imagenet", "/home/user/project/x"})
+    CHECK(masked(path) == path);
+  CHECK(masked("of a database") == "***");
+  CHECK(masked("ab/cdefghijklmnopqrstuvwxyz0123456789+/ABCDE==") == "***");
   CHECK(masked("short /home/somebody") == "short /home/somebody");
 }
 

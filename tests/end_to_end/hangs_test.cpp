@@ -169,7 +169,8 @@ TEST_CASE("SIGTERM saves and ends a run whose output nobody reads") {
   require_exact_resume(root, nproc);
 }
 
-TEST_CASE("SIGTERM ends `shoal bench loader` while it waits for an image") {
+TEST_CASE("SIGTERM or SIGHUP ends `shoal bench loader` while it waits for an image") {
+  const int signal = GENERATE(SIGTERM, SIGHUP);
   const test::TemporaryDirectory directory;
   const fs::path root = with_images(directory);
   HangingImage image(root / "data" / "train");
@@ -181,7 +182,7 @@ TEST_CASE("SIGTERM ends `shoal bench loader` while it waits for an image") {
         std::error_code error;
         if (!hangs && entries_of(threads, error).size() > 2) {  // loading began
           image.hang();
-          hangs = ::kill(shoal, SIGTERM) == 0;
+          hangs = ::kill(shoal, signal) == 0;
         }
         return false;
       },

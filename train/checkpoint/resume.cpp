@@ -160,6 +160,9 @@ void start_from(Trainer& trainer, const Start& start, const ResolvedJob& job,
     if (arch == weights.text.end()) log::info("weights " + adapted.note);
     for (const std::string& warning : adapted.warnings) warn("--weights: " + warning);
     data.model = adapted.tensors;
+    const std::string note = nonfinite_note(data.model);
+    if (!note.empty() && !job.eval_only) throw UserError(note);
+    if (!note.empty()) warn(option + note);
     if (partial) {
       require_frozen_weights(adapted.fit, network, job);
       fill_misfits(trainer, adapted, data.model, warn);

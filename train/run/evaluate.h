@@ -23,8 +23,8 @@ struct BatchResult {
 
 // Cause and remedy of scores that are not finite, for messages.
 inline constexpr const char* kDiverged =
-    "the weights have diverged, or were trained for too few steps; train with a lower --lr, or "
-    "for more steps";
+    "the weights have diverged, are damaged, or were trained for too few steps; train with a lower "
+    "--lr, or for more steps";
 
 // Evaluates one batch on this rank. Averages the logits of an image's views if there are several.
 // `type`: element type of the activations. `subset`: labels that the model may predict; empty: all.

@@ -1,5 +1,8 @@
 #include "train/weights/adapt_weights.h"
 
+#include <ATen/ops/all.h>
+#include <ATen/ops/isfinite.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -192,6 +195,15 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
                                " of the weights, which " + name +
                                " does not have: " + first_of(fit.unused));
   return adapted;
+}
+
+std::string nonfinite_note(const NamedTensors& tensors) {
+  for (const auto& [name, value] : tensors)
+    if (value.is_floating_point() && !at::isfinite(value).all().item<bool>())
+      return name +
+             " contains values that are not finite: the file is damaged, or its training "
+             "diverged";
+  return "";
 }
 
 }  // namespace shoal::train

@@ -40,6 +40,9 @@ struct AdaptedWeights {
 AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
                              bool partial = false);
 
+// Names the first tensor with values that are not finite. Returns "" if there is none.
+std::string nonfinite_note(const NamedTensors& tensors);
+
 // A model of shoal whose tensors resemble those of a file.
 struct KnownModel {
   std::string name;

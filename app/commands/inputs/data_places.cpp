@@ -109,13 +109,14 @@ std::string folder_of_splits(const std::string& data) {
 
 }  // namespace
 
-void check_data_has_entries(const std::string& data) {
+void check_data_has_entries(const std::string& data, bool trains) {
   if (fs::is_regular_file(data)) {
     if (const std::string text = data::compression_error(data); !text.empty())
       throw UserError("--data: " + text);
     throw UserError("--data: " + data +
                     " is a file, but not a tar or zip with folders train/ and val/; to name files, "
-                    "use --train FILE --val FILE");
+                    "use " +
+                    (trains ? "--train FILE --val FILE" : "--val " + data));
   }
   std::error_code error;  // ignored: a folder that cannot be listed is reported otherwise
   const auto entries = entries_of(data, error);
@@ -141,7 +142,7 @@ void check_split_exists(const train::Job& job, const DataPlaces& places, const S
                     (other ? "--" + split.name + " DIR|FILE" + also : both));
   }
   if (!fs::exists(job.data)) fail_missing("--data", job.data);
-  check_data_has_entries(job.data);
+  check_data_has_entries(job.data, trains);
   const std::string parent = folder_of_splits(job.data);
   throw UserError("--data: " + job.data + " contains no " + data::split_places(split.name) +
                   (!parent.empty() ? "; use its parent folder: --data " + parent

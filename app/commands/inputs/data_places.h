@@ -48,7 +48,8 @@ std::string split_folders(const std::vector<std::string>& classes);
 // accessing --output.
 void check_data_exists(const train::Job& job, const DataPlaces& places);
 // Checks that --data is a folder that is not empty. Call if no images were found in it.
-void check_data_has_entries(const std::string& data);
+// `trains`: as for check_split_exists().
+void check_data_has_entries(const std::string& data, bool trains);
 // Checks that an option names the images of `split`, one of `places`. If that option is --data,
 // checks that its folder contains them. `trains`: whether the command also needs training images.
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split,

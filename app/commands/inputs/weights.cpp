@@ -111,6 +111,8 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   job.eval_only = true;
   weights.model = models::create(job.model);
   train::load_weights(*weights.model, data, weights.ema);
+  if (const auto note = train::nonfinite_note(weights.ema ? data.ema : data.model); !note.empty())
+    weights.warnings.push_back(note);
   weights.transform = train::evaluation_transform(job, weights.model->info());
   if (!opened.is_ours())
     weights.origin +=

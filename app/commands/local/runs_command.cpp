@@ -52,10 +52,17 @@ Json json_of(const RunRow& row) {
           {"notes", row.notes}};
 }
 
+// Returns the number of epochs with one decimal. Does not round an unfinished epoch up to a finished
+// one.
+std::string epochs_text(double epochs) {
+  const double tenths = std::round(10 * epochs), whole = std::ceil(epochs);
+  return strf("%g", (epochs < whole ? std::min(tenths, 10 * whole - 1) : tenths) / 10);
+}
+
 void list_runs(const std::vector<RunRow>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const RunRow& row : rows) {
-    std::string epochs = row.epochs ? strf("%g", std::round(10 * *row.epochs) / 10) : "-";
+    std::string epochs = row.epochs ? epochs_text(*row.epochs) : "-";
     if (row.epochs_requested) epochs += strf("/%g", *row.epochs_requested);
     cells.push_back({row.name, row.model.empty() ? "-" : row.model,
                      row.top1 ? strf("%.3f", *row.top1) : "-", epochs,

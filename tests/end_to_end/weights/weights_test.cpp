@@ -242,3 +242,18 @@ TEST_CASE("every command refuses weights beside a call that would run a program"
   CHECK_FALSE(fs::exists(marker));
   CHECK_FALSE(fs::exists(run));
 }
+
+TEST_CASE("weights with values that are not finite: a warning in eval, an error in train") {
+  const Trained t;
+  const std::string file = (t.directory.path() / "damaged.safetensors").string();
+  std::string bytes = test::read_text(t.foreign);
+  std::fill(bytes.end() - 400, bytes.end(), '\xff');
+  test::write_text(file, bytes);
+  const auto eval = test::run_shoal({"eval", "--weights", file, "--data", t.data});
+  CHECK(eval.exit_code == 0);
+  CHECK_THAT(eval.err, Contains("damaged.safetensors") && Contains("not finite"));
+  const std::string run = (t.directory.path() / "next").string();
+  CHECK_THAT(refusal({"train", "--weights", file, "--model", "resnet18", "--data", t.data,
+                      "--output", run}),
+             Contains(file) && Contains("not finite"));
+}

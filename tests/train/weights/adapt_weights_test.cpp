@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <iomanip>
 #include <set>
 #include <sstream>
@@ -227,4 +228,13 @@ TEST_CASE("the model of a file is recognized by names and shapes") {
   }
   CHECK(model_like(b0_in("efficientnet_pytorch"))->name == "efficientnet_b0");
   CHECK_FALSE(model_like(file_of({{"net.weight", at::full({2}, 1)}})));
+}
+
+TEST_CASE("the first tensor with values that are not finite is named") {
+  NamedTensors tensors = {{"a", at::full({2}, 1)}, {"b", at::full({2}, 1.0)}};
+  CHECK(nonfinite_note(tensors).empty());
+  for (const double value : {NAN, -INFINITY}) {
+    tensors[1].second.data_ptr<float>()[1] = static_cast<float>(value);
+    CHECK_THAT(nonfinite_note(tensors), Catch::StartsWith("b "));
+  }
 }

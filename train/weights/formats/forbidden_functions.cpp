@@ -58,41 +58,67 @@ std::string dotted(std::string_view text) {
   return name;
 }
 
+// `module`: without underscores around it (Python 2: __builtin__).
 bool is_builtin(std::string_view module) {
-  return module == "builtins" || module == "__builtin__";
+  return module == "builtins" || module == "builtin";
 }
 
 bool is_getattr(std::string_view text) {
   return text == "builtins getattr" || text == "__builtin__ getattr";
 }
 
-// Whether a function is forbidden. `text`: "module name". The name may lead through other modules:
-// "torch.serialization os.system".
-bool is_forbidden(const std::string& text) {
-  const std::string_view all = text;
-  const size_t blank = std::min(all.find(' '), all.size());
-  const std::string_view module = all.substr(0, blank);
-  std::string_view name = all.substr(std::min(blank + 1, all.size()));
-  if (contains(kModules, module.substr(0, module.find('.')))) return true;
-  if (is_builtin(module) && contains(kBuiltins, name)) return true;
-  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.')) {
-    if (contains(kModules, name.substr(0, dot))) return true;
-    name.remove_prefix(dot + 1);
-  }
-  return contains(kFunctions, dotted(text));
+// Returns the part before the first dot, without underscores around it: modules have the modules
+// that they import as attributes, such as random._os.
+std::string_view first_part(std::string_view path) {
+  path = path.substr(0, path.find('.'));
+  path.remove_prefix(std::min(path.find_first_not_of('_'), path.size()));
+  return path.substr(0, path.find_last_not_of('_') + 1);
 }
 
-// Whether a call of getattr is a member of an enum: getattr(CLASS, "NAME"). Python pickles some
-// enums in this way.
-bool is_enum_member(const PickleValue& call) {
-  return call.kind == Kind::call && call.items.size() == 2 && call.items[0]->kind == Kind::name &&
+std::string_view after_first_part(std::string_view path) {
+  return path.substr(std::min(path.find('.'), path.size() - 1) + 1);
+}
+
+// Whether `path`, such as "builtins.eval", is a forbidden function, an attribute of one, or the
+// module `builtins`.
+bool begins_with_function(std::string_view path) {
+  const std::string_view module = first_part(path), rest = after_first_part(path);
+  const std::string_view name = rest.substr(0, rest.find('.'));
+  if (is_builtin(module))
+    return rest.empty() || rest.starts_with("getattr") || contains(kBuiltins, name);
+  return std::ranges::any_of(kFunctions, [&](std::string_view function) {
+    return path.starts_with(function) &&
+           (path.size() == function.size() || path[function.size()] == '.');
+  });
+}
+
+// Whether a function is forbidden. `text`: "module name". The name may lead through other modules:
+// "torch.serialization os.system". Call it for other functions than getattr.
+bool is_forbidden(const std::string& text) {
+  const std::string path = dotted(text);
+  const auto is_module = [](std::string_view part) {
+    return contains(kModules, part) || contains(kModules, first_part(part));
+  };
+  if (is_module(path.substr(0, path.find('.'))) || begins_with_function(path)) return true;
+  std::string_view name =
+      std::string_view(text).substr(std::min(text.find(' '), text.size() - 1) + 1);
+  for (; !name.empty(); name = after_first_part(name))
+    if (is_module(name.substr(0, name.find('.'))) || begins_with_function(name)) return true;
+  return false;
+}
+
+// Whether a call of getattr is a member of an enum or a method: getattr(CLASS, "NAME") or
+// getattr(OBJECT, "NAME"). Python pickles them in this way.
+bool is_member(const PickleValue& call) {
+  return call.kind == Kind::call && call.items.size() == 2 &&
+         (call.items[0]->kind == Kind::name || call.items[0]->kind == Kind::call) &&
          call.items[1]->kind == Kind::text && !call.items[1]->text.empty() &&
          call.items[1]->text[0] != '_';
 }
 
 bool is_forbidden(const PickleValue& value) {
   if (value.kind == Kind::text || value.text.empty()) return false;
-  if (is_getattr(value.text)) return value.kind != Kind::name && !is_enum_member(value);
+  if (is_getattr(value.text)) return value.kind != Kind::name && !is_member(value);
   return is_forbidden(value.text);
 }
 

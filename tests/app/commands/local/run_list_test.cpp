@@ -129,6 +129,9 @@ TEST_CASE("a run that ended within an epoch counts the part of the epoch that it
   summary("1", R"("epoch":1,"step_in_epoch":4)");
   CHECK(app::find_runs(folder.path()).at(0).epochs == 1.5);
   CHECK_THAT(printed(), Contains(" 1.5/1.5 "));
+  // An unfinished epoch is not rounded up.
+  summary("1", R"("epoch":1,"step_in_epoch":7.9)");
+  CHECK_THAT(printed(), Contains(" 1.9/1.5 "));
   summary("2", R"("epoch":1,"step_in_epoch":8)");
   CHECK(app::find_runs(folder.path()).at(0).epochs == 2);
   // 3 of 18 steps: a sixth of the first epoch, which the end of the run evaluated.

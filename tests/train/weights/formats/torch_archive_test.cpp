@@ -161,6 +161,14 @@ TEST_CASE("a file that refers to a function with which files run code is refused
            {"__builtin__", "execfile"},
            {"torch.serialization", "os.system"},
            {"timeit", "timeit"},
+           {"gzip", "builtins.eval"},
+           {"gzip", "io.open"},
+           {"gzip", "builtins.getattr"},
+           {"random", "_os.system"},
+           {"m", "__builtins__.eval"},
+           {"builtins", "eval.__call__"},
+           {"builtins", "getattr.__call__"},
+           {"gzip", "builtins"},
        }) {
     INFO(module << "." << name);
     const auto refused = [&](const std::string& value) {
@@ -205,6 +213,7 @@ TEST_CASE("a file that refers to a function with which files run code is refused
            called("project.sys.posix", "Settings", nothing),
            called("code.options", "Options", nothing),
            "cbuiltins\ngetattr\n(cm\nColor\n" + pickled("RED") + "tR",
+           "cbuiltins\ngetattr\n(" + called("m", "Callback", nothing) + pickled("run") + "tR",
            pickled("posix system"),
        })
     CHECK(read(archive_of(good + pickled("extra") + harmless)).tensors.size() == 1);
