@@ -16,9 +16,9 @@
 #include "data/folder/patterns.h"
 #include "data/image/formats.h"
 #include "data/labels/file_list.h"
-#include "data/sources/csv_list.h"
+#include "data/lists/csv_list.h"
+#include "data/lists/manifest.h"
 #include "data/sources/formats.h"
-#include "data/sources/manifest.h"
 
 namespace shoal::data {
 namespace {

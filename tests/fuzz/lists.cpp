@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "data/lists/csv_list.h"
 #include "data/pack/shards.h"
 #include "data/records/record_list.h"
-#include "data/sources/csv_list.h"
 #include "tests/fuzz/support/memory_file.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,5 +1,5 @@
 // Fuzzes SageMaker's manifests. The images that they name are files in memory.
-#include "data/sources/manifest.h"
+#include "data/lists/manifest.h"
 
 #include <cstdint>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "data/sources/manifest.h"
+#include "data/lists/manifest.h"
 
 #include <array>
 #include <filesystem>

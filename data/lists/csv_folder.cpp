@@ -1,4 +1,4 @@
-#include "data/sources/csv_folder.h"
+#include "data/lists/csv_folder.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "data/sources/csv_list.h"
+#include "data/lists/csv_list.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +20,8 @@
 #include "data/container/scan_files.h"
 #include "data/file.h"
 #include "data/labels/file_list.h"
-#include "data/sources/csv_columns.h"
-#include "data/sources/csv_folder.h"
+#include "data/lists/csv_columns.h"
+#include "data/lists/csv_folder.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/sources/csv_list.h"
+#include "data/lists/csv_list.h"
 
 #include <sys/stat.h>
 

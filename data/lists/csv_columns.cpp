@@ -1,4 +1,4 @@
-#include "data/sources/csv_columns.h"
+#include "data/lists/csv_columns.h"
 
 #include <algorithm>
 #include <span>
