@@ -52,8 +52,8 @@ Json json_of(const RunRow& row) {
           {"notes", row.notes}};
 }
 
-// Returns the number of epochs with one decimal. Does not round an unfinished epoch up to a finished
-// one.
+// Returns the number of epochs with one decimal. Does not round an unfinished epoch up to a
+// finished one.
 std::string epochs_text(double epochs) {
   const double tenths = std::round(10 * epochs), whole = std::ceil(epochs);
   return strf("%g", (epochs < whole ? std::min(tenths, 10 * whole - 1) : tenths) / 10);
