@@ -8,6 +8,7 @@
 #include "app/commands/inspect_onnx.h"
 #include "app/commands/printable_row.h"
 #include "app/platform/signals.h"
+#include "app/weights/fetch.h"
 #include "base/file/checksum.h"
 #include "base/file/whole_file.h"
 #include "base/format/counted.h"
@@ -245,6 +246,9 @@ int inspect_command(const Arguments& arguments) {
   }
   const File file = open(path);
   const FileContents contents = train::read_contents(file.bytes, file.path);
+  if (!contents.is_ours)
+    if (const std::string note = wrong_digest_note(file.path); !note.empty())
+      log::warning(file.path + ": " + note);
   train::TensorShapes shapes = train::shapes_of(contents.weights);
   std::vector<std::string> names;
   for (const auto& tensor : shapes) names.push_back(tensor.name);

@@ -19,6 +19,7 @@
 #include "app/platform/failure.h"
 #include "app/platform/signals.h"
 #include "app/report/report.h"
+#include "app/weights/fetch.h"
 #include "base/file/folder.h"
 #include "base/file/writable.h"
 #include "base/format/counted.h"
@@ -250,6 +251,13 @@ void check_restored(const train::Job& job, const train::Start& start) {
   if (!start.data && !job.eval_only) train::require_start_weights(job);
 }
 
+// Warns if --weights is another program's file whose contents do not have the digest in its name.
+void check_digest(const std::string& file, const train::CheckpointData& weights) {
+  if (weights.text.contains("arch")) return;  // shoal wrote the file
+  if (const std::string note = wrong_digest_note(file); !note.empty())
+    log::warning("--weights " + file + ": " + note);
+}
+
 // Takes the model and the preprocessing from an exported file. Such a file contains no settings.
 void take_exported(Arguments& arguments, const train::CheckpointData& weights) {
   if (!weights.settings.empty() || !weights.text.contains("channels")) return;
@@ -279,6 +287,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
     arguments.job.resume = true;
   }
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
+  if (start.weights && env.rank == 0) check_digest(arguments.job.weights, *start.weights);
   if (start.weights) train::take_normalization(*start.weights, arguments.job);
   if (start.weights && arguments.job.eval_only) {
     take_saved_settings(arguments, start.weights->settings, start.weights->classes.size());

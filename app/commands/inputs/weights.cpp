@@ -111,6 +111,9 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   job.eval_only = true;
   weights.model = models::create(job.model);
   train::load_weights(*weights.model, data, weights.ema);
+  if (!opened.is_ours() && group.rank() == 0)
+    if (const auto note = wrong_digest_note(arguments.job.weights); !note.empty())
+      weights.warnings.push_back(note);
   if (const auto note = train::nonfinite_note(weights.ema ? data.ema : data.model); !note.empty())
     weights.warnings.push_back(note);
   weights.transform = train::evaluation_transform(job, weights.model->info());
