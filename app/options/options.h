@@ -140,6 +140,10 @@ inline constexpr const char* kCommandLine = "command line";
 // Whether the user gave this option on the command line.
 bool is_on_command_line(const Arguments& arguments, const std::string& option);
 
+// Whether the option has been set. Values of a recipe that the user did not name (kImagenetRecipe)
+// count as defaults.
+bool is_given(const Arguments& arguments, const std::string& option);
+
 // Bit of Option::commands: plain --help shows this option.
 inline constexpr unsigned kCommon = 1u << 31;
 inline constexpr const char* kCommonHelp = "common";  // topic of --help without a value

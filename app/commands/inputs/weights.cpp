@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "app/commands/inputs/datasets.h"
@@ -47,6 +48,15 @@ train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& grou
                                                    weights_finder(arguments));
 }
 
+// Throws UserError for the tensors of another program's file, which fit no network or, if `known` is
+// set, only fit it in part.
+[[noreturn]] void refuse_network(const std::string& file,
+                                 const std::optional<train::KnownModel>& known) {
+  throw UserError("--weights " + file +
+                  ": the tensors fit no network that shoal knows (`shoal models`)" +
+                  (known ? "; most of them fit " + known->name + ", see --model" : ""));
+}
+
 // Returns the network's name. A file that shoal wrote contains it. For another program's file, it
 // is --model or, without --model, the network that the tensors fit. Throws UserError if --model
 // contradicts a file of shoal, or if the tensors fit no network.
@@ -55,10 +65,8 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
   if (!opened.is_ours()) {
     if (!wanted.empty()) return wanted;
     const auto known = train::model_like(opened.data);
-    if (known && known->fit.complete()) return known->name;
-    throw UserError("--weights " + opened.file +
-                    ": the tensors fit no network that shoal knows (`shoal models`)" +
-                    (known ? "; most of them fit " + known->name + ", see --model" : ""));
+    if (!known || !known->fit.complete()) refuse_network(opened.file, known);
+    return known->name;
   }
   const std::string& own = opened.data.string("arch");
   if (!wanted.empty() && wanted != own)
@@ -159,6 +167,14 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
     const bool word = std::ranges::count(arguments.paths, arguments.job.weights) > 0;
     throw UserError(word && text.starts_with(option) ? text.substr(option.size()) : text);
   }
+}
+
+std::string network_of(const train::CheckpointData& weights, const std::string& file,
+                       bool partial) {
+  if (const auto own = weights.text.find("arch"); own != weights.text.end()) return own->second;
+  const auto known = train::model_like(weights);
+  if (!known && !partial) refuse_network(file, known);
+  return known ? known->name : "";
 }
 
 train::CheckpointData model_data(const Weights& weights) {

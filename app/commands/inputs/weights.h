@@ -47,6 +47,11 @@ Weights open_selected_weights(Arguments arguments);
 // open_weights().
 void require_weights(const Arguments& arguments);
 
+// Returns the network of `weights`, which were read from `file`, for training: the one that the file
+// contains or, for another program's file, the one that its tensors resemble most. If they resemble
+// none, returns "" if `partial`, else throws UserError.
+std::string network_of(const train::CheckpointData& weights, const std::string& file, bool partial);
+
 // Returns data for writing a model file, still without tensors: the network's name, preprocessing,
 // classes and training progress of `weights`.
 train::CheckpointData model_data(const Weights& weights);

@@ -69,7 +69,9 @@ Option compression_row() {
 
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {model_row(kTrain | kBench | kCommon, "Network to train; `shoal models` lists them",
+      {model_row(kTrain | kBench | kCommon,
+                 "Network to train; `shoal models` lists them; with --weights, the default is "
+                 "their network",
                  JOB(model.name))
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
