@@ -56,13 +56,14 @@ Format format_of(const Arguments& arguments) {
   return given.value_or(Format::onnx);
 }
 
-// Moves the positional CHECKPOINT to --weights, and sets the format.
+// Moves the positional WEIGHTS to --weights, and sets the format.
 void resolve_arguments(Arguments& arguments) {
   std::string& weights = arguments.job.weights;
   std::vector<std::string>& paths = arguments.paths;
   if (paths.size() + (weights.empty() ? 0 : 1) != 1)
     throw UserError(
-        "export needs one CHECKPOINT: a run, a file of weights, or a name that --weights accepts");
+        "export needs one set of WEIGHTS: a run, a file of weights, or a name that `shoal weights` "
+        "lists");
   if (weights.empty()) {
     weights = paths.front();
     imply_settings(arguments);
@@ -107,8 +108,8 @@ void require_torchvision(const Arguments& arguments, const models::ModelInfo& in
 // Logs how torchvision loads the file, and what the file does not contain.
 void print_torchvision(const Weights& weights, const train::CheckpointData& data) {
   const models::ModelInfo& info = weights.model->info();
-  std::string call =
-      "torchvision.models." + info.torchvision + "(num_classes=" + std::to_string(info.classes);
+  std::string call = "torchvision.models." + info.torchvision +
+                     "(num_classes=" + std::to_string(weights.job.model.classes);
   if (info.torchvision_width != 1) call += ", width_mult=" + number(info.torchvision_width);
   log::info("to load it in Python: model = " + call + "); model.load_state_dict(torch.load(FILE))");
   if (info.channels != 3)

@@ -83,10 +83,10 @@ constexpr int kMaxThreads = 1024;  // of --threads and --workers
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional arguments. `predict`: images or folders; `eval`, `export`, `average`, `inspect`:
-  // weights; `models`, `weights`: names; `pack`: source and destination; `bench`: what to measure,
-  // and the images; `prepare`: name of the dataset, source and destination; `report`: runs; `runs`:
-  // folders with runs; `completion`: what to print.
+  // Positional arguments. `eval`, `export`, `average`, `inspect`: weights; `predict`: weights, unless
+  // an option names them, then images or folders; `models`, `weights`: names; `pack`: source and
+  // destination; `bench`: what to measure, and the images; `prepare`: name of the dataset, source
+  // and destination; `report`: runs; `runs`: folders with runs; `completion`: what to print.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
@@ -106,6 +106,7 @@ struct Arguments {
   bool logits = false;             // predict, eval --predictions: also write logits
   bool strict = false;             // predict: unreadable images are a failure
   EvalOptions eval;
+  std::string predict_output;            // predict: file to write; empty: standard output
   std::string average_output;            // average: file to write
   bool tensors = false;                  // inspect: list all tensors
   bool definitions = false;              // metrics: no effect, definitions are always printed

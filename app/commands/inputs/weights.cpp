@@ -36,8 +36,8 @@ std::string no_weights(const std::vector<std::string>& paths) {
   };
   const auto found = std::ranges::find_if(paths, is_weights);
   if (found != paths.end()) return "no weights given; did you mean --checkpoint " + *found + "?";
-  return "no weights given: add --checkpoint PATH (a run of shoal) or --weights WEIGHTS (any file "
-         "of weights, or a name that `shoal weights` lists)";
+  return "no weights given: write WEIGHTS first (a run, any file of weights, or a name that `shoal "
+         "weights` lists), or add --weights WEIGHTS or --checkpoint PATH (a run of shoal)";
 }
 
 train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& group) {
@@ -161,12 +161,14 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   try {
     return read_weights_of(arguments, group);
   } catch (const UserError& error) {
-    // In `shoal eval PATH`, PATH becomes job.weights. Errors about it should not mention --weights,
-    // which the user did not write.
-    const std::string text = error.what(), option = "--weights ";
-    const bool word = std::ranges::count(arguments.paths, arguments.job.weights) > 0;
-    throw UserError(word && text.starts_with(option) ? text.substr(option.size()) : text);
+    throw in_users_words(arguments, error);
   }
+}
+
+UserError in_users_words(const Arguments& arguments, const UserError& error) {
+  const std::string text = error.what(), option = "--weights ";
+  const bool is_word = !arguments.origins.contains("weights");
+  return UserError(is_word && text.starts_with(option) ? text.substr(option.size()) : text);
 }
 
 std::string network_of(const train::CheckpointData& weights, const std::string& file,

@@ -195,8 +195,8 @@ TEST_CASE("export names bad input and keeps the file that it would replace") {
   std::ofstream(bad) << "no weights";
   CHECK_THAT(refusal({t.path("none"), "-o", file}), Contains(t.path("none")));
   CHECK_THAT(refusal({bad, "-o", file}), Contains(bad));
-  CHECK_THAT(refusal({"-o", file}), Contains("CHECKPOINT"));
-  CHECK_THAT(refusal({t.output, t.output, "-o", file}), Contains("one CHECKPOINT"));
+  CHECK_THAT(refusal({"-o", file}), Contains("one set of WEIGHTS"));
+  CHECK_THAT(refusal({t.output, t.output, "-o", file}), Contains("one set of WEIGHTS"));
   CHECK_THAT(refusal({t.output, "--format", "caffe", "-o", file}), Contains("--format"));
   CHECK_THAT(refusal({t.output, "--format", "safetensors", "--dynamic-batch"}),
              Contains("--dynamic-batch") && Contains("onnx"));

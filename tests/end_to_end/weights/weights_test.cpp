@@ -306,9 +306,9 @@ TEST_CASE("train takes the network from the weights, unless --model or a recipe 
     more.insert(more.end(), named.begin(), named.end());
     CHECK_THAT(refusal(words("none", more)), Contains("look like resnet18"));
   }
-  const Words unknown = {"--data", t.data, "--weights", golden("old.pth")};
+  const Words unknown = {"--data", t.data, "--weights", golden("timm_ema.pth.tar")};
   CHECK_THAT(refusal(words("none", unknown)),
-             Contains("old.pth") && Contains("no network that shoal knows"));
+             Contains("timm_ema.pth.tar") && Contains("no network that shoal knows"));
 }
 
 TEST_CASE("every command warns once about a file that does not match the digest in its name") {

@@ -211,6 +211,8 @@ TEST_CASE("the name of the weights implies --model, and another --model is an er
   CHECK_THROWS_WITH(gathered(other), Contains("--model resnet18") &&
                                          Contains("torchvision:resnet50 are weights of resnet50"));
   CHECK_THROWS_WITH(gathered(recipe), Contains("recipe efficientnet_b0"));
+  // Each set of weights that is averaged may have another name.
+  CHECK(gathered({"average", "a", "--weights", "torchvision:resnet18"}).weights_model.empty());
   CHECK_THROWS_WITH(gathered({"train", "--data", "x", "--weights", "torchvision:resnet5"}),
                     Contains("did you mean"));
 }
