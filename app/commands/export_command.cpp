@@ -95,7 +95,8 @@ void require_not_input(const fs::path& file, const fs::path& input) {
                     " is the file to export, which would be replaced; choose another file");
 }
 
-// Throws UserError if torchvision does not have the network. `arguments`: after resolve_arguments().
+// Throws UserError if the format is torchvision's and torchvision does not have the network.
+// `arguments`: after resolve_arguments().
 void require_torchvision(const Arguments& arguments, const models::ModelInfo& info) {
   if (arguments.export_file.format != Format::torchvision || !info.torchvision.empty()) return;
   const std::string& output = arguments.export_to;

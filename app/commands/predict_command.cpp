@@ -49,8 +49,8 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
   return images;
 }
 
-// If no option names the weights, moves the first positional word to --weights. Decides by the words
-// alone, because the weights may exist on rank 0's host only. Throws UserError if there are no
+// If no option names the weights, moves the first positional word to --weights. Only looks at the
+// words, because the weights may exist on rank 0's host only. Throws UserError if there are no
 // weights.
 void take_weights(Arguments& arguments) {
   train::Job& job = arguments.job;

@@ -261,7 +261,7 @@ void check_digest(const std::string& file, const train::CheckpointData& weights)
 
 // Sets --model to the network of the weights, unless it is given or follows from their name.
 void take_model(Arguments& arguments, const train::Start& start, bool leader) {
-  if (is_given(arguments, "model")) return;
+  if (is_chosen(arguments, "model")) return;
   const std::string name =
       network_of(*start.weights, start.weights_file, arguments.job.load_partial);
   if (name.empty()) return;

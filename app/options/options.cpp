@@ -209,7 +209,7 @@ bool is_on_command_line(const Arguments& arguments, const std::string& option) {
   return given != arguments.origins.end() && given->second == kCommandLine;
 }
 
-bool is_given(const Arguments& arguments, const std::string& option) {
+bool is_chosen(const Arguments& arguments, const std::string& option) {
   const auto origin = arguments.origins.find(option);
   return origin != arguments.origins.end() &&
          (!origin->second.starts_with("recipe ") || arguments.origins.contains("recipe"));

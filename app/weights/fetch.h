@@ -27,8 +27,8 @@ struct FetchOptions {
 // Throws UserError if `what` is unknown or the server answers with an error such as 404;
 // std::runtime_error if the received file has another SHA-256, or if the download fails otherwise.
 // After a network failure, the message also names the path to which the user can copy the file by
-// hand. If the file in the cache does not have the expected SHA-256, each message about a failure
-// also says so. If `what` has a tag (timm:NAME.TAG) that `shoal weights` does not list for this model, the
+// hand. If the cache contains the file with another SHA-256 than expected, the message also says
+// so. If `what` has a tag (timm:NAME.TAG) that `shoal weights` does not list for this model, the
 // message names the listed tags instead; it also does so after an error from the server.
 std::string fetch_weights(const std::string& what, const FetchOptions& options);
 

@@ -48,8 +48,8 @@ train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& grou
                                                    weights_finder(arguments));
 }
 
-// Throws UserError for the tensors of another program's file, which fit no network or, if `known` is
-// set, only fit it in part.
+// Throws UserError for another program's file whose tensors fit no network. `known`: the network
+// that most of them fit, if there is one.
 [[noreturn]] void refuse_network(const std::string& file,
                                  const std::optional<train::KnownModel>& known) {
   throw UserError("--weights " + file +

@@ -51,8 +51,8 @@ void require_weights(const Arguments& arguments);
 // them as a positional word, which commands store in job.weights.
 UserError in_users_words(const Arguments& arguments, const UserError& error);
 
-// Returns the network of `weights`, which were read from `file`, for training: the one that the file
-// contains or, for another program's file, the one that its tensors resemble most. If they resemble
+// Returns the network to train for `weights`, which were read from `file`: the one that the file
+// names or, for another program's file, the one that its tensors resemble most. If they resemble
 // none, returns "" if `partial`, else throws UserError.
 std::string network_of(const train::CheckpointData& weights, const std::string& file, bool partial);
 

@@ -10,7 +10,7 @@ namespace {
 // Sets --model to the network `implied` by the weights' name. Throws UserError if --model differs.
 void imply_model(Arguments& arguments, const std::string& implied) {
   const std::string& weights = arguments.job.weights;
-  if (!is_given(arguments, "model"))
+  if (!is_chosen(arguments, "model"))
     return apply(arguments, "model", implied, kWeightsOrigin + weights);
   const std::string& origin = arguments.origins.at("model");
   const Option& model = require_option(arguments.command, "model", kCommandLine);

@@ -65,7 +65,7 @@ void take_saved_settings(Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& saved,
                          size_t data_classes) {
   const auto named = [&arguments](const std::string& option) {
-    if (!is_given(arguments, option)) return false;
+    if (!is_chosen(arguments, option)) return false;
     const std::string& origin = arguments.origins.at(option);
     // The checkpoint replaces --weights, and so the settings that follow from them.
     if (origin == kCheckpointOrigin || origin.starts_with(kWeightsOrigin)) return false;
