@@ -69,9 +69,7 @@ Option compression_row() {
 
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {model_row(kTrain | kBench | kCommon,
-                 "Network to train; `shoal models` lists them; with --weights, the default is "
-                 "their network",
+      {model_row(kTrain | kBench | kCommon, "Network to train; `shoal models` lists them",
                  JOB(model.name))
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
@@ -83,8 +81,8 @@ void add_model(std::vector<Option>& table) {
            FIELD(layers))
            .unset_is("list the networks"),
        row("weights", kRun | kAverage | kInspect | kCommon, "WHAT",
-           "Weights to load: a run, file, URL or name (`shoal weights` lists names); see "
-           "docs/training.md",
+           "Weights and network to load: a run, file, URL or name (`shoal weights` lists "
+           "names); see docs/training.md",
            JOB(weights))
            .unset_is("none; train: random"),
        row("weights-cache", kRun | kAverage | kInspect | kWeightsCommand, "DIR",
