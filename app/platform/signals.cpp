@@ -121,8 +121,8 @@ void hold_signals() {
   ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, waitpid() would miss exit codes
 }
 
-EndedBySignals::EndedBySignals(bool on_platform) {
-  platform = on_platform;
+EndedBySignals::EndedBySignals(bool trains_on_platform) {
+  platform = trains_on_platform;
   for (const int number : {SIGTERM, SIGHUP, SIGINT})
     if (!is_ignored(number)) install(number, on_early_stop);
   release_signals();

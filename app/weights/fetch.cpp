@@ -144,8 +144,7 @@ class Fetch {
     } catch (const std::runtime_error& error) {
       const std::string copy =
           "; without a network, copy the file to " + path.string() + " or use --weights FILE";
-      throw std::runtime_error(option_ + ": " + error.what() +
-                               (remote_.known_tags.empty() ? copy : doubt()));
+      throw std::runtime_error(option_ + ": " + error.what() + copy + doubt());
     }
     return path.string();
   }

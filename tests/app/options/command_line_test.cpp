@@ -140,6 +140,7 @@ TEST_CASE("words after an option's value name the option and the pattern that th
   // Without --val, a single word would otherwise be the data folder.
   CHECK_THROWS_WITH(parsed({"--train", "t.csv", "q.csv", "--val-split", "0.1"}),
                     Contains("'*.csv'"));
+  CHECK_THROWS_WITH(parsed({"--val", "v1.tar", "v2.tar"}), Contains("--val 'v*.tar'"));
   CHECK(parsed({"--train", "a", "b"}).job.data == "b");
   CHECK(parsed({"--train", "photos/train", "photos/test"}).job.data == "photos/test");
   // Only these options take patterns, and paths in several folders come from no pattern.
