@@ -23,8 +23,8 @@ std::string split_key(const std::string& class_name, const std::string& name);
 std::string split_key_of_path(const std::string& class_name, const std::string& path);
 
 // Whether the image with this hash_bytes() of its key is in the validation part, which has about
-// `share` of all images. (If this is true for all images of a class, part_of() keeps one of them for
-// training.) Seed, world size and other images do not matter. The validation part for a smaller
+// `share` of all images. (If this is true for all images of a class, part_of() keeps one of them
+// for training.) Seed, world size and other images do not matter. The validation part for a smaller
 // share is a subset of the one for a larger share.
 bool is_held_out(uint64_t key_hash, double share);
 

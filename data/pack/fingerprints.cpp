@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kFirstRows = 32;
 
-// Returns a hash of the image's size and RGB pixels, or of its first rows only. Throws DamagedImage.
+// Returns a hash of the image's size and RGB pixels, or only of its first rows. Throws
+// DamagedImage.
 uint64_t hash_image(std::span<const uint8_t> bytes, Fingerprints::Of of) {
   thread_local ImageReader reader;
   const Size size = reader.open(bytes);

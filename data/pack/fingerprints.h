@@ -16,8 +16,8 @@ namespace shoal::data {
 // Remembers a 64-bit hash of each image that is read.
 class Fingerprints final : public ForwardingDataset {
  public:
-  // What is hashed. pixels: the size and all pixels; takes as long as decoding. first_rows: the size
-  // and the first 32 rows; takes about a tenth of that for a JPEG.
+  // What is hashed. pixels: the size and all pixels; takes as long as decoding. first_rows: the
+  // size and the first 32 rows; takes about a tenth of that for a JPEG.
   enum class Of { first_rows, pixels };
 
   Fingerprints(std::shared_ptr<const Dataset> images, Of of);

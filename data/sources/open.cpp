@@ -67,7 +67,8 @@ void refuse_pipe_file(const std::string& path) {
       format_names() + ")");
 }
 
-// Returns the part of an error that names the list FOLDER.csv or FOLDER.tsv; empty if there is none.
+// Returns the part of an error that names the list FOLDER.csv or FOLDER.tsv; empty if there is no
+// such list.
 std::string list_beside(const std::string& folder) {
   for (const char* extension : kListExtensions)
     if (const std::string list = folder + extension; is_csv_list(list))
