@@ -35,6 +35,10 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
     Pairs pairs;
     if (parsed.count("config") > 1)
       throw UserError("--config is given twice; put the settings into one file");
+    if (command == Command::average && parsed.count("weights") > 1)
+      throw UserError(
+          "--weights is given twice; write several sets of weights without an option, as in "
+          "`shoal average RUN RUN --output FILE`");
     for (const auto& pair : parsed.arguments()) pairs.emplace_back(pair.key(), pair.value());
     positional = parsed.unmatched();
     return pairs;

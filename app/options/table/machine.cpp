@@ -47,7 +47,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            "Threads per process that read and decode images", JOB(workers))
            .unset_is("the process's share of the CPU cores")
            .within(1, kMaxThreads),
-       row("threads", kRanks | kBench, "N",
+       row("threads", kRanks | kAverage | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores; bench loader: "
                      "measures 1, 2, 4, … threads, up to all cores, or more if disk-bound")

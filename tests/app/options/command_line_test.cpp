@@ -92,6 +92,22 @@ TEST_CASE("predict takes paths before, between and after options") {
   CHECK(arguments.json);
 }
 
+TEST_CASE("commands with results accept -o for --output, and weights with --weights") {
+  CHECK(app::parse(Command::eval, {"-o", "x"}).eval.output == "x");
+  CHECK(app::parse(Command::predict, {"-o", "x"}).predict_output == "x");
+  CHECK(app::parse(Command::export_, {"-o", "x"}).export_to == "x");
+  CHECK(app::parse(Command::average, {"-ox"}).average_output == "x");
+  CHECK(app::parse(Command::report, {"-o=x"}).report.output == "x");
+  for (const Command command :
+       {Command::eval, Command::predict, Command::export_, Command::average, Command::inspect}) {
+    const Arguments arguments = app::parse(command, {"a", "--weights", "b"});
+    CHECK(arguments.paths == std::vector<std::string>{"a"});
+    CHECK(arguments.job.weights == "b");
+  }
+  CHECK_THROWS_WITH(app::parse(Command::average, {"--weights", "a", "--weights=b"}),
+                    Contains("--weights is given twice"));
+}
+
 TEST_CASE("hyperparameters override a recipe, and the command line overrides both") {
   const Arguments plain = parsed({"--recipe", "resnet50"});
   CHECK(plain.job.schedule.lr == 0.1);
