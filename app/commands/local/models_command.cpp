@@ -30,7 +30,8 @@ models::ModelOptions named(const std::string& name, const Arguments& arguments) 
 // have in common; all networks if the user named none. Throws UserError for unknown names.
 std::vector<std::string> selected(const Arguments& arguments) {
   const std::vector<std::string>& all = models::names();
-  RowNames rows{all.size()};
+  RowNames rows;
+  rows.rows = all.size();
   rows.matches = [&](const std::string& word, size_t row) { return all[row] == word; };
   rows.contains = [&](const std::string& word, size_t row) {
     return all[row].find(word) != std::string::npos;

@@ -43,7 +43,8 @@ std::vector<Row> rows_of(const Arguments& arguments) {
   std::vector<Row> all;
   for (const KnownWeights& weights : known_weights())
     all.push_back(row_of(weights, arguments.weights_cache));
-  RowNames names{all.size()};
+  RowNames names;
+  names.rows = all.size();
   names.matches = [&](const std::string& word, size_t row) { return selects(word, all[row]); };
   names.contains = [&](const std::string& word, size_t row) {
     return all[row].weights->model.find(word) != std::string::npos;
@@ -123,7 +124,7 @@ void list_weights(const std::vector<Row>& rows) {
 
 int weights_command(const Call& call) {
   const Arguments& arguments = call.arguments;
-  const std::vector<Row> rows = selected_rows(arguments);
+  const std::vector<Row> rows = rows_of(arguments);
   if (arguments.json) {
     auto json = nlohmann::ordered_json::array();
     for (const Row& row : rows) json.push_back(json_of(row));
