@@ -64,6 +64,9 @@ int predict_command(const Arguments& arguments) {
     log::line(text);
   };
   if (env.rank == 0) log_origin(weights);
+  if (const auto advice = class_names_advice(weights, "classes are printed as numbers");
+      !advice.empty())
+    log::info(advice);
   print(rows.header());
   int64_t unreadable = 0, not_finite = 0;
   evaluation.classify(*weights.model, [&](const train::BatchResult* batch) {
