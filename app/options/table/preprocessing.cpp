@@ -62,6 +62,10 @@ void add_resizing(std::vector<Option>& table) {
            .within(32, 4096)
            .changes_results()
            .of_evaluation(),
+       row("size", kModels, "PIXELS",
+           "Width and height of the images for which to count multiply-adds", JOB(size))
+           .unset_is("each network's evaluation crop")
+           .within(32, 4096),
        row("size-schedule", kTrain, "LIST",
            "Width and height of training images by epoch: comma-separated points EPOCH:PIXELS, "
            "linearly interpolated and rounded to multiples of " +
