@@ -1,7 +1,7 @@
 // A zip archive consists of entries and a directory (zip_directory.h). An entry consists of a local
 // header and its content. The length of the local header is not in the directory, so reading an
-// image starts with its local header. Listing reads only the directory, and the first bytes of files
-// without an image extension.
+// image starts with its local header. Listing reads only the directory, and the first bytes of
+// files without an image extension.
 #include "data/sources/zip_source.h"
 
 #include <algorithm>
