@@ -42,7 +42,7 @@ void sort_classes(Names& names) {
     std::ranges::stable_sort(names, {}, value);
 }
 
-std::string read_list(const std::string& path) {
+std::string list_text(const std::string& path) {
   const File file(path);
   const int64_t bytes = file.stamp().bytes;
   if (bytes > kMaxBytes)
@@ -235,13 +235,13 @@ bool is_csv_list(const std::string& path) {
 
 std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options) {
   if (!options.labels.empty()) refuse_labels(path);
-  std::string text = read_list(path);
+  std::string text = list_text(path);
   return CsvList(path, text, options).open();
 }
 
 std::string split_column(const std::string& path) {
   try {
-    std::string text = read_list(path);
+    std::string text = list_text(path);
     CsvReader reader(path, text);
     if (!reader.next()) return "";
     const std::vector<std::string_view> header = reader.fields();
