@@ -116,11 +116,23 @@ std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lo
   return {at, at};
 }
 
-// Keys in base64 may contain slashes too, but are longer than most relative paths.
+// Whether `value` looks like a path. Keys in base64 may contain slashes too, but mix capital and
+// small letters and digits, and are longer than most relative paths.
 bool may_be_path(std::string_view value) {
   constexpr size_t kLongest = 40;
-  return value.starts_with('/') || value.starts_with("./") || value.starts_with('~') ||
-         (value.find('/') != value.npos && value.size() < kLongest);
+  if (value.starts_with("./") || value.starts_with("~/")) return true;
+  if (value.find('/') == value.npos || value.find_first_of("+=") != value.npos) return false;
+  if (!value.starts_with('/') && value.size() >= kLongest) return false;
+  for (size_t begin = 0; begin < value.size();) {
+    const size_t end = std::min(value.find('/', begin), value.size());
+    const auto has = [&](int (*is)(int)) {
+      return std::ranges::any_of(value.substr(begin, end - begin),
+                                 [&](char c) { return is(static_cast<unsigned char>(c)) != 0; });
+    };
+    if (has(std::isupper) && has(std::islower) && has(std::isdigit)) return false;
+    begin = end + 1;
+  }
+  return true;
 }
 
 void replace_all(std::string& text, const std::string& secret) {

@@ -44,6 +44,10 @@ struct ModelInfo {
   int64_t eval_resize = 0;      // pixels, short side before the center crop
   bool bicubic = false;         // interpolation of the original recipe; false: bilinear
   Normalization normalization;  // of RGB images in the original recipe
+  // Function of torchvision.models that builds this network with the same names and results, and
+  // its width_mult. Empty: torchvision does not have the network.
+  std::string torchvision;
+  double torchvision_width = 1;
   double batch_norm_momentum = 0.1;
   double dropout = 0, drop_path = 0;  // the rates used: from ModelOptions or the model's defaults
   // Names of the groups of layers that can be frozen, from input to output: the stem, the stages

@@ -1,6 +1,7 @@
 // shoal average: averages the weights of several checkpoints of one model.
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "app/commands/commands.h"
 #include "app/commands/evaluation/evaluation.h"
@@ -153,6 +154,14 @@ void print(const Arguments& arguments, const std::vector<Candidate>& all,
                           (top1 ? strf(", Acc@1 %.3f", *top1) : "")));
 }
 
+// Adds the weights of --weights to the positional ones, as the first.
+void take_weights_option(Arguments& arguments) {
+  std::string& weights = arguments.job.weights;
+  if (weights.empty()) return;
+  arguments.paths.insert(arguments.paths.begin(), std::exchange(weights, ""));
+  arguments.origins.erase("weights");
+}
+
 void check(const Arguments& arguments) {
   if (arguments.paths.size() < 2)
     throw UserError("average needs at least two checkpoints, runs or files of weights");
@@ -172,6 +181,7 @@ void check(const Arguments& arguments) {
 int average_command(const Arguments& given) {
   Arguments arguments = given;
   arguments.job.device = "cpu";  // averages are computed on the CPU
+  take_weights_option(arguments);
   begin(arguments.job, dist::Env{});
   install_interruption_signals();
   check(arguments);

@@ -56,13 +56,14 @@ Format format_of(const Arguments& arguments) {
   return given.value_or(Format::onnx);
 }
 
-// Moves the positional CHECKPOINT to --weights, and sets the format.
+// Moves the positional WEIGHTS to --weights, and sets the format.
 void resolve_arguments(Arguments& arguments) {
   std::string& weights = arguments.job.weights;
   std::vector<std::string>& paths = arguments.paths;
   if (paths.size() + (weights.empty() ? 0 : 1) != 1)
     throw UserError(
-        "export needs one CHECKPOINT: a run, a file of weights, or a name that --weights accepts");
+        "export needs one set of WEIGHTS: a run, a file of weights, or a name that `shoal weights` "
+        "lists");
   if (weights.empty()) {
     weights = paths.front();
     imply_settings(arguments);
@@ -94,6 +95,37 @@ void require_not_input(const fs::path& file, const fs::path& input) {
                     " is the file to export, which would be replaced; choose another file");
 }
 
+// Throws UserError if the format is torchvision's and torchvision does not have the network.
+// `arguments`: after resolve_arguments().
+void require_torchvision(const Arguments& arguments, const models::ModelInfo& info) {
+  if (arguments.export_file.format != Format::torchvision || !info.torchvision.empty()) return;
+  const std::string& output = arguments.export_to;
+  throw UserError((output.empty() ? "--format torchvision" : "--output " + output) +
+                  ": torchvision does not have the network " + info.name +
+                  ", so it cannot load a state dict of it; export to .safetensors (the same "
+                  "tensors, which Python reads too) or to .onnx");
+}
+
+// Logs how torchvision loads the file, and what the file does not contain.
+void print_torchvision(const Weights& weights, const train::CheckpointData& data) {
+  const models::ModelInfo& info = weights.model->info();
+  std::string call = "torchvision.models." + info.torchvision +
+                     "(num_classes=" + std::to_string(weights.job.model.classes);
+  if (info.torchvision_width != 1) call += ", width_mult=" + number(info.torchvision_width);
+  log::info("to load it in Python: model = " + call + "); model.load_state_dict(torch.load(FILE))");
+  if (info.channels != 3)
+    log::warning(
+        strf("torchvision's network takes RGB images: before load_state_dict, replace its first "
+             "convolution by one with %s",
+             counted(info.channels, "input channel").c_str()));
+  log::info(strf(
+      "torchvision's format cannot store class names and preprocessing (resize to %ld "
+      "px, crop to %ld px, %s, mean %s, std %s); to keep them, export to .safetensors "
+      "or .onnx",
+      data.integer("val_resize"), data.integer("val_size"), data.string("interpolation").c_str(),
+      data.string("mean").c_str(), data.string("std").c_str()));
+}
+
 }  // namespace
 
 int export_command(const Arguments& given) {
@@ -106,6 +138,7 @@ int export_command(const Arguments& given) {
     require_no_checkpoint(arguments.export_to);
   }
   Weights weights = open_selected_weights(arguments);
+  require_torchvision(arguments, weights.model->info());
   take_class_names(arguments, weights);
   log_origin(weights);
   std::string file = arguments.export_to;
@@ -122,10 +155,7 @@ int export_command(const Arguments& given) {
       strf("%s: %s, %s, %s weights, %.1f MB", file.c_str(), weights.job.model.name.c_str(),
            counted(weights.job.model.classes, "class").c_str(),
            weights.ema ? "averaged" : "trained", megabytes(fs::file_size(file)))));
-  if (arguments.export_file.format == Format::torchvision)
-    log::info(
-        "torchvision's format cannot store class names and preprocessing; to keep them, export to "
-        ".safetensors or .onnx");
+  if (arguments.export_file.format == Format::torchvision) print_torchvision(weights, data);
   return 0;
 }
 

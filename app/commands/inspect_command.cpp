@@ -5,9 +5,11 @@
 #include <set>
 
 #include "app/commands/commands.h"
+#include "app/commands/inputs/weights.h"
 #include "app/commands/inspect_onnx.h"
 #include "app/commands/printable_row.h"
 #include "app/platform/signals.h"
+#include "app/weights/fetch.h"
 #include "base/file/checksum.h"
 #include "base/file/whole_file.h"
 #include "base/format/counted.h"
@@ -231,20 +233,36 @@ Json to_json(const Arguments& arguments, const File& file, const FileContents& c
   return json;
 }
 
+// Returns the path of the weights that are given as a word or with --weights, after a download if
+// they are a name or URL.
+std::string path_of_weights(const Arguments& arguments) {
+  const std::string& option = arguments.job.weights;
+  if (arguments.paths.size() + (option.empty() ? 0 : 1) != 1)
+    throw UserError(
+        "inspect needs one set of WEIGHTS: a file of weights, a run, an export folder, or a name "
+        "that `shoal weights` lists");
+  try {
+    return weights_finder(arguments)(option.empty() ? arguments.paths.front() : option);
+  } catch (const UserError& error) {
+    throw in_users_words(arguments, error);
+  }
+}
+
 }  // namespace
 
 int inspect_command(const Arguments& arguments) {
   log::set_level(arguments.job.log_level, 0);
   install_interruption_signals();
-  if (arguments.paths.size() != 1)
-    throw UserError("inspect needs one path: a file of weights, a run or an export folder");
-  const std::string& path = arguments.paths[0];
+  const std::string path = path_of_weights(arguments);
   if (path.ends_with(".onnx") && fs::is_regular_file(path)) {
     inspect_onnx(path, read_whole_file(path), arguments.json, arguments.tensors);
     return 0;
   }
   const File file = open(path);
   const FileContents contents = train::read_contents(file.bytes, file.path);
+  if (!contents.is_ours)
+    if (const std::string note = wrong_digest_note(file.path); !note.empty())
+      log::warning(file.path + ": " + note);
   train::TensorShapes shapes = train::shapes_of(contents.weights);
   std::vector<std::string> names;
   for (const auto& tensor : shapes) names.push_back(tensor.name);

@@ -1,6 +1,7 @@
 // shoal predict: classifies images.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <iterator>
 
@@ -9,8 +10,12 @@
 #include "app/commands/evaluation/predictions.h"
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/session.h"
+#include "app/options/settings/implied_settings.h"
 #include "app/platform/signals.h"
+#include "base/file/whole_file.h"
+#include "base/file/writable.h"
 #include "base/log.h"
+#include "data/container/image_files.h"
 #include "data/sources/images.h"
 #include "dist/gather.h"
 
@@ -32,7 +37,7 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
   if (sources.empty())
     throw UserError(
         "predict needs at least one image, folder, archive, packed set, record file or - (a list "
-        "on standard input) after the options");
+        "on standard input) after the weights");
   const auto lists = std::ranges::count(sources, "-");
   if (lists > 1) throw UserError("predict: - is given twice; standard input can be read only once");
   data::OpenOptions options;
@@ -44,45 +49,73 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
   return images;
 }
 
+// If no option names the weights, moves the first positional word to --weights. Only looks at the
+// words, because the weights may exist on rank 0's host only. Throws UserError if there are no
+// weights.
+void take_weights(Arguments& arguments) {
+  train::Job& job = arguments.job;
+  std::vector<std::string>& paths = arguments.paths;
+  if (job.checkpoint.empty() && job.weights.empty() && paths.size() > 1 && paths[0] != "-" &&
+      !data::has_image_extension(paths[0])) {
+    job.weights = paths[0];
+    paths.erase(paths.begin());
+    imply_settings(arguments);
+  }
+  require_weights(arguments);
+}
+
 }  // namespace
 
-int predict_command(const Arguments& arguments) {
+int predict_command(const Arguments& given) {
+  Arguments arguments = given;
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   if (env.rank == 0) install_interruption_signals();
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
-  require_weights(arguments);  // before opening the images: one may be the weights
+  take_weights(arguments);
   Evaluation evaluation(arguments, env);
+  const std::string& output = arguments.predict_output;
+  dist::on_rank_0(evaluation.group(), [&] {
+    if (!output.empty()) require_writable_file("--output", output);
+  });
   const auto images = open_sources(arguments, evaluation.communicator());
   Weights weights = open_weights(arguments, evaluation.group());
   take_class_names(arguments, weights);
   evaluation.open(weights, images);
   const PredictionRows rows(arguments, weights.classes);
-  const auto print = [&](std::string text) {
-    if (env.rank != 0 || text.empty()) return;
-    text.pop_back();  // log::line() adds the last line break
-    log::line(text);
-  };
   if (env.rank == 0) log_origin(weights);
   if (const auto advice = class_names_advice(weights, "classes are printed as numbers");
       !advice.empty())
     log::info(advice);
-  print(rows.header());
   int64_t unreadable = 0, not_finite = 0;
-  evaluation.classify(*weights.model, [&](const train::BatchResult* batch) {
-    const std::string mine =
-        rows_of(*batch, [&](const train::ImageResult& image, std::span<const float> logits) {
-          const std::string name = evaluation.name(image.image);
-          if (image.readable()) {
-            if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
-              ++not_finite;
-            return rows.row(name, logits, "");
-          }
-          ++unreadable;
-          return rows.row(name, {}, evaluation.damage().reason(name));
-        });
-    for (const std::string& text : dist::gather_text(evaluation.group(), mine)) print(text);
-  });
+  // Passes all rows to `write`, on rank 0 only. Collective.
+  const auto classify = [&](const std::function<void(const std::string&)>& write) {
+    if (env.rank == 0) write(rows.header());
+    evaluation.classify(*weights.model, [&](const train::BatchResult* batch) {
+      const std::string mine =
+          rows_of(*batch, [&](const train::ImageResult& image, std::span<const float> logits) {
+            const std::string name = evaluation.name(image.image);
+            if (image.readable()) {
+              if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
+                ++not_finite;
+              return rows.row(name, logits, "");
+            }
+            ++unreadable;
+            return rows.row(name, {}, evaluation.damage().reason(name));
+          });
+      for (const std::string& text : dist::gather_text(evaluation.group(), mine))
+        if (env.rank == 0) write(text);
+    });
+  };
+  if (output.empty() || env.rank != 0) {
+    classify([](const std::string& text) {
+      if (!text.empty()) log::line(text.substr(0, text.size() - 1));  // line() adds a line break
+    });
+  } else {
+    write_whole(output, [&](const ByteSink& sink) {
+      classify([&](const std::string& text) { sink(text.data(), text.size()); });
+    });
+  }
   const int64_t all = dist::sum_numbers(evaluation.group(), unreadable);
   const int64_t diverged = dist::sum_numbers(evaluation.group(), not_finite);
   evaluation.end();

@@ -13,10 +13,12 @@
 #include "app/commands/train_messages.h"
 #include "app/launch/provenance.h"
 #include "app/options/no_effect.h"
+#include "app/options/settings/implied_settings.h"
 #include "app/options/settings/saved_settings.h"
 #include "app/platform/failure.h"
 #include "app/platform/signals.h"
 #include "app/report/report.h"
+#include "app/weights/fetch.h"
 #include "base/file/folder.h"
 #include "base/log.h"
 #include "models/catalogue.h"
@@ -137,12 +139,26 @@ void check_restored(const train::Job& job, const train::Start& start) {
   if (!start.data && !job.eval_only) train::require_start_weights(job);
 }
 
-// Takes the model and the preprocessing from an exported file. Such a file contains no settings.
+// Warns if --weights is another program's file whose contents do not have the digest in its name.
+void check_digest(const std::string& file, const train::CheckpointData& weights) {
+  if (weights.text.contains("arch")) return;  // shoal wrote the file
+  if (const std::string note = wrong_digest_note(file); !note.empty())
+    log::warning("--weights " + file + ": " + note);
+}
+
+// Sets --model to the network of the weights, unless it is given or follows from their name.
+void take_model(Arguments& arguments, const train::Start& start, bool leader) {
+  if (is_chosen(arguments, "model")) return;
+  const std::string name =
+      network_of(*start.weights, start.weights_file, arguments.job.load_partial);
+  if (name.empty()) return;
+  apply(arguments, "model", name, kWeightsOrigin + arguments.job.weights);
+  if (leader) log::info("model " + name + ": the network of " + start.weights_file);
+}
+
+// Takes the preprocessing from an exported file. Such a file contains no settings.
 void take_exported(Arguments& arguments, const train::CheckpointData& weights) {
   if (!weights.settings.empty() || !weights.text.contains("channels")) return;
-  const auto arch = weights.text.find("arch");
-  if (arch != weights.text.end() && !arguments.origins.contains("model"))
-    apply(arguments, "model", arch->second, "--weights " + arguments.job.weights);
   train::take_preprocessing(weights, arguments.job);
 }
 
@@ -166,6 +182,8 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
     arguments.job.resume = true;
   }
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
+  if (start.weights && env.rank == 0) check_digest(arguments.job.weights, *start.weights);
+  if (start.weights) take_model(arguments, start, env.rank == 0);
   if (start.weights) train::take_normalization(*start.weights, arguments.job);
   if (start.weights && arguments.job.eval_only) {
     take_saved_settings(arguments, start.weights->settings, start.weights->classes.size());

@@ -221,6 +221,12 @@ bool is_on_command_line(const Arguments& arguments, const std::string& option) {
   return given != arguments.origins.end() && given->second == kCommandLine;
 }
 
+bool is_chosen(const Arguments& arguments, const std::string& option) {
+  const auto origin = arguments.origins.find(option);
+  return origin != arguments.origins.end() &&
+         (!origin->second.starts_with("recipe ") || arguments.origins.contains("recipe"));
+}
+
 const Option& require_option(Command command, std::string_view name, const std::string& origin) {
   if (const Option* option = find_option(command, name)) return *option;
   throw unknown_options(command, {"--" + std::string(name)}, origin);

@@ -84,10 +84,11 @@ constexpr int kMaxThreads = 1024;  // of --threads and --workers
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional arguments. `predict`: images or folders; `eval`, `export`, `average`, `inspect`:
-  // weights; `models`, `weights`: names; `pack`: source and destination; `bench`: what to measure,
-  // and the images; `prepare`: name of the dataset, source and destination; `report`: runs; `runs`:
-  // folders with runs; `completion`: what to print.
+  // Positional arguments. `eval`, `export`, `average`, `inspect`: weights; `predict`: weights
+  // (unless an option names them), then images or folders; `models`, `weights`: names; `pack`:
+  // source and destination; `bench`: what to measure, and the images; `prepare`: name of the
+  // dataset, source and destination; `report`: runs; `runs`: folders with runs; `completion`: what
+  // to print.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
@@ -107,6 +108,7 @@ struct Arguments {
   bool logits = false;             // predict, eval --predictions: also write logits
   bool strict = false;             // predict: unreadable images are a failure
   EvalOptions eval;
+  std::string predict_output;            // predict: file to write; empty: standard output
   std::string average_output;            // average: file to write
   bool tensors = false;                  // inspect: list all tensors
   bool definitions = false;              // metrics: no effect, definitions are always printed
@@ -140,6 +142,10 @@ inline constexpr const char* kCommandLine = "command line";
 
 // Whether the user gave this option on the command line.
 bool is_on_command_line(const Arguments& arguments, const std::string& option);
+
+// Whether the option has been set. Values of a recipe that the user did not name (kImagenetRecipe)
+// count as defaults.
+bool is_chosen(const Arguments& arguments, const std::string& option);
 
 // Bit of Option::commands: plain --help shows this option.
 inline constexpr unsigned kCommon = 1u << 31;

@@ -128,8 +128,8 @@ void hold_signals() {
   ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, waitpid() would miss exit codes
 }
 
-EndedBySignals::EndedBySignals(bool on_platform) {
-  platform = on_platform;
+EndedBySignals::EndedBySignals(bool trains_on_platform) {
+  platform = trains_on_platform;
   install_unless_ignored({SIGTERM, SIGHUP, SIGINT}, on_early_stop);
   release_signals();
 }

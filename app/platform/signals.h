@@ -18,11 +18,12 @@ void hold_signals();
 
 // While this object exists, SIGTERM, SIGHUP and SIGINT end the process with a message, unless they
 // are ignored. For the time between hold_signals() and the functions below, in which the settings
-// are read: this may hang (network storage, a pipe). Exits with code 0 if `on_platform`, otherwise
-// with 128 + the signal's number. Create it before threads start.
+// are read: this may hang (network storage, a pipe). `trains_on_platform`: exits with code 0, as
+// install_training_signals() does, because the container may start again; otherwise with 128 + the
+// signal's number. Create it before threads start.
 class EndedBySignals {
  public:
-  explicit EndedBySignals(bool on_platform);
+  explicit EndedBySignals(bool trains_on_platform);
   ~EndedBySignals();  // blocks the signals that hold_signals() blocks
   EndedBySignals(const EndedBySignals&) = delete;
   EndedBySignals& operator=(const EndedBySignals&) = delete;

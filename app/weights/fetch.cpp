@@ -60,24 +60,21 @@ class Fetch {
       throw UserError(
           option_ + ": no folder for downloads, because HOME is not set; add --weights-cache DIR");
     for (const RemoteFile& file : remote_.files)
-      if (is_in_cache(file)) return path_of(file).string();
+      if (state_of(file) == State::good) return path_of(file).string();
     return download_first();
   }
 
  private:
   fs::path path_of(const RemoteFile& file) const { return options_.cache / file.cached; }
 
-  // Whether the file is in the cache and has the expected SHA-256 (not checked if unknown).
-  bool is_in_cache(const RemoteFile& file) const {
+  // State of a file in the cache. good: it has the expected SHA-256, or that is unknown.
+  enum class State { missing, damaged, good };
+  State state_of(const RemoteFile& file) const {
     const fs::path path = path_of(file);
     std::error_code error;
-    if (!fs::is_regular_file(path, error)) return false;
-    if (file.sha256.empty()) return true;
-    const std::string digest = sha256_of(path);
-    if (digest.starts_with(lower(file.sha256))) return true;
-    log::warning(path.string() + " is not the expected file: its SHA-256 is " + digest + ", not " +
-                 file.sha256 + "; downloading it again");
-    return false;
+    if (!fs::is_regular_file(path, error)) return State::missing;
+    if (file.sha256.empty()) return State::good;
+    return sha256_of(path).starts_with(lower(file.sha256)) ? State::good : State::damaged;
   }
 
   FileLock wait_for_lock(const fs::path& path) const {
@@ -97,15 +94,23 @@ class Fetch {
                : "; `shoal weights` does not list this tag, but " + joined(remote_.known_tags);
   }
 
+  // Returns the end of the message about a failed download if the file in the cache is damaged.
+  std::string damage() const {
+    return damaged_.empty() ? ""
+                            : "; the file in the cache, " + damaged_ +
+                                  ", is damaged: replace it by an intact copy, or remove it and "
+                                  "use --weights FILE";
+  }
+
   // Downloads the first file that the server has.
-  std::string download_first() const {
+  std::string download_first() {
     for (const RemoteFile& file : remote_.files) {
       try {
         return download_file(file);
       } catch (const HttpError& error) {
         if (error.status != 404) refuse(error);
         if (&file == &remote_.files.back())
-          throw UserError(option_ + ": " + error.what() + doubt());
+          throw UserError(option_ + ": " + error.what() + doubt() + damage());
       }
     }
     return "";  // not reached: there is at least one file
@@ -115,22 +120,29 @@ class Fetch {
     std::string text = option_ + ": " + error.what();
     if (remote_.from_hugging_face && (error.status == 401 || error.status == 403))
       text += "; the repository does not exist, or it needs a token with access (HF_TOKEN)";
-    throw UserError(text + doubt());
+    throw UserError(text + doubt() + damage());
   }
 
-  std::string download_file(const RemoteFile& file) const {
+  std::string download_file(const RemoteFile& file) {
     const fs::path path = path_of(file);
     create_folders(path.parent_path());
     const FileLock lock = wait_for_lock(path);
     const LockFileRemoval removal(lock);
-    if (is_in_cache(file)) return path.string();  // the process that had the lock has stored it
+    const State state = state_of(file);
+    if (state == State::good) return path.string();  // the process that had the lock has stored it
+    damaged_ = state == State::damaged ? path.string() : "";
     ProgressLine progress(path.filename().string(), options_);
     DownloadOptions how = options_.download;
     how.sha256 = file.sha256;
     how.progress = [&progress](int64_t done, int64_t total) { progress.show(done, total); };
     if (!remote_.from_hugging_face || !file.url.starts_with("https://")) how.token.clear();
-    log::info(option_ + ": downloading " + file.url +
-              (remote_.known_tags.empty() ? "" : ", although `shoal weights` lists no such tag"));
+    const std::string start = option_ + ": downloading " + file.url;
+    if (!damaged_.empty())
+      log::warning(start + " again, because the SHA-256 of " + damaged_ + " does not begin with " +
+                   file.sha256);
+    else
+      log::info(start +
+                (remote_.known_tags.empty() ? "" : ", although `shoal weights` lists no such tag"));
     try {
       const std::string digest = download(file.url, path, how);
       log::info(strf("downloaded %.1f MB to ", megabytes(fs::file_size(path))) + path.string() +
@@ -138,14 +150,15 @@ class Fetch {
     } catch (const HttpError&) {
       throw;
     } catch (const WrongDigest& error) {
-      throw std::runtime_error(option_ + ": " + error.what());
+      throw std::runtime_error(option_ + ": " + error.what() + damage());
     } catch (const std::system_error& error) {  // of a file
       throw std::runtime_error(option_ + ": " + error.what());
     } catch (const std::runtime_error& error) {
       const std::string copy =
           "; without a network, copy the file to " + path.string() + " or use --weights FILE";
-      throw std::runtime_error(option_ + ": " + error.what() +
-                               (remote_.known_tags.empty() ? copy : doubt()));
+      const std::string damaged = damage();
+      throw std::runtime_error(option_ + ": " + error.what() + (damaged.empty() ? copy : damaged) +
+                               doubt());
     }
     return path.string();
   }
@@ -153,6 +166,7 @@ class Fetch {
   const std::string option_;
   const RemoteWeights& remote_;
   const FetchOptions& options_;
+  std::string damaged_;  // path of the damaged file in the cache that is downloaded; empty: none
 };
 
 }  // namespace
@@ -165,6 +179,16 @@ std::string fetch_weights(const std::string& what, const FetchOptions& options) 
       throw UserError("--weights " + what + ": no such file or directory; did you mean " + near +
                       "?");
   return what;
+}
+
+std::string wrong_digest_note(const std::string& path) {
+  const std::string expected = digest_in_name(path);
+  std::error_code error;
+  if (expected.empty() || !fs::is_regular_file(path, error)) return "";
+  const std::string digest = sha256_of(path);
+  if (digest.starts_with(lower(expected))) return "";
+  return "its contents do not match the digest in its name, " + expected +
+         ": the file is damaged, or it was saved anew (its SHA-256 is " + digest + ")";
 }
 
 }  // namespace shoal::app

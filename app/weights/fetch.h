@@ -1,5 +1,5 @@
 #pragma once
-// Downloads the weights that --weights names into a cache folder.
+// Downloads the weights that --weights names into a cache folder, and checks digests.
 
 #include <filesystem>
 #include <string>
@@ -27,8 +27,14 @@ struct FetchOptions {
 // Throws UserError if `what` is unknown or the server answers with an error such as 404;
 // std::runtime_error if the received file has another SHA-256, or if the download fails otherwise.
 // After a network failure, the message also names the path to which the user can copy the file by
-// hand. If `what` has a tag (timm:NAME.TAG) that `shoal weights` does not list for this model, the
+// hand. If the cache contains the file with another SHA-256 than expected, the message also says
+// so. If `what` has a tag (timm:NAME.TAG) that `shoal weights` does not list for this model, the
 // message names the listed tags instead; it also does so after an error from the server.
 std::string fetch_weights(const std::string& what, const FetchOptions& options);
+
+// Returns a warning, to follow the path and a colon, if `path` is a file whose name contains a
+// digest (digest_in_name()) that its contents do not have; otherwise "". Throws std::system_error
+// if the file cannot be read.
+std::string wrong_digest_note(const std::string& path);
 
 }  // namespace shoal::app

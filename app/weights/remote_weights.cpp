@@ -13,10 +13,11 @@ namespace {
 
 constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
 constexpr size_t kLeastDigits = 8;  // shortest accepted SHA-256 prefix
+constexpr size_t kAllDigits = 64;   // of a SHA-256
 constexpr size_t kMaxName = 200;    // bytes; leaves room for ".NAME.part" within 255 bytes
 
 bool is_digest(const std::string& text) {
-  return text.size() >= kLeastDigits && text.size() <= 64 &&
+  return text.size() >= kLeastDigits && text.size() <= kAllDigits &&
          text.find_first_not_of(kHexDigits) == text.npos;
 }
 
@@ -26,16 +27,6 @@ bool is_number_or_date(const std::string& digits) {
   if (digits.find_first_not_of("0123456789") != digits.npos) return false;
   const auto is_year = [](const std::string& year) { return year >= "1900" && year <= "2099"; };
   return digits[0] == '0' || is_year(digits.substr(0, 4)) || is_year(digits.substr(4));
-}
-
-// Returns the SHA-256 prefix in a file name in torchvision's style, "11ad3fa6" in
-// "resnet50-11ad3fa6.pth", or an empty string.
-std::string digest_in_name(const std::string& file) {
-  const size_t dash = file.rfind('-');
-  if (dash == file.npos) return "";
-  const std::string digits = file.substr(dash + 1, file.find('.', dash) - dash - 1);
-  const bool is_one = is_digest(digits) && digits.size() == kLeastDigits;
-  return is_one && !is_number_or_date(digits) ? digits : "";
 }
 
 std::string name_in(const std::string& path) {
@@ -145,6 +136,16 @@ RemoteWeights timm(const std::string& what, const WeightsServers& servers) {
 }
 
 }  // namespace
+
+std::string digest_in_name(const std::string& path) {
+  const std::string file = name_in(path);
+  const size_t dash = file.rfind('-');
+  if (dash == file.npos) return "";
+  const std::string digits = file.substr(dash + 1, file.find('.', dash) - dash - 1);
+  const bool is_one =
+      is_digest(digits) && (digits.size() == kLeastDigits || digits.size() == kAllDigits);
+  return is_one && !is_number_or_date(digits) ? digits : "";
+}
 
 std::optional<RemoteWeights> remote_weights(const std::string& what,
                                             const WeightsServers& servers) {

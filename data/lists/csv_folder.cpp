@@ -104,7 +104,8 @@ void find_files(ListFolder& folder, const CsvReader& reader) {
 std::string missing_error(const std::string& folder, const std::string& prefix,
                           std::string_view name) {
   std::string place = (folder + "/").append(name);
-  if (const size_t scheme = place.find(":/"); scheme < place.find('/'))
+  // A single letter before the colon is a drive of Windows.
+  if (const size_t scheme = place.find(":/"); scheme > 1 && scheme < place.find('/'))
     return "the image " + place.replace(scheme, 2, "://") +
            " is a URL; shoal reads only files, so download the images and list their paths";
   const std::string path = prefix + std::string(name);

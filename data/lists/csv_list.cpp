@@ -19,18 +19,16 @@
 #include "base/text.h"
 #include "data/container/image_files.h"
 #include "data/container/scan_files.h"
-#include "data/file.h"
 #include "data/labels/file_list.h"
 #include "data/lists/csv_columns.h"
 #include "data/lists/csv_folder.h"
+#include "data/lists/list_file.h"
 
 namespace shoal::data {
 namespace {
 
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
-
-constexpr int64_t kMaxBytes = int64_t{1} << 30;
 
 // Sorts the names: by value if all are numbers.
 void sort_classes(Names& names) {
@@ -42,23 +40,10 @@ void sort_classes(Names& names) {
     std::ranges::stable_sort(names, {}, value);
 }
 
-std::string list_text(const std::string& path) {
-  const File file(path);
-  const int64_t bytes = file.stamp().bytes;
-  if (bytes > kMaxBytes)
-    throw std::invalid_argument(path + " is larger than 1 GiB, the limit for a list");
-  std::string text(static_cast<size_t>(bytes), '\0');
-  text.resize(static_cast<size_t>(file.read_at(0, text.data(), bytes)));
-  return text;
-}
-
 class CsvList {
  public:
   CsvList(const std::string& path, std::string& text, const OpenOptions& options)
-      : path_(path),
-        prefix_(path.substr(0, path.rfind('/') + 1)),  // npos + 1 is 0
-        reader_(path, text),
-        options_(options) {}
+      : path_(path), prefix_(folder_of_list(path)), reader_(path, text), options_(options) {}
 
   std::shared_ptr<const Dataset> open() {
     read_rows();
@@ -96,7 +81,8 @@ class CsvList {
         reader_.refuse(line, "it has " + counted(std::ssize(fields), "column") +
                                  ", but the header has " + std::to_string(header.size()) +
                                  "; quote values that contain the separator");
-      const std::string_view image = fields[columns.image];
+      std::string_view image = fields[columns.image];
+      if (image.starts_with(kFileUrl)) image.remove_prefix(kFileUrl.size());
       const size_t slash = image.rfind('/');
       const std::string_view name = image.substr(slash + 1);  // npos + 1 is 0
       if (name.empty()) reader_.refuse(line, "the name of the image is missing");
@@ -208,8 +194,7 @@ class CsvList {
       for (const auto& [folder, row] : of_class)
         images.push_back({folder->path_of(*row), static_cast<int32_t>(i)});
     }
-    const std::string root = prefix_.substr(0, prefix_.empty() ? 0 : prefix_.size() - 1);
-    return std::make_shared<FileListDataset>(std::move(images), std::move(names), root);
+    return std::make_shared<FileListDataset>(std::move(images), std::move(names), prefix_);
   }
 
   const std::string& path_;
@@ -235,13 +220,13 @@ bool is_csv_list(const std::string& path) {
 
 std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options) {
   if (!options.labels.empty()) refuse_labels(path);
-  std::string text = list_text(path);
+  std::string text = read_list(path);
   return CsvList(path, text, options).open();
 }
 
 std::string split_column(const std::string& path) {
   try {
-    std::string text = list_text(path);
+    std::string text = read_list(path);
     CsvReader reader(path, text);
     if (!reader.next()) return "";
     const std::vector<std::string_view> header = reader.fields();

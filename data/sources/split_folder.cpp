@@ -61,8 +61,9 @@ void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
   if (!kept.empty()) {
     if (options.val_unused && options.warning && !images_of(scans, "val").empty())
       options.warning(files[0].path +
-                      " also contains validation images. --val-split does not use them, but holds "
-                      "out training images; omit it to validate with them");
+                      " also contains validation images. They are not used, because --val-split "
+                      "holds out training images; to use them, train without --val-split, or give "
+                      "them as a file of their own (--val FILE)");
     scans = std::move(kept);
     return;
   }

@@ -18,6 +18,7 @@ constexpr Normalization kLiteNormalization = {{kLiteMean, kLiteMean, kLiteMean},
 ModelInfo info_of(const EfficientNetRow& row, const ModelOptions& options) {
   ModelInfo info;
   info.name = row.name;
+  if (!row.lite) info.torchvision = row.name;
   info.train_size = row.train_size;
   info.eval_size = row.eval_size;
   info.eval_resize = row.eval_resize;

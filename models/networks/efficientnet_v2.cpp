@@ -12,7 +12,7 @@ constexpr Normalization kHalves = {{0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};
 
 Network efficientnet_v2(const EfficientNetV2Row& row, const ModelOptions& options) {
   ModelInfo info;
-  info.name = row.name;
+  info.name = info.torchvision = row.name;
   info.train_size = row.train_size;
   info.eval_size = info.eval_resize = row.eval_size;
   info.bicubic = row.large;

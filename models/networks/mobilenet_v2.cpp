@@ -30,6 +30,10 @@ Network mobilenet_v2(const MobileNetV2Row& row, const ModelOptions& options) {
       scaled(kStages, row.width, row.depth, scales_ends(row), /*ends=*/false);
   ModelInfo info;
   info.name = row.name;
+  if (scales_ends(row)) {
+    info.torchvision = "mobilenet_v2";
+    info.torchvision_width = row.width;
+  }
   info.train_size = info.eval_size = kSide;
   info.eval_resize = kResize;
   info.dropout = options.dropout.value_or(kDropout);

@@ -30,7 +30,7 @@ InvertedResidual block_of(const MobileNetV3Row::Block& s) {
 
 Network mobilenet_v3(const MobileNetV3Row& row, const ModelOptions& options) {
   ModelInfo info;
-  info.name = row.name;
+  info.name = info.torchvision = row.name;
   info.train_size = info.eval_size = kSide;
   info.eval_resize = kResize;
   info.batch_norm_momentum = 0.01;

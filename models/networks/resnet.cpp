@@ -44,7 +44,7 @@ int block(NetworkBuilder& b, const std::string& name, int input, bool bottleneck
 
 Network resnet(const ResNetRow& row, const ModelOptions& options) {
   ModelInfo info;
-  info.name = row.name;
+  info.name = info.torchvision = row.name;
   info.train_size = info.eval_size = kSize;
   info.eval_resize = kEvalResize;
   info.dropout = options.dropout.value_or(0);

@@ -264,20 +264,28 @@ TEST_CASE("a second run in the same output or checkpoint folder is refused") {
   CHECK_FALSE(train::CheckpointStore(checkpoints, 1).entries().empty());
 }
 
-TEST_CASE("SIGTERM or SIGHUP ends a command that waits for its settings") {
+TEST_CASE("SIGTERM, SIGINT or SIGHUP ends a command that waits for its settings") {
   const test::TemporaryDirectory directory;
   const fs::path settings = directory.path() / "config.toml";
   REQUIRE(::mkfifo(settings.c_str(), 0600) == 0);
-  const auto [command, signal] =
-      GENERATE(table<const char*, int>({{"train", SIGTERM}, {"eval", SIGHUP}}));
+  fs::create_directories(directory.path() / "ml/input/config");
+  const auto [command, signal, on_platform, code] =
+      GENERATE(table<const char*, int, bool, int>({{"train", SIGTERM, false, 143},
+                                                   {"train", SIGTERM, true, 0},
+                                                   {"eval", SIGTERM, true, 143},
+                                                   {"eval", SIGHUP, false, 143},
+                                                   {"predict", SIGINT, false, 130}}));
+  std::vector<std::string> environment;
+  if (on_platform) environment = {"SAGEMAKER_BASE_DIR=" + (directory.path() / "ml").string()};
   bool sent = false;
-  const auto run = test::run_shoal({command, "--config", settings.string()}, {}, [&](pid_t shoal) {
-    if (!sent && handles(shoal, signal, "shoal")) sent = ::kill(shoal, signal) == 0;
-    return false;
-  });
+  const auto run =
+      test::run_shoal({command, "--config", settings.string()}, environment, [&](pid_t shoal) {
+        if (!sent && handles(shoal, signal, "shoal")) sent = ::kill(shoal, signal) == 0;
+        return false;
+      });
   INFO(run.err);
   REQUIRE(sent);
-  CHECK(run.exit_code == (signal == SIGINT ? 130 : 143));
+  CHECK(run.exit_code == code);
   CHECK_THAT(run.err, Catch::Contains("stopped while it read its settings"));
 }
 

@@ -272,3 +272,41 @@ TEST_CASE("no row of predict or inspect is taken for a metric line because of a 
   out.close();
   check({"inspect", "--tensors", "hostile.safetensors"}, "");
 }
+
+TEST_CASE("predict takes the weights as the first word, and -o writes the rows to a file") {
+  const Model& m = model();
+  const std::string images = m.data + "/val", file = (m.directory.path() / "rows.csv").string();
+  const std::string expected = m.predict({"--csv", images}).out;
+  CHECK(test::lines_of(expected).size() > 9);
+  for (const Words& words : {Words{"predict", m.run, images, "--csv"},
+                             Words{"predict", "--csv", "--weights", m.run, images}}) {
+    const auto outcome = test::run_shoal(words);
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out == expected);
+  }
+  const auto written = test::run_shoal({"predict", m.run, images, "--csv", "-o", file});
+  INFO(written.err);
+  CHECK(written.exit_code == 0);
+  CHECK(written.out.empty());
+  CHECK(test::read_text(file) == expected);
+  fs::remove(file);
+  const auto two = test::run_shoal({"predict", m.run, images, "--csv", "-o", file, "--nproc", "2"});
+  INFO(two.err);
+  CHECK(two.exit_code == 0);
+  CHECK(test::lines_of(test::read_text(file)).size() == test::lines_of(expected).size());
+
+  const std::string image = m.json({images}).front()["path"];
+  const auto refusal = [](const Words& words) {
+    const auto outcome = test::run_shoal(words);
+    CHECK(outcome.exit_code == 2);
+    return outcome.err;
+  };
+  CHECK_THAT(refusal({"predict", image, images}), Contains("no weights given"));
+  CHECK_THAT(refusal({"predict", image, m.run}), Contains("did you mean --checkpoint " + m.run));
+  CHECK_THAT(refusal({"predict", "-", images}), Contains("no weights given"));
+  CHECK_THAT(refusal({"predict", "none.pt", image}),
+             Contains("error: none.pt: no such file") && !Contains("--weights"));
+  CHECK_THAT(refusal({"predict", m.run, image, "-o", file + "/x.csv"}), Contains("--output"));
+  CHECK_THAT(m.predict({}, 2).err, Contains("at least one image"));
+}

@@ -72,10 +72,15 @@ void CheckpointStore::open_for_writing(const Warn& warn) {
 // into DIR, DIR/.tmp. Locks the folder before it tests renaming, because another run may be using
 // the folder.
 void CheckpointStore::choose_temporary() {
+  std::string reason;
   const auto lock = [&](const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error || !is_lock_file(folder / kLock)) return false;
+    if (error) return false;
+    if (!is_lock_file(folder / kLock)) {
+      reason += ": " + (folder / kLock).string() + " belongs to another program";
+      return false;
+    }
     lock_ = FileLock(folder / kLock, directory_.string(), kChoice);
     return can_rename(folder, directory_);
   };
@@ -94,7 +99,7 @@ void CheckpointStore::choose_temporary() {
   temporary_ = inside;
   if (lock(inside)) return;
   throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
-                           "; choose another with --checkpoint-dir");
+                           reason + "; choose another with --checkpoint-dir");
 }
 
 // Removes the temporary files that a killed writer left, and no other files.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "app/commands/inputs/datasets.h"
@@ -35,8 +36,8 @@ std::string no_weights(const std::vector<std::string>& paths) {
   };
   const auto found = std::ranges::find_if(paths, is_weights);
   if (found != paths.end()) return "no weights given; did you mean --checkpoint " + *found + "?";
-  return "no weights given: add --checkpoint PATH (a run of shoal) or --weights WEIGHTS (any file "
-         "of weights, or a name that `shoal weights` lists)";
+  return "no weights given: write WEIGHTS first (a run, any file of weights, or a name that `shoal "
+         "weights` lists), or add --weights WEIGHTS or --checkpoint PATH (a run of shoal)";
 }
 
 train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& group) {
@@ -47,6 +48,15 @@ train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& grou
                                                    weights_finder(arguments));
 }
 
+// Throws UserError for another program's file whose tensors fit no network. `known`: the network
+// that most of them fit, if there is one.
+[[noreturn]] void refuse_network(const std::string& file,
+                                 const std::optional<train::KnownModel>& known) {
+  throw UserError("--weights " + file +
+                  ": the tensors fit no network that shoal knows (`shoal models`)" +
+                  (known ? "; most of them fit " + known->name + ", see --model" : ""));
+}
+
 // Returns the network's name. A file that shoal wrote contains it. For another program's file, it
 // is --model or, without --model, the network that the tensors fit. Throws UserError if --model
 // contradicts a file of shoal, or if the tensors fit no network.
@@ -55,10 +65,8 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
   if (!opened.is_ours()) {
     if (!wanted.empty()) return wanted;
     const auto known = train::model_like(opened.data);
-    if (known && known->fit.complete()) return known->name;
-    throw UserError("--weights " + opened.file +
-                    ": the tensors fit no network that shoal knows (`shoal models`)" +
-                    (known ? "; most of them fit " + known->name + ", see --model" : ""));
+    if (!known || !known->fit.complete()) refuse_network(opened.file, known);
+    return known->name;
   }
   const std::string& own = opened.data.string("arch");
   if (!wanted.empty() && wanted != own)
@@ -111,6 +119,9 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   job.eval_only = true;
   weights.model = models::create(job.model);
   train::load_weights(*weights.model, data, weights.ema);
+  if (!opened.is_ours() && group.rank() == 0)
+    if (const auto note = wrong_digest_note(arguments.job.weights); !note.empty())
+      weights.warnings.push_back(note);
   if (const auto note = train::nonfinite_note(weights.ema ? data.ema : data.model); !note.empty())
     weights.warnings.push_back(note);
   weights.transform = train::evaluation_transform(job, weights.model->info());
@@ -150,12 +161,22 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   try {
     return read_weights_of(arguments, group);
   } catch (const UserError& error) {
-    // In `shoal eval PATH`, PATH becomes job.weights. Errors about it should not mention --weights,
-    // which the user did not write.
-    const std::string text = error.what(), option = "--weights ";
-    const bool word = std::ranges::count(arguments.paths, arguments.job.weights) > 0;
-    throw UserError(word && text.starts_with(option) ? text.substr(option.size()) : text);
+    throw in_users_words(arguments, error);
   }
+}
+
+UserError in_users_words(const Arguments& arguments, const UserError& error) {
+  const std::string text = error.what(), option = "--weights ";
+  const bool is_word = !arguments.origins.contains("weights");
+  return UserError(is_word && text.starts_with(option) ? text.substr(option.size()) : text);
+}
+
+std::string network_of(const train::CheckpointData& weights, const std::string& file,
+                       bool partial) {
+  if (const auto own = weights.text.find("arch"); own != weights.text.end()) return own->second;
+  const auto known = train::model_like(weights);
+  if (!known && !partial) refuse_network(file, known);
+  return known ? known->name : "";
 }
 
 train::CheckpointData model_data(const Weights& weights) {

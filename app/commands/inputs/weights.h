@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/options/options.h"
+#include "base/error.h"
 #include "data/data_options.h"
 #include "dist/group.h"
 #include "models/model.h"
@@ -46,6 +47,14 @@ Weights open_selected_weights(Arguments arguments);
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().
 void require_weights(const Arguments& arguments);
+// Returns an error about weights as the user should see it: without "--weights " if the user gave
+// them as a positional word, which commands store in job.weights.
+UserError in_users_words(const Arguments& arguments, const UserError& error);
+
+// Returns the network to train for `weights`, which were read from `file`: the one that the file
+// names or, for another program's file, the one that its tensors resemble most. If they resemble
+// none, returns "" if `partial`, else throws UserError.
+std::string network_of(const train::CheckpointData& weights, const std::string& file, bool partial);
 
 // Returns data for writing a model file, still without tensors: the network's name, preprocessing,
 // classes and training progress of `weights`.

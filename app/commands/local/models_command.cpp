@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "app/commands/local/local_commands.h"
+#include "app/commands/local/selected_rows.h"
 #include "app/commands/print_table.h"
 #include "app/options/class_names.h"
 #include "base/error.h"
@@ -41,19 +42,18 @@ int64_t counted_side(const models::ModelInfo& info, const Arguments& arguments) 
 // have in common; all networks if the user named none. Throws UserError for unknown names.
 std::vector<std::string> selected(const Arguments& arguments) {
   const std::vector<std::string>& all = models::names();
-  if (arguments.paths.empty()) return all;
-  std::vector<std::string> names;
-  for (const std::string& word : arguments.paths) {
-    const size_t before = names.size();
-    const bool whole = std::ranges::find(all, word) != all.end();
-    std::ranges::copy_if(all, std::back_inserter(names), [&](const std::string& name) {
-      return whole ? name == word : name.find(word) != name.npos;
-    });
-    if (names.size() > before) continue;
+  RowNames rows{all.size()};
+  rows.matches = [&](const std::string& word, size_t row) { return all[row] == word; };
+  rows.contains = [&](const std::string& word, size_t row) {
+    return all[row].find(word) != std::string::npos;
+  };
+  rows.unknown = [&](const std::string& word) {
     const std::string near = nearest(word, all);
-    throw UserError("no network's name contains '" + word + "'" +
-                    (near.empty() ? "" : "; did you mean " + near + "?"));
-  }
+    return UserError("no network's name contains '" + word + "'" +
+                     (near.empty() ? "" : "; did you mean " + near + "?"));
+  };
+  std::vector<std::string> names;
+  for (const size_t row : selected_rows(arguments.paths, rows)) names.push_back(all[row]);
   return names;
 }
 

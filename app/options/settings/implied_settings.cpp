@@ -10,13 +10,12 @@ namespace {
 // Sets --model to the network `implied` by the weights' name. Throws UserError if --model differs.
 void imply_model(Arguments& arguments, const std::string& implied) {
   const std::string& weights = arguments.job.weights;
-  const auto origin = arguments.origins.find("model");
-  if (origin == arguments.origins.end())
-    return apply(arguments, "model", implied, "--weights " + weights);
+  if (!is_chosen(arguments, "model"))
+    return apply(arguments, "model", implied, kWeightsOrigin + weights);
+  const std::string& origin = arguments.origins.at("model");
   const Option& model = require_option(arguments.command, "model", kCommandLine);
   if (const std::string given = model.get(arguments); given != implied)
-    throw UserError("--model " + given +
-                    (origin->second == kCommandLine ? "" : " (" + origin->second + ")") +
+    throw UserError("--model " + given + (origin == kCommandLine ? "" : " (" + origin + ")") +
                     ": --weights " + weights + " are weights of " + implied +
                     "; remove one of the two, or use --model " + implied);
 }
@@ -25,7 +24,7 @@ void imply_model(Arguments& arguments, const std::string& implied) {
 void imply_preprocessing(Arguments& arguments, const KnownWeights& weights) {
   const auto given = [&](const char* name) { return arguments.origins.contains(name); };
   const auto imply = [&](const char* name, const std::string& value) {
-    if (!given(name)) apply(arguments, name, value, "--weights " + arguments.job.weights);
+    if (!given(name)) apply(arguments, name, value, kWeightsOrigin + arguments.job.weights);
   };
   if (!given("crop-pct") && !given("val-resize")) {
     if (given("val-size") || given("size"))

@@ -5,6 +5,9 @@
 
 namespace shoal::app {
 
+// First word of the origin of these settings; the value of --weights follows.
+inline constexpr const char* kWeightsOrigin = "--weights ";
+
 // Sets --model to the network of --weights, if shoal knows the weights by name or file name. For
 // evaluation, also sets the preprocessing with which the accuracy of the weights was measured;
 // given options take precedence. Throws UserError if the name is unknown or --model names another

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/options/settings/implied_settings.h"
 #include "base/hash.h"
 #include "base/text.h"
 
@@ -64,15 +65,14 @@ void take_saved_settings(Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& saved,
                          size_t data_classes) {
   const auto named = [&arguments](const std::string& option) {
-    const auto origin = arguments.origins.find(option);
-    if (origin == arguments.origins.end() || origin->second == kCheckpointOrigin) return false;
-    // A recipe's values count as defaults, unless the user named the recipe.
-    if (origin->second.starts_with("recipe ") && !arguments.origins.contains("recipe"))
-      return false;
+    if (!is_chosen(arguments, option)) return false;
+    const std::string& origin = arguments.origins.at(option);
+    // The checkpoint replaces --weights, and so the settings that follow from them.
+    if (origin == kCheckpointOrigin || origin.starts_with(kWeightsOrigin)) return false;
     if (option == "batch-size" && arguments.job.fit_batch_size) return false;
     // SageMaker may set forward-reads by itself. The checkpoint's value wins, so that the image
     // order does not change within a run.
-    return option != "forward-reads" || origin->second != kPlatform;
+    return option != "forward-reads" || origin != kPlatform;
   };
   for (const auto& [name, value] : saved) {
     const Option* option = find_option(arguments.command, name);

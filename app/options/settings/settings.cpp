@@ -185,7 +185,9 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && arguments.help.empty() && arguments.recipe != "list")
     PathFiller(arguments, environment, files).fill();
-  imply_settings(arguments);  // after fill(), which replaces `pretrained` by the name of weights
+  // After fill(), which replaces `pretrained` by the name of weights. average_command() calls it
+  // for each set of weights.
+  if (command != Command::average) imply_settings(arguments);
   if (const std::string base = dist::value_of(environment, "SAGEMAKER_BASE_DIR");
       has_paths && !base.empty() && !on_platform(environment, files))
     arguments.notes.push_back(

@@ -47,7 +47,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            "Threads per process that read and decode images", JOB(workers))
            .unset_is("the process's share of the CPU cores")
            .within(1, kMaxThreads),
-       row("threads", kRanks | kBench, "N",
+       row("threads", kRanks | kAverage | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
            .default_in(kBench,

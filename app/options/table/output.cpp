@@ -161,6 +161,7 @@ void add_output(std::vector<Option>& table) {
            .also_called({"output-dir"}),
        row("output", kAverage | kCommon, "FILE", "File to write, NAME.safetensors; required",
            FIELD(average_output))
+           .short_form('o')
            .unset_is("none"),
        row("export-dir", kTrain | kCommon, "DIR",
            "Folder for the trained model: model.safetensors, classes.json and settings.json",

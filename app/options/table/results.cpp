@@ -10,7 +10,13 @@ void add_results(std::vector<Option>& table) {
            "Folder for evaluation.json: confusion matrix, calibration, metrics of each class, "
            "images with the highest losses",
            FIELD(eval.output))
+           .short_form('o')
            .unset_is("none"),
+       row("output", kPredict | kCommon, "FILE",
+           "File for the predictions, in the format of --csv, --json or text",
+           FIELD(predict_output))
+           .short_form('o')
+           .unset_is("standard output"),
        row("predictions", kEval | kCommon, "FILE",
            "File for the label, the loss and the five most likely classes of each image: NAME.csv, "
            "or NAME.jsonl for JSON lines",

@@ -82,13 +82,13 @@ void add_model(std::vector<Option>& table) {
            "List the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
            .unset_is("list the networks"),
-       row("weights", kRun | kCommon, "WHAT",
-           "Weights to load: a run, file, URL or name (`shoal weights` lists names); see "
-           "docs/training.md",
+       row("weights", kRun | kAverage | kInspect | kCommon, "WHAT",
+           "Weights and network to load: a run, file, URL or name (`shoal weights` lists "
+           "names); see docs/training.md",
            JOB(weights))
            .unset_is("none")
            .default_in(kTrain, "random weights"),
-       row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
+       row("weights-cache", kRun | kAverage | kInspect | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
            .unset_is("$SHOAL_CACHE/weights if set; else, on SageMaker with a warm pool, "
                      "shoal/weights in the warm pool's folder; else "

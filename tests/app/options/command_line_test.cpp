@@ -92,6 +92,22 @@ TEST_CASE("predict takes paths before, between and after options") {
   CHECK(arguments.json);
 }
 
+TEST_CASE("commands with results accept -o for --output, and weights with --weights") {
+  CHECK(app::parse(Command::eval, {"-o", "x"}).eval.output == "x");
+  CHECK(app::parse(Command::predict, {"-o", "x"}).predict_output == "x");
+  CHECK(app::parse(Command::export_, {"-o", "x"}).export_to == "x");
+  CHECK(app::parse(Command::average, {"-ox"}).average_output == "x");
+  CHECK(app::parse(Command::report, {"-o=x"}).report.output == "x");
+  for (const Command command :
+       {Command::eval, Command::predict, Command::export_, Command::average, Command::inspect}) {
+    const Arguments arguments = app::parse(command, {"a", "--weights", "b"});
+    CHECK(arguments.paths == std::vector<std::string>{"a"});
+    CHECK(arguments.job.weights == "b");
+  }
+  CHECK_THROWS_WITH(app::parse(Command::average, {"--weights", "a", "--weights=b"}),
+                    Contains("--weights is given twice"));
+}
+
 TEST_CASE("hyperparameters override a recipe, and the command line overrides both") {
   const Arguments plain = parsed({"--recipe", "resnet50"});
   CHECK(plain.job.schedule.lr == 0.1);
@@ -140,6 +156,7 @@ TEST_CASE("words after an option's value name the option and the pattern that th
   // Without --val, a single word would otherwise be the data folder.
   CHECK_THROWS_WITH(parsed({"--train", "t.csv", "q.csv", "--val-split", "0.1"}),
                     Contains("'*.csv'"));
+  CHECK_THROWS_WITH(parsed({"--val", "v1.tar", "v2.tar"}), Contains("--val 'v*.tar'"));
   CHECK(parsed({"--train", "a", "b"}).job.data == "b");
   CHECK(parsed({"--train", "photos/train", "photos/test"}).job.data == "photos/test");
   // Only these options take patterns, and paths in several folders come from no pattern.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file/file_lock.h"
+#include "base/text.h"
 #include "tests/base/net/no_proxies.h"
 #include "tests/support/downloads.h"
 
@@ -75,10 +76,75 @@ TEST_CASE("a file in the cache with a wrong digest is downloaded again") {
   CHECK(fetch_weights(what, cache.options) == place);
   CHECK(read_text(place) == content);
   write_text(place, "damaged");
-  server.answer_with(always({500, {}, ""}));
+  const auto replaced = capture([&] {
+    fetch_weights(what, cache.options);
+    return 0;
+  });
+  CHECK(replaced.code == 0);
+  CHECK_THAT(replaced.err, Contains(place.string()) && Contains("again"));
+  CHECK(count_of(replaced.err, "warning") == 1);
+}
+
+TEST_CASE("if a file in the cache is damaged and cannot be replaced, the error says what to do") {
+  const std::string content = content_of(5000);
+  HttpServer server(serving(content, "\"a\""));
+  Cache cache;
   cache.options.download.retries = 0;
-  CHECK_THROWS(fetch_weights(what, cache.options));
-  CHECK(read_text(place) == "damaged");  // kept, because there is no replacement
+  const fs::path place = cache.place(server, "/net.pth");
+  const std::string what = server.url("/net.pth#sha256=" + sha256(content));
+  write_text(place, "damaged");
+  for (const int status : {500, 404, 403}) {
+    INFO(status);
+    server.answer_with(always({status, {}, ""}));
+    CHECK_THROWS_WITH(fetch_weights(what, cache.options),
+                      Contains(place.string() + ", is damaged") && Contains("replace it") &&
+                          Contains("--weights FILE") && !Contains("copy the file to"));
+    CHECK(read_text(place) == "damaged");  // kept, because there is no replacement
+  }
+  server.answer_with(serving("another file", "\"b\""));
+  CHECK_THROWS_WITH(fetch_weights(what, cache.options),
+                    Contains(sha256("another file")) && Contains(place.string() + ", is damaged"));
+  server.answer_with(always({500, {}, ""}));
+  const auto failed = capture([&] {
+    try {
+      fetch_weights(what, cache.options);
+    } catch (const std::runtime_error&) {
+      return 0;
+    }
+    return 1;
+  });
+  CHECK(failed.code == 0);
+  CHECK(count_of(failed.err, "warning") == 1);
+  fs::remove(place);
+  CHECK_THROWS_WITH(fetch_weights(what, cache.options), !Contains("damaged"));
+}
+
+TEST_CASE("a file whose contents do not match the digest in its name is reported") {
+  const Folder folder;
+  const std::string content = content_of(5000), all = sha256(content), eight = all.substr(0, 8);
+  const auto note = [&](const std::string& name, const std::string& text) {
+    const fs::path path = folder / name;
+    write_text(path, text);
+    return wrong_digest_note(path);
+  };
+  // These tests need a digest that is_number_or_date() does not reject.
+  REQUIRE(eight.find_first_of("abcdef") != eight.npos);
+  for (const std::string& name : {"net-" + eight + ".pth", "net-" + upper(eight) + ".pth.tar",
+                                  "net-" + all + ".safetensors"}) {
+    INFO(name);
+    CHECK(note(name, content).empty());
+    CHECK_THAT(note(name, content + "."), Contains(name.substr(4, 8)) && Contains("damaged") &&
+                                              Contains("saved anew") &&
+                                              Contains(sha256(content + ".")));
+  }
+  for (const char* name :
+       {"net.pth", "net-20231015.pth", "epoch-0001-step-00000009.pt",
+        "net-550e8400-e29b-41d4-a716-446655440000.pth", "net-d41d8cd98f00b204e9800998ecf8427e.pth"})
+    CHECK(note(name, content).empty());
+  CHECK(wrong_digest_note(folder / "missing-1a2b3c4d.pth").empty());
+  CHECK(wrong_digest_note("torchvision:resnet18").empty());
+  fs::create_directories(folder / "run-1a2b3c4d");
+  CHECK(wrong_digest_note(folder / "run-1a2b3c4d").empty());
 }
 
 TEST_CASE("torchvision's weights are checked against the digest in their names") {

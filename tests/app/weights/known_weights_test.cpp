@@ -5,6 +5,9 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
+#include <set>
+
+#include "models/catalogue.h"
 
 using namespace shoal::app;
 
@@ -25,4 +28,20 @@ TEST_CASE("the size of each file is known; timm's within 1 %") {
     }
   }
   CHECK(computed > 50);
+}
+
+TEST_CASE("networks that torchvision builds under the same name are those with its weights") {
+  std::set<std::string> published, built;
+  for (const KnownWeights& row : known_weights())
+    if (row.is_torchvision()) published.insert(row.model);
+  for (const std::string& name : shoal::models::names()) {
+    shoal::models::ModelOptions options;
+    options.name = name;
+    const shoal::models::ModelInfo info = shoal::models::describe(options);
+    if (info.torchvision == name) built.insert(name);
+    // The only function with another name is MobileNetV2's, which takes the width.
+    if (!info.torchvision.empty() && info.torchvision != name)
+      CHECK((info.torchvision == "mobilenet_v2" && info.torchvision_width != 1));
+  }
+  CHECK(built == published);
 }

@@ -205,6 +205,8 @@ TEST_CASE("the error for a missing image says what may be wrong with its path") 
   CHECK_THAT(t.refused("path,label\nhttps://x.org/a.jpg,cat\n"),
              Contains("line 2") && Contains("https://x.org/a.jpg is a URL"));
   CHECK_THAT(t.refused("path,label\ns3://a.jpg,cat\n"), Contains("s3://a.jpg is a URL"));
+  CHECK_THAT(t.refused("path,label\nC:/a.jpg,cat\n"),
+             Contains("C:/a.jpg does not exist") && !Contains("URL"));
   CHECK_THAT(t.refused("path,label\n.\\cat\\1.jpg,cat\n"),
              Contains("line 2") && Contains("write / instead of \\"));
   CHECK_THAT(t.refused("path,label\ncaf\xe9/1.jpg,cat\n"),
@@ -217,6 +219,25 @@ TEST_CASE("a class that is not UTF-8 is an error that names file and line") {
   const Lists t;
   CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\ndog/1.jpg,caf\xe9\n"),
              Contains("list.csv line 3") && Contains("not UTF-8") && Contains("iconv"));
+}
+
+TEST_CASE("keys of absolute paths do not depend on how the list's path is written") {
+  const Lists t;
+  t.write("pets.csv",
+          "path,label\n" + t.path() + "/cat/1.jpg,pet\nfile://" + t.path() + "/dog/1.jpg,pet\n");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(t / "cat");
+  for (const std::string& path :
+       {t / "pets.csv", t / "dog/../pets.csv", std::string("../pets.csv")}) {
+    INFO(path);
+    const auto list = open_dataset(path);
+    CHECK(list->name(1) == t / "dog/1.jpg");
+    CHECK((list->key(0) == "cat/1.jpg" && list->key(1) == "dog/1.jpg"));
+  }
+  std::filesystem::current_path(t.path());
+  const auto list = open_dataset("pets.csv");
+  CHECK((list->key(0) == "cat/1.jpg" && list->key(1) == "dog/1.jpg"));
+  std::filesystem::current_path(before);
 }
 
 TEST_CASE("paths of a list without a folder are those in the list") {
@@ -326,4 +347,9 @@ TEST_CASE("only an existing file is a list, and folders of images may contain li
   CHECK(described(*open_dataset(t / "set.csv")) == Texts{"0 cat 1.jpg a"});
   t.write("set.csv/labels.csv", std::string("path,label\n"));
   CHECK(described(*open_dataset(t / "set.csv")) == Texts{"0 cat 1.jpg a"});
+
+  t.write("flat/1.jpg", std::string("a"));
+  CHECK_THAT(message_of(t / "flat"), !Contains("the list"));
+  t.write("flat.csv", std::string("path,label\n"));
+  CHECK_THAT(message_of(t / "flat"), Contains("the list " + t / "flat.csv"));
 }

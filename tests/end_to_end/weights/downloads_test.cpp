@@ -91,6 +91,9 @@ TEST_CASE("processes that start at the same time download a file once") {
     INFO(outcome.err);
     CHECK(outcome.exit_code == 0);
   }
+  const Outcome inspected =
+      succeeded({"inspect", server.url("/net.safetensors")}, {"SHOAL_CACHE=" + published.cache});
+  CHECK_THAT(inspected.out, Contains("resnet18") && Contains(published.cache));
   CHECK(server.requests().size() == 1);
   CHECK(fs::is_regular_file(published.cache + "/weights/http/127.0.0.1:" +
                             std::to_string(server.port()) + "/net.safetensors"));

@@ -116,7 +116,9 @@ TEST_CASE("exported safetensors and state dicts give predict's logits") {
   const auto expected = predict({"--checkpoint", t.output});
   run({"export", t.output, "--output", t.path("m.safetensors")});
   CHECK(predict({"--checkpoint", t.path("m.safetensors")}) == expected);
-  run({"export", t.output, "-o", t.path("m.pth")});
+  const std::string log = run({"export", t.output, "-o", t.path("m.pth")}).err;
+  CHECK_THAT(log, Contains("torchvision.models.resnet18(num_classes=3)") &&
+                      Contains("crop to 32 px, bilinear, mean 0.485,0.456,0.406"));
   const std::string names = t.path("names.txt");
   std::ofstream text(names);
   const Json labels = Json::parse(test::read_text(t.output + "/classes.json"));
@@ -193,8 +195,8 @@ TEST_CASE("export names bad input and keeps the file that it would replace") {
   std::ofstream(bad) << "no weights";
   CHECK_THAT(refusal({t.path("none"), "-o", file}), Contains(t.path("none")));
   CHECK_THAT(refusal({bad, "-o", file}), Contains(bad));
-  CHECK_THAT(refusal({"-o", file}), Contains("CHECKPOINT"));
-  CHECK_THAT(refusal({t.output, t.output, "-o", file}), Contains("one CHECKPOINT"));
+  CHECK_THAT(refusal({"-o", file}), Contains("one set of WEIGHTS"));
+  CHECK_THAT(refusal({t.output, t.output, "-o", file}), Contains("one set of WEIGHTS"));
   CHECK_THAT(refusal({t.output, "--format", "caffe", "-o", file}), Contains("--format"));
   CHECK_THAT(refusal({t.output, "--format", "safetensors", "--dynamic-batch"}),
              Contains("--dynamic-batch") && Contains("onnx"));
@@ -205,4 +207,27 @@ TEST_CASE("export names bad input and keeps the file that it would replace") {
   CHECK(test::read_text(file) == "before");
   run({"export", t.output, "-o=" + file});
   CHECK(read_onnx(file).operators == 18);
+}
+
+TEST_CASE("export to torchvision's format refuses networks that torchvision does not have") {
+  const Trained& t = trained();
+  const auto trained_as = [&](const char* model, const char* channels) {
+    const std::string output = t.path(std::string(model) + channels);
+    run({"train", "--data", t.data, "--output", output, "--model", model, "--size", "32",
+         "--batch-size", "10", "--epochs", "1", "--lr", "0.02", "--channels", channels});
+    return output;
+  };
+  const std::string lite = trained_as("efficientnet_lite0", "3");
+  const std::string file = t.path("lite.pth");
+  CHECK_THAT(refusal({lite, "-o", file}), Contains("--output " + file) &&
+                                              Contains("efficientnet_lite0") &&
+                                              Contains(".safetensors") && Contains(".onnx"));
+  CHECK_THAT(refusal({lite, "--format", "torchvision"}), Contains("--format torchvision"));
+  CHECK_FALSE(fs::exists(file));
+  run({"export", lite, "-o", t.path("lite.safetensors")});
+
+  const std::string half = trained_as("mobilenet_v2_050", "1");
+  CHECK_THAT(run({"export", half, "-o", t.path("half.pth")}).err,
+             Contains("torchvision.models.mobilenet_v2(num_classes=3, width_mult=0.5)") &&
+                 Contains("replace its first convolution") && Contains("1 input channel"));
 }

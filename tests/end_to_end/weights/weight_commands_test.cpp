@@ -141,7 +141,11 @@ TEST_CASE("inspect describes runs, checkpoints, exports and files of Python") {
   CHECK_THAT(refusal({"inspect", golden("values2.pkl")}), Contains("values2.pkl"));
   CHECK_THAT(refusal({"inspect", golden("whole.pth")}), Contains("whole pickled model"));
   CHECK_THAT(refusal({"inspect", trained.path("none")}), Contains("no such file"));
-  CHECK_THAT(refusal({"inspect"}), Contains("one path"));
+  CHECK_THAT(refusal({"inspect"}), Contains("one set of WEIGHTS"));
+  CHECK_THAT(refusal({"inspect", trained.run, "--weights", trained.run}),
+             Contains("one set of WEIGHTS"));
+  CHECK(Json::parse(succeeds({"inspect", "--weights", trained.run, "--json", "--tensors"}).out) ==
+        run);
 
   const std::string damaged = trained.checkpoint(2);
   std::fstream(damaged, std::ios::in | std::ios::out | std::ios::binary).seekp(5000).put('\x5a');
@@ -159,6 +163,9 @@ TEST_CASE("average writes the mean, and with --data leaves out what would lower 
   const std::string first = trained.checkpoint(1), second = trained.checkpoint(2),
                     soup = trained.path("soup.safetensors");
   succeeds({"average", first, second, "--output", soup});
+  const std::string same = trained.path("same.safetensors");
+  succeeds({"average", "--weights", first, second, "-o", same, "--threads", "1"});
+  CHECK((Tensors(same).bytes == Tensors(soup).bytes));
   // Exports each checkpoint: the average of a checkpoint with itself is that checkpoint.
   const std::string one = trained.path("one.safetensors"), two = trained.path("two.safetensors");
   succeeds({"average", first, first, "--output", one});
@@ -210,6 +217,11 @@ TEST_CASE("average refuses checkpoints that differ, and names the difference") {
   const std::string checkpoint = trained.checkpoint(1), soup = trained.path("soup.safetensors");
   CHECK_THAT(refusal({"average", checkpoint, golden("timm_ema.pth.tar")}), Contains("--output"));
   CHECK_THAT(refusal({"average", checkpoint, "--output", soup}), Contains("two"));
+  CHECK_THAT(refusal({"average", "--weights", checkpoint, "-o", soup}), Contains("two"));
+  CHECK_THAT(refusal({"average", "--weights", checkpoint, "--weights", checkpoint, "-o", soup}),
+             Contains("--weights is given twice"));
+  CHECK_THAT(refusal({"average", "--weights", checkpoint, "none.pt", "-o", soup}),
+             Contains("error: none.pt: no such file"));
   CHECK_THAT(refusal({"average", checkpoint, checkpoint, "--output", trained.path("soup.pt")}),
              Contains(".safetensors"));
   CHECK_THAT(refusal({"average", checkpoint, checkpoint, "--output",

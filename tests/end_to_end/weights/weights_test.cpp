@@ -316,3 +316,77 @@ TEST_CASE("weights with values that are not finite: a warning in eval, an error 
                       "--output", run}),
              Contains(file) && Contains("not finite"));
 }
+
+TEST_CASE("train takes the network from the weights, unless --model or a recipe names it") {
+  const Trained t;
+  const auto path = [&](const std::string& name) { return (t.directory.path() / name).string(); };
+  const auto words = [&](const std::string& output, const Words& more) {
+    Words all = {"train",        "--output",   path(output), "--size", "32",
+                 "--batch-size", "10",         "--epochs",   "1",      "--lr",
+                 "0.02",         "--val-size", "32"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto network_of = [&](const std::string& output) {
+    const auto outcome = test::run_shoal({"inspect", path(output), "--json"});
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    return Json::parse(outcome.out)["values"]["arch"].get<std::string>();
+  };
+  int number = 0;
+  for (const Words& more :
+       {Words{"--data", t.data, "--weights", t.run},
+        Words{"--data", t.data, "--weights", t.run + "/model"},
+        Words{"--data", t.data, "--weights", t.foreign, "--recipe", "finetune"}}) {
+    const std::string output = "next" + std::to_string(number++);
+    const auto outcome = test::run_shoal(words(output, more));
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK_THAT(outcome.err, Contains("model resnet18: the network of " + more[3]));
+    CHECK(network_of(output) == "resnet18");
+  }
+  const auto evaluated =
+      test::run_shoal(words("eval", {"--data", t.data, "--weights", t.foreign, "--eval-only"}));
+  INFO(evaluated.err);
+  CHECK(evaluated.exit_code == 0);
+
+  // The data folder alone selects a recipe whose model is ResNet-18, but the user did not name it.
+  const std::string small = path("small");
+  REQUIRE(test::run_shoal(words("small", {"--data", t.data, "--model", "mobilenet_v3_small"}))
+              .exit_code == 0);
+  REQUIRE(test::run_shoal(words("positional", {t.data, "--weights", small})).exit_code == 0);
+  CHECK(network_of("positional") == "mobilenet_v3_small");
+  const Words resumed = {"--data", t.data, "--weights", small, "--resume", "--epochs", "2"};
+  CHECK(test::run_shoal(words("next0", resumed)).exit_code == 0);
+  CHECK(network_of("next0") == "resnet18");
+
+  for (const Words& named : {Words{"--model", "resnet34"}, Words{"--recipe", "demo"}}) {
+    Words more = {"--data", t.data, "--weights", t.foreign};
+    more.insert(more.end(), named.begin(), named.end());
+    CHECK_THAT(refusal(words("none", more)), Contains("look like resnet18"));
+  }
+  const Words unknown = {"--data", t.data, "--weights", golden("timm_ema.pth.tar")};
+  CHECK_THAT(refusal(words("none", unknown)),
+             Contains("timm_ema.pth.tar") && Contains("no network that shoal knows"));
+}
+
+TEST_CASE("every command warns once about a file that does not match the digest in its name") {
+  const Trained t;
+  const std::string file = (t.directory.path() / "net-1a2b3c4d.safetensors").string(),
+                    onnx = (t.directory.path() / "net.onnx").string(),
+                    run = (t.directory.path() / "next").string();
+  fs::copy_file(t.foreign, file);
+  for (const Words& words : {Words{"eval", file, t.foreign, "--data", t.data},
+                             Words{"eval", "--weights", file, "--data", t.data, "--nproc", "2"},
+                             Words{"predict", "--weights", file, t.data + "/val"},
+                             Words{"export", file, "-o", onnx}, Words{"inspect", file},
+                             Words{"train", "--weights", file, "--data", t.data, "--size", "32",
+                                   "--batch-size", "10", "--epochs", "1", "--output", run}}) {
+    INFO(words[0] << " " << words[1]);
+    const auto outcome = test::run_shoal(words);
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK(test::count_of(outcome.err, "do not match the digest") == 1);
+    CHECK_THAT(outcome.err, Contains(file) && Contains("1a2b3c4d") && Contains("saved anew"));
+  }
+}

@@ -101,6 +101,7 @@ TEST_CASE(
   Run run(directory.path() / "imagenet"), other(directory.path() / "imgenet");
   run.save(4);
   other.job().resume = true;
+  fs::create_symlink("loop", directory.path() / "loop");  // a folder that cannot be examined
   const auto warning = [&] {
     return test::capture([&] { return other.start().data ? 1 : 0; }).err;
   };

@@ -31,9 +31,15 @@ constexpr std::string_view kFunctions[] = {"_io.FileIO",
                                            "io.open",
                                            "cProfile.run",
                                            "code.interact",
+                                           "bdb.Bdb.run",
+                                           "cProfile.runctx",
                                            "commands.getoutput",
                                            "commands.getstatusoutput",
+                                           "operator.attrgetter",
+                                           "operator.methodcaller",
                                            "pdb.run",
+                                           "pkgutil.resolve_name",
+                                           "pydoc.locate",
                                            "profile.run",
                                            "timeit.timeit",
                                            "torch.hub.load",
@@ -108,12 +114,14 @@ bool is_forbidden(const std::string& text) {
 }
 
 // Whether a call of getattr is a member of an enum or a method: getattr(CLASS, "NAME") or
-// getattr(OBJECT, "NAME"). Python pickles them in this way.
+// getattr(OBJECT, "NAME"). Python pickles them in this way. NAME must not be a module: modules that
+// import os have an attribute os.
 bool is_member(const PickleValue& call) {
   return call.kind == Kind::call && call.items.size() == 2 &&
          (call.items[0]->kind == Kind::name || call.items[0]->kind == Kind::call) &&
          call.items[1]->kind == Kind::text && !call.items[1]->text.empty() &&
-         call.items[1]->text[0] != '_';
+         call.items[1]->text[0] != '_' && call.items[1]->text != "builtins" &&
+         !contains(kModules, call.items[1]->text);
 }
 
 bool is_forbidden(const PickleValue& value) {

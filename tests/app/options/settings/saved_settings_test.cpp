@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/options/no_effect.h"
+#include "app/options/settings/implied_settings.h"
 #include "tests/app/options/parsed.h"
 #include "train/checkpoint/changed_settings.h"
 
@@ -47,6 +48,14 @@ TEST_CASE("options that are not given come from the checkpoint, with full precis
   CHECK_FALSE(job.ema);
   CHECK_FALSE(job.classes);  // both runs take it from the data
   CHECK(arguments.origins.at("epochs") == "checkpoint");
+}
+
+TEST_CASE("the checkpoint's model replaces the one that follows from the name of --weights") {
+  Arguments arguments = parsed({"--resume", "--weights", "torchvision:resnet50"});
+  app::imply_settings(arguments);
+  REQUIRE(arguments.job.model.name == "resnet50");
+  app::take_saved_settings(arguments, kSaved, 10);
+  CHECK(arguments.job.model.name == "resnet18");
 }
 
 TEST_CASE("options of the user or a recipe are kept; those that depend on them are not restored") {

@@ -198,6 +198,11 @@ TEST_CASE("the name of the weights implies --model, and another --model is an er
   CHECK(gathered({"predict", "x", "--weights-cache", "/c", "--weights", "hf:a/b"}).weights_cache ==
         "/c");
 
+  // The data folder alone selects a recipe whose model is ResNet-18.
+  const Arguments example = gathered({"train", "photos", "--weights", "torchvision:resnet50"});
+  CHECK(example.recipe == "imagenet_example");
+  CHECK(example.job.model.name == "resnet50");
+
   Words same = train, other = train, recipe = train;
   same.insert(same.end(), {"--model", "resnet50"});
   other.insert(other.end(), {"--model", "resnet18"});
@@ -206,6 +211,8 @@ TEST_CASE("the name of the weights implies --model, and another --model is an er
   CHECK_THROWS_WITH(gathered(other), Contains("--model resnet18") &&
                                          Contains("torchvision:resnet50 are weights of resnet50"));
   CHECK_THROWS_WITH(gathered(recipe), Contains("recipe efficientnet_b0"));
+  // Each set of weights that is averaged may have another name.
+  CHECK(gathered({"average", "a", "--weights", "torchvision:resnet18"}).weights_model.empty());
   CHECK_THROWS_WITH(gathered({"train", "--data", "x", "--weights", "torchvision:resnet5"}),
                     Contains("did you mean"));
 }

@@ -169,6 +169,9 @@ TEST_CASE("a file that refers to a function with which files run code is refused
            {"builtins", "eval.__call__"},
            {"builtins", "getattr.__call__"},
            {"gzip", "builtins"},
+           {"operator", "attrgetter"},
+           {"pkgutil", "resolve_name"},
+           {"cProfile", "runctx"},
        }) {
     INFO(module << "." << name);
     const auto refused = [&](const std::string& value) {
@@ -193,6 +196,10 @@ TEST_CASE("a file that refers to a function with which files run code is refused
   const std::string attribute =
       "cbuiltins\ngetattr\n(cm\nClass\n" + pickled("method") + "tR" + text + "R";
   CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + attribute)),
+                    Contains("builtins.getattr"));
+
+  const std::string module = "cbuiltins\ngetattr\n(ctorch\nserialization\n" + pickled("os") + "tR";
+  CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + module)),
                     Contains("builtins.getattr"));
 
   for (const std::string& harmless : {
