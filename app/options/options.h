@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/options/commands.h"
@@ -187,8 +188,10 @@ struct Option {
   std::optional<Range> range;
   bool takes_fractions = false;  // a number that need not be whole
   std::string unset;             // the default in --help, if the field's initial value is unset
-  std::string bare = "true";     // optional_value: the value that --x alone means
-  std::string off;               // value that --no-x and `false` set; empty: a flag, or never off
+  // Defaults of some commands (bits) in --help, if they differ from that of the others.
+  std::vector<std::pair<unsigned, std::string>> own_defaults;
+  std::string bare = "true";  // optional_value: the value that --x alone means
+  std::string off;            // value that --no-x and `false` set; empty: a flag, or never off
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // not set: the option does not change results
   bool training_only = false;    // has no effect with --eval-only
@@ -206,6 +209,7 @@ struct Option {
 
   // Each sets one more property and returns the row.
   Option unset_is(std::string meaning) &&;
+  Option default_in(unsigned commands_with_it, std::string meaning) &&;
   Option off_is(std::string value) &&;
   Option spells_lists(std::string spelling) &&;
   Option short_form(char letter_of_option) &&;
@@ -274,8 +278,10 @@ Arguments parse(Command command, const std::vector<std::string>& words,
 std::string command_help(Command command, const std::string& topic);
 std::string exit_code_help();  // the table of exit codes
 
-// Returns the option's default as --help shows it.
-std::string default_of(const Option& option, const Arguments& defaults);
+// Returns the option's default as --help of the command shows it. `defaults`: Arguments().
+std::string default_of(const Option& option, const Arguments& defaults, Command command);
+// Returns the defaults of all commands: "the model's; bench: 224".
+std::string defaults_of(const Option& option, const Arguments& defaults);
 // Returns the first alternative of the placeholder: "N" for "N|FILE".
 std::string value_name(const Option& option);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -64,7 +65,7 @@ class CsvList {
   };
 
   void warn(const std::string& text) const {
-    if (options_.warning && !text.empty()) options_.warning(path_ + ": " + text);
+    if (options_.warning) options_.warning(path_ + ": " + text);
   }
 
   void read_rows() {
@@ -89,8 +90,10 @@ class CsvList {
       folder_of(image.substr(0, slash + 1))
           .rows.push_back({name, "", line, label_of(fields[columns.label])});
     }
-    if (columns.split && !options_.unlabeled)
-      warn(splits.warning(std::string(header[*columns.split])));
+    if (!columns.split || options_.unlabeled) return;
+    if (const auto column = splits.column(std::string(header[*columns.split])); !column.empty())
+      warn(column +
+           " is ignored, so all lines are used; make a list for training and one for validation");
   }
 
   // Returns the index of the class in labels_.
@@ -219,6 +222,23 @@ std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const Open
   if (!options.labels.empty()) refuse_labels(path);
   std::string text = read_list(path);
   return CsvList(path, text, options).open();
+}
+
+std::string split_column(const std::string& path) {
+  try {
+    std::string text = read_list(path);
+    CsvReader reader(path, text);
+    if (!reader.next()) return "";
+    const std::vector<std::string_view> header = reader.fields();
+    const std::optional<size_t> column = csv_columns(reader, /*unlabeled=*/true).split;
+    if (!column) return "";
+    SplitValues values;
+    while (reader.next())
+      if (reader.fields().size() == header.size()) values.add(reader.fields()[*column]);
+    return values.column(std::string(header[*column]));
+  } catch (const std::exception&) {
+    return "";
+  }
 }
 
 }  // namespace shoal::data

@@ -39,4 +39,9 @@ bool is_csv_list(const std::string& path);
 // system errors.
 std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options);
 
+// Returns a text such as "the column 'split' ('train', 'val')" if the list has a column that names
+// the split of each image: split, set, fold or subset. Returns "" if it has none, or if the file is
+// no list: open_csv_list() reports its errors.
+std::string split_column(const std::string& path);
+
 }  // namespace shoal::data

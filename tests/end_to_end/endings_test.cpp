@@ -105,6 +105,26 @@ TEST_CASE("SIGHUP and SIGINT finish the step and save") {
   }
 }
 
+TEST_CASE("a run that a script starts in the background, with SIGINT ignored, ignores SIGINT") {
+  for (const std::string nproc : {"1", "2"}) {
+    const Place place;
+    std::vector<std::string> words = {"-c", "trap '' INT; exec \"$@\"", "sh",
+                                      test::shoal_program()};
+    size_t sent = 0;
+    const auto run = test::run_program(
+        "sh", test::joined(words, place.words({"--nproc", nproc})), {}, [&](pid_t pid) {
+          const std::vector<int> signals = {SIGINT, SIGTERM};
+          if (sent < signals.size() && place.has_made_a_step() && all_signals_handled(pid))
+            ::kill(pid, signals[sent++]);
+          return false;
+        });
+    INFO(run.err);
+    CHECK(run.exit_code == 143);
+    CHECK_THAT(run.err, Contains("stopped by SIGTERM"));
+    CHECK(place.checkpoints().size() == 1);
+  }
+}
+
 TEST_CASE("a second SIGTERM or SIGINT ends the run immediately without saving") {
   const auto [nproc, signal] = GENERATE(
       table<const char*, int>({{"1", SIGTERM}, {"1", SIGINT}, {"2", SIGTERM}, {"2", SIGINT}}));

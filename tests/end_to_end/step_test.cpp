@@ -151,6 +151,22 @@ TEST_CASE("bench scaling predicts for machines unlike this one, and refuses cont
   CHECK_THAT(bench({"--link-gbps", "5"}).err, Contains("--link-gbps") && Contains("bench scaling"));
 }
 
+TEST_CASE("bench takes the number of classes from --classes, a number or a file of names") {
+  const test::TemporaryDirectory folder;
+  const std::string names = folder.path() / "names.txt";
+  std::ofstream(names) << "ant\nbee\ncow\n";
+  const auto megabytes = [](const std::string& classes) {
+    const auto run = test::run_shoal({"bench", "scaling", "--model", "resnet18", "--step-ms", "5",
+                                      "--classes", classes, "--json"});
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return number(Json::parse(run.out), "gradient_megabytes");
+  };
+  CHECK(megabytes("3") == Approx(4 * 11.178051));
+  CHECK(megabytes(names) == Approx(4 * 11.178051));
+  CHECK_THAT(bench({"--classes", names + "x"}).err, Contains("--classes " + names + "x"));
+}
+
 TEST_CASE("--batch-size auto uses all images that fit, and a resumed run keeps the batch size") {
   const Images images;
   const auto done = images.train({"--batch-size", "auto"});

@@ -257,6 +257,22 @@ TEST_CASE("the list of models shows how each is evaluated: resize, crop and filt
   CHECK(list.back().at("interpolation") == "bilinear");
 }
 
+TEST_CASE("shoal models counts multiply-adds at the size of --size, and names it") {
+  const auto out = [](std::vector<std::string> words) {
+    const auto run = test::run_shoal(words);
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return run.out;
+  };
+  CHECK_THAT(out({"models", "resnet18"}), Catch::Contains(" 1.81 G at 224 px "));
+  CHECK_THAT(out({"models", "resnet18", "--size", "64"}), Catch::Contains(" 0.15 G at 64 px "));
+  const auto list = nlohmann::json::parse(out({"models", "resnet18", "--size", "64", "--json"}));
+  CHECK(list.at(0).at("multiply_adds") == 148557824.);
+  CHECK(list.at(0).at("eval_size") == 224);
+  const std::string layers = out({"models", "--layers", "resnet18", "--size", "64"});
+  CHECK_THAT(layers, Catch::Contains("64x32x32") && Catch::Contains("one image of 64 px"));
+}
+
 TEST_CASE("the list of models is limited to names, or to those that contain a word") {
   const auto names = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"models", "--json"});

@@ -133,6 +133,7 @@ void resolve_images(const Job& job, ResolvedJob& out) {
   const auto last_epoch = static_cast<int64_t>(job.epochs);
   out.size = job.size.value_or(out.progression.sizes.empty() ? model.train_size
                                                              : out.progression.side(last_epoch, 0));
+  out.progression.size = out.size;
   out.transform = evaluation_transform(job, model);
   out.val_size = out.transform.eval_size;
   out.val_resize = out.transform.eval_resize;

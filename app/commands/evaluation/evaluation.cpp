@@ -5,7 +5,9 @@
 #include "app/commands/inputs/evaluated_classes.h"
 #include "app/commands/session.h"
 #include "app/platform/failure.h"
+#include "app/weights/imagenet_classes.h"
 #include "base/log.h"
+#include "data/dataset.h"
 #include "train/job/rank_loader_options.h"
 
 namespace shoal::app {
@@ -45,6 +47,7 @@ void Evaluation::open(const Weights& weights) {
   const auto known = folder_names(arguments_, weights);
   datasets_ = open_datasets(job, places, /*with_train=*/false, known, communicator_);
   if (known.empty()) datasets_.val = with_labels_of(weights, datasets_.val);
+  if (known.empty() && arguments_.command == Command::eval) advise_class_names(weights);
   if (weights.val_split > 0 && job.val_split == 0)
     log::info(
         "evaluating the images in " + datasets_.val_source +
@@ -54,6 +57,17 @@ void Evaluation::open(const Weights& weights) {
   check_class_count(weights, classes().size(), "the data has");
   subset_ = subset_of(arguments_, *datasets_.val, communicator_.main);
   start(job);
+}
+
+void Evaluation::advise_class_names(const Weights& weights) {
+  if (advised_class_names_ || classes() == imagenet_synsets()) return;
+  const std::string advice = class_names_advice(
+      weights, data::are_numbers(classes())
+                   ? "classes are printed as numbers"
+                   : "the images' classes must be its outputs, in the order of their names");
+  if (advice.empty()) return;
+  log::info(advice);
+  advised_class_names_ = true;
 }
 
 void Evaluation::open(const Weights& weights, std::shared_ptr<const data::Dataset> images) {

@@ -72,6 +72,8 @@ class Evaluation {
 
  private:
   void start(train::Job job);
+  // For weights without class names: logs, once, how to give them.
+  void advise_class_names(const Weights& weights);
 
   const Arguments& arguments_;
   train::Gpus gpus_;
@@ -79,6 +81,7 @@ class Evaluation {
   Datasets datasets_;
   train::ResolvedJob job_;
   std::vector<int32_t> subset_;  // labels that the model may predict; empty: all
+  bool advised_class_names_ = false;
   DamageLog damage_;
   std::unique_ptr<data::Loader> loader_;
 };

@@ -53,8 +53,10 @@ std::string option_line(const Option& option, const Arguments& arguments) {
   if (origin != arguments.origins.end()) return given_line(option, value, origin->second);
   if (option.name == "recipe" && !value.empty())
     return assignment(option, value) + "  # the defaults of the program whose options were given";
-  if (value.empty())
-    return "# " + option.name + " =  # default: " + (option.unset.empty() ? "none" : option.unset);
+  if (value.empty()) {
+    const std::string meaning = default_of(option, arguments, arguments.command);
+    return "# " + option.name + " =  # default: " + (meaning.empty() ? "none" : meaning);
+  }
   return "# " + assignment(option, masked(value)) + "  # default";
 }
 

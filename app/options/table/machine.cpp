@@ -49,8 +49,11 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            .within(1, kMaxThreads),
        row("threads", kRanks | kAverage | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
-           .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores; bench loader: "
-                     "measures 1, 2, 4, … threads, up to all cores, or more if disk-bound")
+           .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
+           .default_in(kBench,
+                       "OMP_NUM_THREADS, else all CPU cores (scaling: divided by "
+                       "--host-processes); loader: measures 1, 2, 4, … threads, up to all cores, "
+                       "or more if disk-bound")
            .within(1, kMaxThreads)});
 }
 

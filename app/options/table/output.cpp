@@ -58,8 +58,9 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
        row("cache-dir", kTrain | kEval | kCheck | kAverage | kBench, "DIR",
            "Folder for cached listings of large data folders, and for the indexes of --seek-index",
            JOB(cache_dir))
-           .unset_is("train: OUTPUT/cache; other commands: none; SageMaker: the warm pool's "
-                     "folder, else TMPDIR/shoal-cache"),
+           .unset_is("none, on SageMaker the warm pool's folder or TMPDIR/shoal-cache")
+           .default_in(kTrain,
+                       "OUTPUT/cache, on SageMaker the warm pool's folder or TMPDIR/shoal-cache"),
        memory_row(
            "cache", kTrain | kBench,
            "Memory per process for caching encoded training images, such as 16G; useful with "

@@ -151,6 +151,20 @@ TEST_CASE("SIGTERM and SIGINT reach every worker, and their stop codes are retur
   CHECK(run.err.empty());
 }
 
+TEST_CASE("a SIGINT that was ignored at the start is not a stop") {
+  const Captured run = capture(
+      [] {
+        ::signal(SIGINT, SIG_IGN);
+        return launch(shell("echo ready; " + kForever, 1));
+      },
+      [](pid_t pid) {
+        ::kill(pid, SIGINT);
+        ::kill(pid, SIGTERM);
+      });
+  CHECK(run.code == 143);
+  CHECK(run.err.empty());  // if SIGINT were the stop signal, SIGTERM would be a failure
+}
+
 TEST_CASE("SIGTERM also continues a suspended worker, which then ends") {
   const std::string script = "trap 'exit 143' TERM; echo ready; kill -STOP $$; while :; do :; done";
   const Captured run =

@@ -95,6 +95,23 @@ TEST_CASE("a column that names splits is ignored with a warning") {
     CHECK_THAT(warning, !Contains("'set'"));
 }
 
+TEST_CASE("a column that names splits is found without opening the images") {
+  const Lists t;
+  const auto column = [&](const std::string& text) {
+    t.write("list.csv", text);
+    return split_column(t / "list.csv");
+  };
+  CHECK(column("path,label,Split\nno/1.jpg,a,train\nno/2.jpg,b,\"val\"\nno/3.jpg,b,val\n") ==
+        "the column 'Split' ('train', 'val')");
+  CHECK(column("path,fold\n1.jpg,0\n2.jpg,1\n3.jpg,2\n") == "the column 'fold' ('0', '1', '2')");
+  CHECK(column("path,label,split\n1.jpg,a,train\n").empty());
+  CHECK(column("path,label,note\n1.jpg,a,train\n2.jpg,a,val\n").empty());
+  CHECK(column("note,split\n1.jpg,train\n2.jpg,val\n").empty());  // no list of images
+  CHECK(column("").empty());
+  CHECK(column("path,split\n\"1.jpg,train\n").empty());  // a quote without an end
+  CHECK(split_column(t / "nowhere.csv").empty());
+}
+
 TEST_CASE("fields are quoted as in RFC 4180") {
   const Lists t;
   t.write("a \"b\", c\n.jpg", std::string("d"));

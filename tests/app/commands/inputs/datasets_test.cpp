@@ -124,6 +124,22 @@ TEST_CASE("a missing input is an error that names its option") {
   CHECK_THROWS_AS(open(job), UserError);
 }
 
+TEST_CASE("without validation images, the error names a list's column of splits") {
+  const test::TemporaryDirectory folder;
+  const fs::path list = folder.path() / "train.csv";
+  std::ofstream(list) << "image,label,split\n1.jpg,cat,train\n2.jpg,cat,test\n";
+  train::Job named = job_of("");
+  named.train_dir = list.string();
+  for (const train::Job& job : {named, job_of(list), job_of(folder.path())})
+    CHECK_THROWS_WITH(open(job), Contains("train.csv") && Contains("'split' ('train', 'test')") &&
+                                     Contains("--train LIST --val LIST") &&
+                                     !Contains("--val-split"));
+  CHECK_THROWS_WITH(open(job_of(list), /*with_train=*/false),
+                    Contains("'split'") && Contains("--val LIST") && !Contains("--train"));
+  std::ofstream(list) << "image,label,split\n1.jpg,cat,train\n2.jpg,cat,train\n";
+  CHECK_THROWS_WITH(open(named), Contains("--val-split") && !Contains("'split'"));
+}
+
 TEST_CASE("classes that differ only in case are warned about") {
   const test::TemporaryDirectory folder;
   for (const char* name : {"train/Cat/1.jpg", "train/cat/1.jpg", "val/cat/1.jpg"})
