@@ -89,9 +89,9 @@ std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
   return {colon < at + sign ? colon + 1 : at, at + sign};
 }
 
-// Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords
-// starts at text[at] and the name contains it. `lower_text`: `text` in lower case. `name_end` (in
-// and out): end of the last name found, so that successive calls do not scan a long name again.
+// Finds the value in name=value, "name": "value" or `Authorization: value`, if the name contains a
+// word of kWords that starts at text[at]. `lower_text`: `text` in lower case. `name_end` (in and
+// out): end of the last name found, so that later calls do not scan a long name again.
 std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lower_text, size_t at,
                                       size_t& name_end) {
   for (const std::string_view word : kWords) {
@@ -151,7 +151,7 @@ void hide_secrets(const std::map<std::string, std::string>& environment) {
     const bool secret = std::ranges::any_of(kWords, says) || (ends && !may_be_path(value));
     if (value.size() < kShortest || !secret) continue;
     hidden().push_back(value);
-    // Messages contain line breaks and tabs as blanks.
+    // Failure messages replace line breaks and tabs with blanks. Hides the value in this form too.
     std::string line = value;
     std::ranges::replace_if(
         line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');

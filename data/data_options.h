@@ -27,7 +27,7 @@ enum class Order { random, chunked };
 // images.
 enum class Views { none, flip, five, ten };
 
-// The part of each class's training images to use (split.h). Changes the result.
+// The part of each class's training images to use (split.h).
 struct Portion {
   double fraction = 1;    // share of each class's images, rounded; at least one image
   int64_t per_class = 0;  // at most this many images of each class; 0: no limit
@@ -36,7 +36,6 @@ struct Portion {
 
 // Augmentations of a training image after crop and flips, applied in this order.
 struct AugmentOptions {
-  // These options change pixels.
   std::string policy = "none";     // see augment/policy.h
   std::string color_jitter = "0";  // strength, see augment/settings.h; 0: off
   double grayscale = 0;            // probability of converting to gray

@@ -35,8 +35,8 @@ using LargestOnHosts = std::function<void(std::vector<uint64_t>&)>;
 
 // Returns the images of `all` that belong to `part`, in their order, with the classes of `all`. If
 // is_held_out() is true for all images of a class, the image with the largest hash stays in the
-// training part. Other images of the class decide this, so hosts that have different images need
-// `largest_on_hosts`.
+// training part. Hosts that have different images need `largest_on_hosts`, because that image may
+// be on another host.
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share,
                                        const LargestOnHosts& largest_on_hosts = {});
 

@@ -17,7 +17,7 @@ namespace shoal::models {
 enum class Kernels { automatic, reference, fused };
 
 struct ModelOptions {
-  // All of these settings change the trained model.
+  // Every field changes the trained model, even `kernels`, because results differ in rounding.
   std::string name = "efficientnet_b0";
   int64_t classes = 1000;
   int64_t channels = 3;  // of the images

@@ -149,8 +149,8 @@ std::string common_pattern(const Words& paths) {
              : first.substr(0, start) + "*" + first.substr(first.size() - end);
 }
 
-// Returns the error for an unexpected word: the last one or, if words follow an option's value, the
-// first of them.
+// Returns the error for an unexpected word. It names the first word after the value of
+// `surplus.option` or, if there is no such option, the word `last`.
 // Returns the pattern that the shell may have expanded to the values of --train or --val; empty if
 // they have nothing in common.
 std::string expanded_pattern(const Surplus& surplus) {

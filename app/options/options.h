@@ -92,8 +92,8 @@ struct Arguments {
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
-  // SageMaker instance groups that run the job, comma-separated. Empty: those in the toolkit's
-  // variable SM_DISTRIBUTION_INSTANCE_GROUPS, else all.
+  // SageMaker instance groups that run the job, comma-separated. Empty: the groups in the variable
+  // SM_DISTRIBUTION_INSTANCE_GROUPS, which SageMaker's toolkits set, else all.
   std::string instance_group;
   std::string weights_model;  // network of --weights; empty: determined from the weights
   std::string layers;         // models: network whose layers to list; empty: list networks
@@ -242,8 +242,9 @@ std::string with_dashes(std::string_view name);
 // Returns the command's option with that name, or null. '_' and '-' are the same in a name.
 const Option* find_option(Command command, std::string_view name);
 
-// Returns the error for options that the command does not have. It names all of them as the user
-// wrote them (`written`, with dashes) and suggests a similar option for each, if there is one.
+// Returns the error for options that the command does not have. `written`: these options as the
+// user wrote them, with leading dashes. The message names all of them and suggests a similar option
+// for each, if there is one.
 UserError unknown_options(Command command, const std::vector<std::string>& written,
                           const std::string& origin);
 

@@ -1,6 +1,6 @@
-// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. For it,
-// the bytes of two adjacent pixels (horizontal pass) or rows (vertical pass) are widened to pairs,
-// by a byte shuffle or by interleaving. The horizontal pass handles four rows with the same
+// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. The
+// vertical pass makes such pairs by interleaving the bytes of two adjacent rows. The horizontal
+// pass makes them by shuffling the bytes of two adjacent pixels. It handles four rows with the same
 // weights, two per register.
 #include <immintrin.h>
 
@@ -28,7 +28,7 @@ void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   }
 }
 
-// Sums of the products with the high and the low parts of the weights.
+// Sums of bytes times weights. high: with the high parts of the weights; low: with the low parts.
 struct Sums {
   __m256i high, low;
 };

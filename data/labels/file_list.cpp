@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Replaces the folder of `path` by its name and a hash of all of it.
+// Shortens a/b/c.jpg to b-HASH/c.jpg, where HASH is a hash of the folder's path a/b.
 std::string without_folders(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == path.npos) return path;
@@ -49,7 +49,8 @@ std::string FileListDataset::key(int64_t sample) const {
   const size_t slashes = std::min(image.path.find_first_not_of('/'), image.path.size());
   const std::string path = image.path.substr(slashes);
   const std::string key = split_key_of_path(class_name, path);
-  // Packed sets contain the keys, which must not tell where the images of other folders are.
+  // Packed sets contain the keys. The key of an image outside folder_ must not reveal its whole
+  // path.
   return key == path && path != image.path ? without_folders(path) : key;
 }
 

@@ -36,7 +36,7 @@ class FileSearch {
 
  private:
   using Place = Names::const_iterator;
-  // Returns the first file from `at` on that is not less than `text`. Fast if it is near.
+  // Returns the first file from `at` on that is not less than `text`. Fast if it is near `at`.
   Place first_from(Place at, std::string_view text) const {
     for (ptrdiff_t step = 1; at != end_ && *at < text; step *= 2) {
       const Place ahead = at + std::min(step, end_ - at);

@@ -141,7 +141,8 @@ class ManifestScan {
     return false;
   }
 
-  // Sets the label from the only attribute that is a label, and the class name from its metadata.
+  // Finds the attribute of `entry` that is a label, and sets the image's label. If the attribute's
+  // metadata has a class-name, also sets the name of the class. Refuses no or several labels.
   void label(const json& entry, ScanEntry& image) {
     std::string names;
     int count = 0;

@@ -306,7 +306,8 @@ TEST_CASE("SIGTERM, SIGINT or SIGHUP ends eval and predict with one sentence") {
   bool sent = false;
   const auto run = test::run_shoal(words, {}, [&](pid_t shoal) {
     const pid_t first = nproc == std::string("1") ? shoal : test::worker_of(shoal, 0);
-    // Without threads, it may still be reading its settings.
+    // While a process has only one thread, it may still be reading its settings. A signal then ends
+    // it with another message.
     if (!sent && first > 0 && has_threads(first) && handles(first, signal))
       sent = ::kill(shoal, signal) == 0;
     return false;

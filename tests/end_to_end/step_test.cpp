@@ -119,8 +119,8 @@ TEST_CASE("bench scaling predicts steps of several hosts, from a measured or a g
   for (const Json& row : rows) processes.push_back(row.at("processes"));
   CHECK(processes == std::vector<int>{1, 2, 4, 8});
   CHECK(rows[0].at("step_seconds") == measured.at("step_seconds"));
-  // 8 processes in a ring send 2 * 7/8 of the bytes over the link, at 95 % of 1 Mbit/s. Batch norm
-  // has 4800 channels.
+  // In a ring of 8 processes, each sends every value 2 * 7/8 times, at 95 % of 1 Mbit/s. The values
+  // are the gradients, and the mean and variance of all 4800 channels with batch norm.
   CHECK(rows[3].at("exchange_seconds").get<double>() ==
         Approx(1.75 * 4 * (11'689'512 + 2 * 4800) / (0.95 * 125'000)).epsilon(0.001));
   CHECK(rows[3].at("exposed_seconds") > 600);

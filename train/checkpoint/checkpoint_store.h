@@ -48,9 +48,9 @@ class CheckpointStore {
   using Examine =
       std::function<CheckpointEntry(const std::vector<char>& bytes, const std::string& file)>;
 
-  // `keep`: number of newest checkpoints that prune() keeps. It also keeps the best checkpoint and
-  // the best one without a closing evaluation. Without `examine`, checkpoints without a marker
-  // count as damaged.
+  // `keep`: number of newest checkpoints that prune() keeps. prune() also keeps the best checkpoint
+  // and the best one without a closing evaluation (CheckpointEntry::closing). Without `examine`,
+  // checkpoints without a marker count as damaged.
   CheckpointStore(std::filesystem::path directory, int64_t keep, Examine examine = {});
 
   // Creates the directories and locks them against other writers for the lifetime of this object.

@@ -59,7 +59,8 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool s
   const std::string reason = count_unreadable(message.unreadable_images, step);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
   if (message.stop_signal != 0) {
-    // In exchange(), the message of the last step is pending. Collect it before the run ends.
+    // If exchange() called this function, it has posted the last step's message. Collect it,
+    // because no message may be pending when the run ends.
     count_unreadable(control_.collect().unreadable_images, run_.position.step);
     return message.stop_signal;
   }

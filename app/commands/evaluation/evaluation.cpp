@@ -36,8 +36,8 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // these commands have no --output folder for a cache
-  // Clears --classes, because open_datasets() would require exactly these classes. folder_names()
-  // applies the option.
+  // The data may have only some of the classes that --classes names. open_datasets() might require
+  // all of them, so clear the option. folder_names() below applies it.
   job.classes_file.clear();
   const DataPlaces places = find_data(job);
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);

@@ -48,9 +48,9 @@ class Evaluation {
   // Moves the model to the device. Collective.
   train::EvaluationReport run(models::Classifier& model, const BatchDone& done = {});
 
-  // Runs the model on all images. In each step, ranks 0, 1, … evaluate consecutive batches and then
-  // call `done`, never with null. Rows that `done` gathers in rank order are in image order.
-  // Collective.
+  // Runs the model on all images. In each step, ranks 0, 1, … evaluate consecutive batches. Each
+  // rank then calls `done` with its result, here never null. If `done` gathers rows in rank order,
+  // they are in the order of the images. Collective.
   void classify(models::Classifier& model, const BatchDone& done);
 
   // Returns the images at the positions `places` of report.images, with their names. Collective.

@@ -34,7 +34,7 @@ std::string assignment(const Option& option, const std::string& value) {
   return option.name + " = " + toml_value(option, value);
 }
 
-// Returns the line of an option that has an origin.
+// Returns the line of an option that was set. It ends with a comment that names the origin.
 std::string given_line(const Option& option, const std::string& value, const std::string& origin) {
   // An empty value means that the option was switched off.
   const std::string text = !value.empty() ? value : option.off.empty() ? "none" : option.off;

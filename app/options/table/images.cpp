@@ -38,9 +38,9 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCheck | kAverage | kCommon, "DIR",
-           "Folder, tar or zip with train/ and val/: class folders, archives or record files; "
-           "train.pack, train.tar, train.rec, train.zip, train.csv or files named train-* may "
-           "replace train/, and the same for val",
+           "Folder, tar or zip that contains train/ and val/, which hold class folders, archives "
+           "or record files; train.pack, train.tar, train.rec, train.zip, train.csv or files named "
+           "train-* may replace train/, and the same for val",
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, files of many images (tars, zips, "
@@ -98,7 +98,7 @@ void add_splits(std::vector<Option>& table) {
            "`imagenet` for the names of ImageNet's 1000 classes (eval: its folder names, "
            "n01440764, …)",
            JOB(classes_file))
-           .unset_is("the names stored with the weights, else the classes of the images")
+           .unset_is("the names stored with the weights, else those of the images' classes")
            .default_in(kPredict,
                        "the names stored with the weights, else ImageNet's for weights listed by "
                        "`shoal weights`, else numbers")

@@ -107,8 +107,8 @@ void add_machine(std::vector<Option>& table) {
            .within(0, kMaxSeconds)
            .off_is("0"),
        row("lost-host-timeout", kRanks, "SECONDS",
-           "Time within which the run ends if a process or host does not answer (train: rank 0 "
-           "first saves a checkpoint); half of it without an answer counts as a loss; 0: never",
+           "Time within which the run ends after a process or host stops answering; after half of "
+           "this time it counts as lost, and rank 0 saves a checkpoint (train); 0: never",
            JOB(lost_host_timeout))
            .within(0, kMaxSeconds)
            .off_is("0"),

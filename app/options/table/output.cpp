@@ -143,7 +143,8 @@ void add_printing(std::vector<Option>& table, const char* group) {
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
            FIELD(tensors)),
        row("definitions", kMetrics, "",
-           "No effect: `shoal metrics` always prints MetricDefinitions (JSON)", FIELD(definitions)),
+           "No effect: `shoal metrics` always prints SageMaker's MetricDefinitions (JSON)",
+           FIELD(definitions)),
        row("launcher", kDoctor, "",
            "Show the detected launcher, the variables it set, and the ranks a run here would have",
            FIELD(launcher))});

@@ -67,7 +67,7 @@ train::Surroundings whole_files() {
   return here;
 }
 
-// Training on class folders, evaluation on tars or on a pipe.
+// Training on class folders, evaluation on a pipe (if `streamed`) or on tars.
 train::Surroundings with_val(bool streamed) {
   train::Surroundings here = one_process();
   (streamed ? here.val_streamed : here.val_whole_files) = true;

@@ -140,7 +140,8 @@ TEST_CASE("columns are separated by tabs in .tsv files, by semicolons if there i
 
 TEST_CASE("a list has the order, names and keys of the same images in class folders") {
   Lists t;
-  // In a listing, cat-x follows cat/…, and cat/a-b follows cat/a/….
+  // In a listing, cat-x follows cat/…, and cat/a-b follows cat/a/…. Sorted as text, these paths
+  // would have the reverse order, because '-' comes before '/'.
   for (const char* name : {"cat-x/1.jpg", "cat/a/9.jpg", "cat/a-b/1.jpg", "cat/3", "dog/10.jpg"})
     t.write(name, made_jpeg(1));
   const auto folder = open_image_folder(t.path());

@@ -271,8 +271,9 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     train::Job job = job_of(folder.path());
     job.sharded = "train";
     job.val_split = 0.25;
-    // The first host has all 40 images. The second host has only images of the training part, and
-    // lacks `last`, which is never held out.
+    // The first host has all 40 images. The second host has only images that are not held out. It
+    // also lacks `last`, the image with the largest hash: the only training image that the larger
+    // --val-split at the end of this test leaves.
     std::string last;
     const auto name_of = [](int i) { return "cat/" + std::to_string(i) + ".jpg"; };
     for (int i = 0; i < 40; ++i)
