@@ -64,8 +64,8 @@ void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) 
   plan.workers.push_back({"rank " + std::to_string(env.rank), std::move(variables)});
 }
 
-// Removes hosts outside the instance groups of SageMaker that the job requests (--instance-group).
-// If this host is removed, adds a note and returns false.
+// Removes hosts outside the SageMaker instance groups that the job requests (see
+// Arguments::instance_group). If this host is removed, adds a note and returns false.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
   std::string names = arguments.instance_group;

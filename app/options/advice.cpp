@@ -8,8 +8,8 @@
 namespace shoal::app {
 namespace {
 
-// No run is too short for batch norm with at least this momentum: its running statistics match the
-// data after a few dozen steps.
+// short_run() does not check batch norm with at least this momentum: its running statistics match
+// the data after a few dozen steps.
 constexpr double kUsualMomentum = 0.1;
 // Running statistics are useful once the initial values make up at most this share of them.
 // Measured with MobileNetV3 Small on 600 images of four classes: at a share of 10 %, the validation

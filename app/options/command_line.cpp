@@ -149,8 +149,6 @@ std::string common_pattern(const Words& paths) {
              : first.substr(0, start) + "*" + first.substr(first.size() - end);
 }
 
-// Returns the error for an unexpected word. It names the first word after the value of
-// `surplus.option` or, if there is no such option, the word `last`.
 // Returns the pattern that the shell may have expanded to the values of --train or --val; empty if
 // they have nothing in common.
 std::string expanded_pattern(const Surplus& surplus) {
@@ -159,6 +157,8 @@ std::string expanded_pattern(const Surplus& surplus) {
   return takes_pattern ? common_pattern(surplus.values) : "";
 }
 
+// Returns the error for an unexpected word. It names the first word after the value of
+// `surplus.option` or, if there is no such option, the word `last`.
 UserError unexpected_word(Command command, const std::string& last, const Surplus& surplus) {
   if (!surplus.option)
     return UserError("unexpected word '" + last + "'; options begin with --, see `shoal " +

@@ -1,7 +1,7 @@
-// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. The
-// vertical pass makes such pairs by interleaving the bytes of two adjacent rows. The horizontal
-// pass makes them by shuffling the bytes of two adjacent pixels. It handles four rows with the same
-// weights, two per register.
+// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. To make
+// such pairs, the vertical pass interleaves the bytes of two adjacent rows, and the horizontal pass
+// shuffles the bytes of two adjacent pixels. Both widen the bytes to 16 bits. The horizontal pass
+// handles four rows with the same weights, two per register.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"

@@ -49,8 +49,8 @@ std::string FileListDataset::key(int64_t sample) const {
   const size_t slashes = std::min(image.path.find_first_not_of('/'), image.path.size());
   const std::string path = image.path.substr(slashes);
   const std::string key = split_key_of_path(class_name, path);
-  // Packed sets contain the keys. The key of an image outside folder_ must not reveal its whole
-  // path.
+  // Packed sets contain the keys. The key of an image with an absolute path outside folders_ must
+  // not reveal this path.
   return key == path && path != image.path ? without_folders(path) : key;
 }
 

@@ -87,8 +87,8 @@ class Feed {
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // gets a range of samples
   // Tells the dataset and `will_read` which images will be read soon. Call for each position of
   // this rank. Announces the image that this rank reads kAhead images later, which keeps the disk
-  // busy for any number of threads. At the rank's first position in an epoch, also announces all
-  // images before that one. (An epoch that is resumed in its middle starts without these.)
+  // busy for any number of threads. At the rank's first position in an epoch, also announces the
+  // rank's images between these two. (An epoch that is resumed in its middle starts without these.)
   // With chunked order on one host, announces whole chunks of the next window (ChunkedOrder)
   // instead. Only one rank announces each chunk. No earlier window announces the first window, so
   // its images are announced singly, as above. Streams: does nothing.

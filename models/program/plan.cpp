@@ -146,9 +146,9 @@ class Planner {
 
   // Adds the buffer for the gradient of node i. A batch norm's buffer is in use from backward of
   // the last node that reads the norm's output to backward of the convolution before the norm.
-  // A join passes its gradient unchanged to its second input (`skip`), which may also be a join. So
-  // a join and its `skip` share one buffer, which is in use until backward of both first inputs is
-  // done.
+  // A join passes its gradient unchanged to its second input (`skip`), which may also be a join
+  // with a `skip`. So all nodes of such a chain share one buffer, which is in use until backward of
+  // each node's first input is done.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;

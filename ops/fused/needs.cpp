@@ -7,8 +7,9 @@
 namespace shoal::ops::fused {
 namespace {
 
-// Sizes in bytes that fit into the caches of a core: kTileBytes for a tile of a Pointwise, the
-// rings for the ring buffers of a Depthwise block, and kBandBytes for the band of a Dense.
+// Sizes in bytes that fit into the caches of a core: kTileBytes for a tile of a Pointwise,
+// kForwardRing and kBackwardRing for the ring buffers of a Depthwise block, and kBandBytes for the
+// band of a Dense.
 constexpr int64_t kTileBytes = 200'000;
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
 constexpr int64_t kBandBytes = 250'000;

@@ -84,8 +84,8 @@ TEST_CASE("a cache, new classes and a part of a dataset forward what they do not
   check_forwards(*relabeled, *inner, all);
   std::vector<int64_t> held_out;
   for (const int64_t i : all)
-    if (is_held_out(hash_bytes(split_key(inner->classes()[static_cast<size_t>(inner->label(i))],
-                                         inner->name(i))),
+    if (is_held_out(shoal::hash_bytes(split_key(
+                        inner->classes()[static_cast<size_t>(inner->label(i))], inner->name(i))),
                     0.5))
       held_out.push_back(i);
   REQUIRE(held_out.size() >= 4);

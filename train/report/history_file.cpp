@@ -87,7 +87,7 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
     return all;
   }
   // Without lines to keep, the run starts from the beginning. Renames an old history instead of
-  // emptying it: if the checkpoint folder is not mounted, --resume finds no checkpoint by mistake.
+  // emptying it: --resume may have found no checkpoint only because their folder is not mounted.
   if (count == 0) set_aside(path);
   std::string kept = first_lines(path, count);
   if (count_lines(kept) == count && job.resume_path.empty()) return kept;

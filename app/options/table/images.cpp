@@ -44,9 +44,9 @@ void add_splits(std::vector<Option>& table) {
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, files of many images (tars, zips, "
-           "WebDataset shards, TFRecords, RecordIO and others in docs/data.md), a manifest, a CSV "
-           "file that lists images and classes, or pipe:PATH; for several files, their folder or a "
-           "pattern ({000..127}, *)",
+           "WebDataset shards, TFRecords, RecordIO and others in docs/data.md), a SageMaker "
+           "manifest, a CSV file that lists images and classes, or pipe:PATH; for several files, "
+           "their folder or a pattern ({000..127}, *)",
            JOB(train_dir))
            .unset_is("DATA/train, on SageMaker the training channel")
            .default_in(kCheck | kAverage, "DATA/train")
@@ -119,8 +119,8 @@ void add_reading(std::vector<Option>& table) {
            .changes_results()
            .replaced_by("steps-per-epoch"),
        row("steps-per-epoch", kTrain, "N",
-           "Steps per epoch if training images come through a pipe; ignored for other data: an "
-           "epoch is one pass",
+           "Steps per epoch if training images come through a pipe; ignored for other data, where "
+           "an epoch is one pass",
            JOB(epoch_steps))
            .unset_is("from --train-samples; with --max-steps alone, an epoch ends when a pipe ends")
            .at_least(1)
@@ -141,9 +141,9 @@ void add_reading(std::vector<Option>& table) {
            .off_is("none")
            .changes_results(MayDiffer::between_epochs, kWithinEpoch),
        row("forward-reads", kTrain | kEval, "",
-           "Read tars, zips and records sequentially in blocks of 4 MiB and shuffle the images in "
-           "a buffer; faster on file systems that read ahead, such as SageMaker FastFile, "
-           "where it is on by default",
+           "Read tars, zips and records sequentially in blocks of 4 MiB and shuffle training "
+           "images in a buffer; faster on file systems that read ahead; SageMaker's FastFile mode "
+           "turns this on",
            JOB(forward_reads))
            .changes_results(MayDiffer::between_epochs, kWithinEpoch)});
 }

@@ -51,9 +51,9 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
            .default_in(kBench,
-                       "OMP_NUM_THREADS, else all CPU cores (scaling: divided by "
-                       "--host-processes); loader: measures 1, 2, 4, … threads, up to all cores, "
-                       "or more if disk-bound")
+                       "OMP_NUM_THREADS, else all CPU cores (`bench scaling`: divided by "
+                       "--host-processes); `bench loader`: 1, 2, 4, … threads in turn, up to all "
+                       "cores, or more if disk-bound")
            .within(1, kMaxThreads)});
 }
 

@@ -126,14 +126,15 @@ void add_model(std::vector<Option>& table) {
 
 void add_length(std::vector<Option>& table) {
   add(table, "Length and batch",
-      {row("epochs", kTrain | kCommon, "N", "Passes over the training images (fractions too)",
+      {row("epochs", kTrain | kCommon, "N", "Passes over the training images; 0.5: half a pass",
            JOB(epochs))
            .above(0, 1e6)
            .of_training()
            .changes_results(),
        row("max-steps", kTrain, "N",
-           "Stop after N steps; the learning rate schedule still spans --epochs (for pipes without "
-           "--train-samples or --steps-per-epoch: N steps)",
+           "Stop after N steps; the learning rate schedule still spans --epochs, but it spans "
+           "these N steps if images come through pipes and neither --train-samples nor "
+           "--steps-per-epoch is given",
            JOB(max_steps))
            .unset_is("no limit")
            .at_least(1)

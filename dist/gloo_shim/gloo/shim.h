@@ -5,8 +5,8 @@
 // Gloo itself is part of libtorch_cpu. ProcessGroupGloo and its options hold gloo's types only
 // through shared_ptr, and the vtables of all these classes are in libtorch_cpu. So opaque
 // declarations are safe as long as we never construct GlooStore, never call gloo directly and never
-// define GLOO_STORE_HAS_STORE_V2 (ProcessGroupGloo.hpp would then call functions that are not
-// declared here). Only dist/gloo.cpp has this folder on its include path.
+// define GLOO_STORE_HAS_STORE_V2 (ProcessGroupGloo.hpp would then override functions of gloo's
+// Store that are not declared here). Only dist/gloo.cpp has this folder on its include path.
 
 #include <chrono>
 #include <memory>

@@ -313,7 +313,8 @@ TEST_CASE("each worker has its own process group, so that Ctrl-C reaches it once
 TEST_CASE("orphans are reaped, and their exit codes are ignored") {
   Folder folder;
   const std::string file = folder.text() + "/orphan";
-  // The worker exits once the orphan has disappeared from /proc: only if the launcher reaps it.
+  // The worker exits once the orphan has disappeared from /proc. It never does if the launcher does
+  // not reap the orphan.
   const std::string script = "(sh -c 'echo $$ > " + file + "; exit 7' &); while [ ! -s " + file +
                              " ]; do :; done; read pid < " + file +
                              "; while [ -d /proc/$pid ]; do :; done; exit 0";

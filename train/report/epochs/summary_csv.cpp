@@ -91,8 +91,8 @@ class SummaryCsv final : public ReportSink {
   bool failing_ = false;      // the last write failed, and the failure was logged
 };
 
-// Returns true if the file that this run found is missing, empty, or was written by shoal, so that
-// the run may replace it. If the file cannot be read, returns false, and the next call tries again.
+// Whether this run may replace the file: there was none, or it was empty or written by shoal. If
+// the file cannot be read, returns false, and the next call tries again.
 bool SummaryCsv::may_replace() {
   if (ours_) return *ours_;
   const std::optional<std::string> old = read_if_readable(path_);

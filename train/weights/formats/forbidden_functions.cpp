@@ -23,7 +23,7 @@ constexpr std::string_view kModules[] = {"_ctypes",    "_pickle", "_posixsubproc
                                          "subprocess", "sys"};
 
 // Forbidden functions of other modules. The standard library's module `code` is not forbidden as a
-// whole, because other packages may contain a module of that name.
+// whole, because a module of another project may have the same name.
 constexpr std::string_view kFunctions[] = {"_io.FileIO",
                                            "_io.open",
                                            "codecs.open",

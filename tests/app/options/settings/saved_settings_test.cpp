@@ -268,7 +268,7 @@ TEST_CASE("a setting without effect in both runs may differ within an epoch") {
              Catch::Contains("within an epoch with shuffle_buffer 9"));
   CHECK_THAT(refusal(buffer, {"shuffle_buffer"}, {"--forward-reads"}),
              Catch::Contains("shuffle_buffer 9, this run has 1024"));
-  // The effect of --sharded depends on the hosts, so it never counts as an option without effect.
+  // The effect of --sharded depends on the hosts, so --sharded never counts as without effect.
   CHECK_THAT(refusal({{"sharded", "both"}}, {}, {}),
              Catch::Contains("within an epoch with sharded both"));
 }
@@ -283,7 +283,8 @@ TEST_CASE("evaluation compares only the options it depends on") {
 
 TEST_CASE("checkpoints save all training options except those known not to change results") {
   const std::set<std::string> kWithoutEffect = {
-      // Only locate the data. Checkpoints save its classes and number of images instead.
+      // Say where the data is and how to read it. Checkpoints save its classes and number of images
+      // instead.
       "data", "train", "val", "val-labels", "val-synsets", "tfrecord-keys",
       // Affect only the speed, not the pixels.
       "decoder",
