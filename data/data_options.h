@@ -56,8 +56,8 @@ inline int64_t count_of(Views views) {
   }
 }
 
+// How an image is decoded, cropped, resized, augmented and normalized.
 struct TransformOptions {
-  // These options change the result.
   int64_t size = 224;                        // pixels, side of the output
   double scale_min = 0.08, scale_max = 1.0;  // fraction of the image's area that a crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;  // width / height of a random crop

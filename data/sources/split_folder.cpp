@@ -12,8 +12,8 @@ std::string_view first_folder(std::string_view name) {
   return name.substr(0, name.find('/') + 1);  // npos + 1 is 0
 }
 
-// Returns the single top folder of all images that are in folders; empty if there are several, or
-// if it is itself the folder of a split.
+// Returns the top folder that all images share, ignoring images outside folders. Returns "" if
+// there is no such folder, or if it is the folder of a split, such as train/.
 std::string top_folder(const std::vector<Scan>& scans) {
   std::string_view top;
   for (const Scan& scan : scans) {

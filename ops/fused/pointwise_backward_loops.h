@@ -160,7 +160,8 @@ struct SummedRows {
   int64_t count;  // rows of words
 };
 
-// Returns a tile as SummedRows. With SHOAL_DOT, copies it to `pairs`, with two rows per word.
+// Returns a tile as SummedRows. With SHOAL_DOT, copies it to `pairs`, where each word holds the
+// values of one channel from two rows.
 inline SummedRows summed_rows(const TileCell* tile, int64_t rows, int64_t stride, float* pairs) {
 #if defined(SHOAL_DOT)
   for (int64_t m = 0; m < rows; m += 2) {

@@ -43,8 +43,8 @@ int StepControl::apply_last(int stop_signal) {
 // Reports images that could not be read at `step`. Returns why the run must end, or an empty string
 // if it can continue.
 std::string StepControl::count_unreadable(int64_t images, int64_t step) {
-  // The history does not contain this event, because its place there would depend on stops: a run
-  // that stops handles the message of its last step earlier than a run that continues.
+  // Not written to history.jsonl: normally, a step's message is handled one step later, but a run
+  // that stops handles its last message at once. So the position of the line would depend on stops.
   if (images > 0)
     run_.reporter.event({"unreadable",
                          step,

@@ -38,7 +38,8 @@ bool selects(const std::string& word, const Row& row) {
   return named && named->files.front().url == row.file.url;
 }
 
-// Returns the rows that the user named, by whole names or by a part of the names of networks.
+// Returns the rows that the user named. Each word is the whole name of weights or of a network, or
+// else a part of a network's name. Without words, returns all rows.
 std::vector<Row> rows_of(const Arguments& arguments) {
   std::vector<Row> all;
   for (const KnownWeights& weights : known_weights())

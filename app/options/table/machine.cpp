@@ -30,8 +30,8 @@ void add_hosts(std::vector<Option>& table, const char* group) {
       {row("instance-group", kRanks | kDoctor, "NAME",
            "SageMaker instance groups (comma-separated) whose hosts run the job",
            FIELD(instance_group))
-           .unset_is("the SageMaker toolkit's selection; else all hosts of a job with one group; "
-                     "else required")
+           .unset_is("the SageMaker toolkit's selection, else all hosts; required if the job has "
+                     "several groups and the toolkit selected none")
            .spells_lists(","),
        row("nnodes", kRanks | kDoctor, "N",
            "Number of hosts if you start shoal by hand on each host", FIELD(nodes.count))
