@@ -38,9 +38,9 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCheck | kAverage | kCommon, "DIR",
-           "Folder, tar or zip that contains train/ and val/, which hold class folders, archives "
-           "or record files; train.pack, train.tar, train.rec, train.zip, train.csv or files named "
-           "train-* may replace train/, and the same for val",
+           "Folder, tar or zip that contains train/ and val/ with class folders, archives or "
+           "record files; train.pack, .tar, .rec, .zip, .csv or files named train-* may replace "
+           "train/, and the same for val",
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, files of many images (tars, zips, "

@@ -27,7 +27,7 @@ TEST_CASE("an option's letter takes its value like the long form") {
   for (const Words& words : {Words{"-o", "m.onnx"}, {"-om.onnx"}, {"-o=m.onnx"}})
     CHECK(app::parse(Command::export_, words).export_to == "m.onnx");
   CHECK_THROWS_WITH(app::parse(Command::export_, {"-o"}), Contains("--output needs a value"));
-  CHECK_THROWS_WITH(app::parse(Command::predict, {"-o", "x"}), Contains("-o"));
+  CHECK_THROWS_WITH(app::parse(Command::check, {"-o", "x"}), Contains("-o"));
 }
 
 TEST_CASE("flags may be given alone, negated, or with a value") {

@@ -349,7 +349,7 @@ TEST_CASE("only an existing file is a list, and folders of images may contain li
   t.write("set.csv/labels.csv", std::string("path,label\n"));
   CHECK(described(*open_dataset(t / "set.csv")) == Texts{"0 cat 1.jpg a"});
 
-  t.write("flat/1.jpg", std::string("a"));
+  t.write("flat/1.jpg", jpeg_text(1));
   CHECK_THAT(message_of(t / "flat"), !Contains("the list"));
   t.write("flat.csv", std::string("path,label\n"));
   CHECK_THAT(message_of(t / "flat"), Contains("the list " + t / "flat.csv"));
