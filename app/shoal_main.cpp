@@ -60,7 +60,7 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
 
   const Arguments arguments = [&] {
     try {
-      const EndedBySignals ended(on_platform(environment));
+      const EndedBySignals ended(words[0] == "train" && on_platform(environment));
       return gather(words, environment);
     } catch (...) {
       if (words[0] == "train" || words[0] == "eval" || words[0] == "predict")

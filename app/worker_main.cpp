@@ -59,8 +59,10 @@ int main(int argc, char** argv) {
     const auto terminal = environment.find("TERM");
     if (terminal == environment.end() || terminal->second == "dumb") log::no_status();
     return app::run_guarded([&] {
-      const app::EndedBySignals ended(app::on_platform(environment));
-      return app::gather(std::vector<std::string>(argv + 1, argv + argc), environment);
+      const std::vector<std::string> words(argv + 1, argv + argc);
+      const bool trains = !words.empty() && words[0] == "train";
+      const app::EndedBySignals ended(trains && app::on_platform(environment));
+      return app::gather(words, environment);
     }());
   });
   std::fflush(nullptr);

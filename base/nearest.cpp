@@ -54,7 +54,8 @@ bool is_slip(std::string_view written, std::string_view word) {
   const size_t most = written.size() < 3 ? 0 : written.size() < 8 ? 1 : 2;
   if (length_gap(written, word) > most) return false;
   if (most == 0) return written == word;
-  // Each edit changes at most one missing letter. This test is cheap and decides most cases.
+  // An edit can replace or remove only one letter that `word` lacks, so the edit distance is at
+  // least missing_letters(). Compare that first, because it is cheap and decides most cases.
   return missing_letters(written, word) <= most && edit_distance(written, word) <= most;
 }
 

@@ -46,7 +46,7 @@ int write_all_to(int file, int descriptor, bool blocks, const char* text, size_t
     pollfd space{file, POLLOUT, 0};
     ssize_t count = -1;
     errno = EAGAIN;
-    // If poll() reports any space, a short write does not block.
+    // If poll() reports any space, a write of at most PIPE_BUF bytes does not block.
     if (!blocks || ::poll(&space, 1, 0) != 0)
       count = ::write(file, text, blocks ? std::min<size_t>(size, PIPE_BUF) : size);
     if (count > 0) {

@@ -12,7 +12,8 @@ struct Processor {
   bool avx512_bf16;  // avx512, and AVX-512 BF16
 };
 
-// Detects at the first call. Thread-safe. All fields are false on architectures other than x86-64.
+// Runs the detection at the first call. Thread-safe. All fields are false on architectures other
+// than x86-64.
 const Processor& processor();
 
 // Makes processor() report no AVX-512. Call before anything else calls processor().

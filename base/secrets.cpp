@@ -89,9 +89,9 @@ std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
   return {colon < at + sign ? colon + 1 : at, at + sign};
 }
 
-// Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords
-// starts at text[at] and the name contains it. `lower_text`: `text` in lower case. `name_end` (in
-// and out): end of the last name found, so that successive calls do not scan a long name again.
+// Finds the value in name=value, "name": "value" or `Authorization: value`, if the name contains a
+// word of kWords that starts at text[at]. `lower_text`: `text` in lower case. `name_end` (in and
+// out): end of the last name found, so that later calls do not scan a long name again.
 std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lower_text, size_t at,
                                       size_t& name_end) {
   for (const std::string_view word : kWords) {
@@ -116,11 +116,23 @@ std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lo
   return {at, at};
 }
 
-// Keys in base64 may contain slashes too, but are longer than most relative paths.
+// Whether `value` looks like a path. Keys in base64 may contain slashes too, but mix capital and
+// small letters and digits, and are longer than most relative paths.
 bool may_be_path(std::string_view value) {
   constexpr size_t kLongest = 40;
-  return value.starts_with('/') || value.starts_with("./") || value.starts_with('~') ||
-         (value.find('/') != value.npos && value.size() < kLongest);
+  if (value.starts_with("./") || value.starts_with("~/")) return true;
+  if (value.find('/') == value.npos || value.find_first_of("+=") != value.npos) return false;
+  if (!value.starts_with('/') && value.size() >= kLongest) return false;
+  for (size_t begin = 0; begin < value.size();) {
+    const size_t end = std::min(value.find('/', begin), value.size());
+    const auto has = [&](int (*is)(int)) {
+      return std::ranges::any_of(value.substr(begin, end - begin),
+                                 [&](char c) { return is(static_cast<unsigned char>(c)) != 0; });
+    };
+    if (has(std::isupper) && has(std::islower) && has(std::isdigit)) return false;
+    begin = end + 1;
+  }
+  return true;
 }
 
 void replace_all(std::string& text, const std::string& secret) {
@@ -139,7 +151,7 @@ void hide_secrets(const std::map<std::string, std::string>& environment) {
     const bool secret = std::ranges::any_of(kWords, says) || (ends && !may_be_path(value));
     if (value.size() < kShortest || !secret) continue;
     hidden().push_back(value);
-    // Messages contain line breaks and tabs as blanks.
+    // Failure messages replace line breaks and tabs with blanks. Hides the value in this form too.
     std::string line = value;
     std::ranges::replace_if(
         line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');

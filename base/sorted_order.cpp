@@ -18,7 +18,8 @@ size_t shared_length(const std::vector<std::string_view>& texts) {
   return shared.size();
 }
 
-// Returns the first 8 bytes as a number that is ordered like them. Pads with zeros.
+// Returns the first 8 bytes, padded with zeros, as a big-endian number. Comparing such numbers
+// compares the bytes.
 uint64_t leading_bytes(std::string_view text) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < sizeof bytes; ++i)

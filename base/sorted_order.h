@@ -9,8 +9,8 @@
 namespace shoal {
 
 // Returns the indexes of the texts in bytewise order; equal texts keep their order. Much faster
-// than std::sort for many texts, because it compares 8 bytes at once, after the beginning that all
-// texts share.
+// than std::sort for many texts: skips the beginning that all texts share, then compares the next
+// 8 bytes as one number.
 std::vector<size_t> sorted_order(const std::vector<std::string_view>& texts);
 
 // Sorts the texts bytewise.

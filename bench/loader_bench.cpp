@@ -3,11 +3,12 @@
 //
 //   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
-//                                                    normalize to float. index: with seek indexes,
-//                                                    made before the warm-up pass. fast: resizes
-//                                                    fast instead of exactly like Pillow
-//   loader_bench boxes DIR PASSES                    prints the boxes that `crops` uses, those of
-//                                                    the warm-up pass first: LEFT TOP WIDTH HEIGHT
+//                                                    normalize to float. index: with seek indexes
+//                                                    (data/jpeg/seek_index.h), made before the
+//                                                    warm-up pass. fast: resizes fast instead of
+//                                                    exactly like Pillow
+//   loader_bench boxes DIR PASSES                    prints LEFT TOP WIDTH HEIGHT of each box that
+//                                                    `crops` uses, first for the warm-up pass
 //   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8.
 //                                                    DIR: folder for seek indexes
 //   loader_bench first SOURCE THREADS                whole loader, time to the first batch

@@ -27,7 +27,7 @@ enum class Order { random, chunked };
 // images.
 enum class Views { none, flip, five, ten };
 
-// The part of each class's training images to use (split.h). Changes the result.
+// The part of each class's training images to use (split.h).
 struct Portion {
   double fraction = 1;    // share of each class's images, rounded; at least one image
   int64_t per_class = 0;  // at most this many images of each class; 0: no limit
@@ -36,7 +36,6 @@ struct Portion {
 
 // Augmentations of a training image after crop and flips, applied in this order.
 struct AugmentOptions {
-  // These options change pixels.
   std::string policy = "none";     // see augment/policy.h
   std::string color_jitter = "0";  // strength, see augment/settings.h; 0: off
   double grayscale = 0;            // probability of converting to gray
@@ -57,8 +56,8 @@ inline int64_t count_of(Views views) {
   }
 }
 
+// How an image is decoded, cropped, resized, augmented and normalized.
 struct TransformOptions {
-  // These options change the result.
   int64_t size = 224;                        // pixels, side of the output
   double scale_min = 0.08, scale_max = 1.0;  // fraction of the image's area that a crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;  // width / height of a random crop

@@ -51,9 +51,9 @@ int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const 
   return static_cast<int64_t>(count);
 }
 
-// For Reads::forward: keeps the last two pieces of 4 MiB. A piece that cannot be read is a hole.
-// A request for bytes in a hole reads only these bytes from the file, so a bad disk block damages
-// only the images that it contains.
+// For Reads::forward: reads the file in pieces of 4 MiB and keeps the last two. Skips a piece that
+// cannot be read and leaves a hole. File::read_at() then reads only the requested bytes of the hole
+// from the file, so a bad disk block damages only the images stored in this block.
 class File::Window {
  public:
   // Like File::read_at(). Returns -1 if some bytes precede the kept pieces or are in a hole.

@@ -45,8 +45,9 @@ class ChunkedOrder {
   // Returns the sample at `position`, 0 <= position < n. A bijection. Takes about 0.3 µs.
   int64_t operator()(int64_t position) const;
 
-  // ahead() returns the chunk of the next window to prefetch at `position`, a multiple of kChunk.
-  // The chunk may wrap around from sample n - 1 to 0. Count 0: none is left.
+  // ahead() returns one chunk of the next window, for prefetching. Call it once for each `position`
+  // that is a multiple of kChunk: these calls return different chunks. A chunk may wrap around from
+  // sample n - 1 to 0. Count 0: no chunk is left.
   struct Stretch {
     int64_t first = 0, count = 0;
   };

@@ -29,12 +29,13 @@ struct EpochSchedule {
 };
 
 // Parses "EPOCH:VALUE,EPOCH:VALUE,…", where an epoch is a number >= 0 or N% of the run; "none"
-// gives no points. Does not check that the epochs ascend: the caller must, after over(). Throws
-// std::invalid_argument with a description of valid text.
+// gives no points. Does not check that the epochs ascend, because N% depends on the length of the
+// run. The caller must check this after over(). Throws std::invalid_argument with a description of
+// valid text.
 EpochSchedule parse_epoch_schedule(const std::string& text);
 
 struct Progression {
-  // All of these change the result of training.
+  // All fields of this struct change the result of training.
   int64_t size = 224;  // side of the images in pixels, if neither `sizes` nor `smallest` is set
   EpochSchedule sizes = {};  // side by epoch, rounded to multiples of kStep
   // Multi-scale: draws the side of each step's images from the multiples of kStep between

@@ -27,11 +27,6 @@ class Subset : public ForwardingDataset {
   std::vector<int64_t> samples_;  // indexes into the inner dataset
 };
 
-// Whether `hash` is below `share` × 2^64, which is true for about `share` of all hashes.
-bool is_below(uint64_t hash, double share) {
-  return static_cast<double>(hash >> 11) * 0x1p-53 < share;
-}
-
 }  // namespace
 
 std::string split_key(const std::string& class_name, const std::string& name) {
@@ -55,8 +50,8 @@ std::string split_key_of_path(const std::string& class_name, const std::string& 
   return key.find('/') == key.npos ? path : key;
 }
 
-bool is_held_out(const std::string& key, double share) {
-  return is_below(hash_bytes(key), share);
+bool is_held_out(uint64_t key_hash, double share) {
+  return static_cast<double>(key_hash >> 11) * 0x1p-53 < share;
 }
 
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share,
@@ -74,7 +69,7 @@ std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part 
   std::vector<int64_t> samples;
   for (int64_t i = 0; i < all->size(); ++i) {
     const uint64_t hash = hashes[static_cast<size_t>(i)];
-    const bool held_out = is_below(hash, share) && hash < largest_of(i);
+    const bool held_out = is_held_out(hash, share) && hash < largest_of(i);
     if (held_out == (part == Part::validation)) samples.push_back(i);
   }
   return std::make_shared<Subset>(std::move(all), std::move(samples));

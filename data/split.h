@@ -22,11 +22,11 @@ std::string split_key(const std::string& class_name, const std::string& name);
 // because several folders may contain files of the same name.
 std::string split_key_of_path(const std::string& class_name, const std::string& path);
 
-// Whether the image with this key is in the validation part, which has about `share` of all images.
-// (If this is true for all images of a class, part_of() keeps one of them for training.) A pure
-// function of key and share, so seed, world size and other images do not matter. The validation
-// part for a smaller share is a subset of the one for a larger share.
-bool is_held_out(const std::string& key, double share);
+// Whether the image with this hash_bytes() of its key is in the validation part, which has about
+// `share` of all images. (If this is true for all images of a class, part_of() keeps one of them
+// for training.) Seed, world size and other images do not matter. The validation part for a smaller
+// share is a subset of the one for a larger share.
+bool is_held_out(uint64_t key_hash, double share);
 
 enum class Part { train, validation };
 
@@ -35,8 +35,8 @@ using LargestOnHosts = std::function<void(std::vector<uint64_t>&)>;
 
 // Returns the images of `all` that belong to `part`, in their order, with the classes of `all`. If
 // is_held_out() is true for all images of a class, the image with the largest hash stays in the
-// training part. Other images of the class decide this, so hosts that have different images need
-// `largest_on_hosts`.
+// training part. Hosts that have different images need `largest_on_hosts`, because that image may
+// be on another host.
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share,
                                        const LargestOnHosts& largest_on_hosts = {});
 

@@ -32,8 +32,8 @@ struct ConnectOptions {
   // Timeout of one collective. Must exceed the longest pause of one rank (a checkpoint, the slowest
   // first batch).
   std::chrono::milliseconds timeout = std::chrono::seconds(1800);
-  // Limits and messages of the heartbeats. On the first rank of each host, connect() also calls
-  // `notify`, in the calling thread: during long waits, and if MASTER_ADDR looks wrong.
+  // Limits and callbacks of the heartbeats. On the first rank of each host, connect() itself also
+  // calls heartbeat.notify during long waits, and if MASTER_ADDR looks wrong.
   HeartbeatOptions heartbeat;
   // The current phase of this process. The groups set it, and the heartbeats report it.
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();

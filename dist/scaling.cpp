@@ -60,8 +60,9 @@ double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer&
   return std::max(end, alone.backward);
 }
 
-// Like exchange_end(), but with bfloat16: the exchange of a range takes two transfers. kRangesAhead
-// ranges later, backward waits for the first transfer and starts the second.
+// Like exchange_end(), but with bfloat16, where a range takes two transfers. Backward starts the
+// first when the range is ready. It waits for the first and starts the second when kRangesAhead
+// further ranges are ready (gradient_ranges.h).
 double exchange_end_bf16(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
   std::vector<double> halves, arrived;  // by range: seconds per transfer; end of the first transfer
   double now = 0, link_free = 0;        // time in backward; when the network is free

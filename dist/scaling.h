@@ -19,9 +19,10 @@ struct Cluster {
   // Seconds by which sending or receiving one byte delays the computation of a process; 0: no
   // delay.
   double cpu_seconds_per_byte = 0;
-  bool bf16 = false;   // gradients are exchanged as bfloat16 (bf16_average.h)
-  bool trees = false;  // an all-reduce takes 2 log2(processes) rounds, as with NCCL, instead of
-                       // 2 (processes - 1), as with Gloo
+  bool bf16 = false;  // gradients are exchanged as bfloat16 (bf16_average.h)
+  // Number of rounds of an all-reduce. true: 2 log2(processes), as with NCCL. false:
+  // 2 (processes - 1), as with Gloo.
+  bool trees = false;
 
   int64_t processes() const { return hosts * processes_per_host; }
 };

@@ -9,7 +9,7 @@
 namespace shoal::models {
 
 // Builds the network options.name. Throws std::invalid_argument for an unknown name (the message
-// suggests a similar one), fewer than 1 class, and rates outside 0..1.
+// suggests a similar one), fewer than 1 class, and a dropout or drop_path outside 0..1.
 Network make_network(const ModelOptions& options);
 // Returns the names of all models, grouped by family.
 const std::vector<std::string>& names();

@@ -15,8 +15,8 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 struct Attach : Function<Attach> {
-  // Returns a copy of `loss` whose gradient with respect to the logits is `gradient`, which already
-  // includes the loss's `scale`.
+  // Returns a copy of `loss` whose gradient with respect to the logits is `gradient`. Both are
+  // already multiplied by the `scale` of cross_entropy().
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& loss,
                             const at::Tensor& gradient) {
     (void)logits;

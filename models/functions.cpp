@@ -127,7 +127,8 @@ at::ScalarType compute_dtype(const at::Tensor& x, const ConvolutionShape& s) {
   return fast ? dtype : at::kFloat;
 }
 
-// A convolution whose weight has a copy in the dtype of the activations.
+// Convolution in mixed precision. Computes with `copy`, the weight in the dtype of the activations.
+// The weight's gradient goes to `master`, in the dtype of `master`.
 struct MixedConvolution : Function<MixedConvolution> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& master,
                             const at::Tensor& copy, const ConvolutionShape& s) {

@@ -57,9 +57,9 @@ struct BatchNormState {
 };
 
 // Returns activation(batch_norm(x) [+ residual]). `residual` may be undefined. If `training`, uses
-// the statistics of the batch or, if the context has `sum_across_ranks`, of all ranks' batches;
-// forward and backward are then collective. If not `training`, uses the running statistics as
-// constants.
+// the statistics of the batch. If the context has `sum_across_ranks`, these are the statistics of
+// all ranks' batches, and forward and backward are collective. If not `training`, uses the running
+// statistics as constants.
 at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual,
                                  const BatchNormState& state, ops::Activation activation,
                                  bool training, const StepContext& context);

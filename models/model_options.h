@@ -17,7 +17,7 @@ namespace shoal::models {
 enum class Kernels { automatic, reference, fused };
 
 struct ModelOptions {
-  // All of these settings change the trained model.
+  // Every field changes the trained model, even `kernels`, because results differ in rounding.
   std::string name = "efficientnet_b0";
   int64_t classes = 1000;
   int64_t channels = 3;  // of the images
@@ -38,7 +38,7 @@ struct ModelInfo {
   int64_t channels = 3;    // of the images
   std::string classifier;  // name of the last layer's weight (classes×features): "fc.weight", …
   int64_t parameters = 0;
-  double multiply_adds = 0;     // forward pass of one image at eval_size
+  double multiply_adds = 0;     // forward pass of one image at eval_size, or of set_image_size()
   int64_t train_size = 0;       // pixels, side of the square input for training (original recipe)
   int64_t eval_size = 0;        // pixels, side of the square input for evaluation
   int64_t eval_resize = 0;      // pixels, short side before the center crop

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/round.h"
+
 namespace shoal::models {
 namespace {
 
@@ -42,10 +44,37 @@ struct Describe {
   }
 };
 
+// Returns the side of a node's output for a square input.
+int64_t output_side(const Operation& operation, int64_t side) {
+  if (const auto* const convolution = std::get_if<Convolution>(&operation))
+    return ceil_divide(side, convolution->stride);
+  if (const auto* const pool = std::get_if<MaxPool>(&operation)) return pooled_size(*pool, side);
+  const bool pooled = std::holds_alternative<PooledFeatures>(operation) ||
+                      std::holds_alternative<Linear>(operation);
+  return pooled ? 1 : side;
+}
+
 }  // namespace
 
 int64_t Parameter::elements() const {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+void set_image_size(Network& network, int64_t side) {
+  const auto pixels = [](const Shape& shape) {
+    return static_cast<double>(shape.height * shape.width);
+  };
+  network.info.multiply_adds = 0;
+  for (Node& node : network.nodes) {
+    const int input = node.inputs.front();
+    const int64_t from =
+        input == kImages ? side : network.nodes[static_cast<size_t>(input)].out.height;
+    const double before = pixels(node.out);
+    node.out.height = node.out.width = output_side(node.operation, from);
+    if (std::holds_alternative<Convolution>(node.operation))  // divides first: that is exact
+      node.multiply_adds = node.multiply_adds / before * pixels(node.out);
+    network.info.multiply_adds += node.multiply_adds;
+  }
 }
 
 std::vector<size_t> nodes_of_parameters(const Network& network) {

@@ -119,9 +119,9 @@ using Operation = std::variant<Convolution, Norm, SqueezeExcite, MaxPool, Pooled
 struct Node {
   std::string name;         // torchvision's module name; empty: it has none
   std::vector<int> inputs;  // indices of earlier nodes; kImages: the images
-  Shape out;                // for images of ModelInfo::eval_size
+  Shape out;                // for images of ModelInfo::eval_size, or of set_image_size()
   Operation operation;
-  double multiply_adds = 0;  // for one image of ModelInfo::eval_size
+  double multiply_adds = 0;  // for one image of the size of `out`
 };
 
 constexpr int kImages = -1;  // in Node::inputs: the images
@@ -133,6 +133,10 @@ struct Network {
   std::vector<Statistics> statistics;  // in the order of torchvision's buffers()
   ModelInfo info;
 };
+
+// Changes the shapes and the multiply-adds of the nodes, and those of the whole network, to those
+// for images of `side` x `side` pixels.
+void set_image_size(Network& network, int64_t side);
 
 // Returns the index of the node that each parameter belongs to.
 std::vector<size_t> nodes_of_parameters(const Network& network);

@@ -54,7 +54,8 @@ class NetworkBuilder {
   // Adds a convolution "NAME.0" and a batch norm "NAME.1" with an activation.
   int conv_norm(const std::string& name, int input, const ConvolutionOptions& options,
                 ops::Activation activation);
-  // fc1 and fc2 have the weight shapes of 1×1 convolutions. `squeezed`: channels between them.
+  // Adds squeeze-excite. Its two layers, fc1 and fc2, have the weight shapes of 1×1 convolutions.
+  // `squeezed`: channels between them.
   int squeeze_excite(const std::string& name, int input, int64_t squeezed, bool hard = false);
   int max_pool(int input, const MaxPool& pool);
   int pooled_features(int input, double dropout);

@@ -137,7 +137,7 @@ struct CrossEntropy {
   const int32_t* label_b;  // rows; nullptr: label_a
   const float* lambda;     // rows; nullptr: 1
   float smoothing;
-  // gradient = gradient_scale * (softmax * Σ w[k] target[k] - w * target)
+  // With w = class_weights: gradient = gradient_scale * (softmax * Σ w[k] target[k] - w * target).
   double gradient_scale;
   void* gradient;    // rows×classes, or nullptr
   double* loss_sum;  // one value, to which the losses of all rows are added
@@ -154,7 +154,8 @@ struct CrossEntropy {
 // gradient is gradient_scale times the derivative of the loss; it is NaN for an infinite logit.
 struct BinaryCrossEntropy {
   // If 0 or more, the loss replaces targets above the threshold by 1 and all others by 0. If below
-  // 0, it uses the targets unchanged. Σ w[c] target[c] always uses the unchanged targets.
+  // 0, it uses the targets unchanged. The factor from the class weights, Σ w[c] target[c], always
+  // uses the unchanged targets.
   double threshold = -1;
   bool sum_classes = false;  // a row's loss is the sum over the classes instead of their mean
 };

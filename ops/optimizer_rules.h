@@ -181,7 +181,7 @@ SHOAL_BOTH inline double trust_ratio(const Segment& segment, double parameters, 
   return sqrt(parameters) / sqrt(changes);
 }
 
-// Returns the factor by which the second pass multiplies the changes.
+// Returns the learning rate of a segment whose rule has a trust ratio. `ratio`: its trust_ratio().
 template <class T>
 SHOAL_BOTH T trusted_rate(const OptimizerStep& step, const Segment& segment, double ratio) {
   return static_cast<T>(step.lr * segment.lr_scale * ratio);

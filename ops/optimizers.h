@@ -6,7 +6,7 @@ namespace shoal::ops {
 
 constexpr int kMaxOptimizerStates = 2;
 
-// Flags of an optimizer: which of these options it reads, and its kind of weight decay.
+// The options that an optimizer reads, and its kind of weight decay, as flags.
 enum OptimizerUses : unsigned {
   kUsesMomentum = 1,
   kUsesNesterov = 2,

@@ -4,6 +4,7 @@
 #include "app/commands/bench/bench.h"
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
+#include "app/options/class_names.h"
 #include "app/platform/signals.h"
 #include "base/text.h"
 
@@ -67,7 +68,8 @@ void check_options(const Arguments& arguments, const Measurement& chosen) {
 
 }  // namespace
 
-int bench_command(const Arguments& arguments) {
+int bench_command(const Arguments& given) {
+  Arguments arguments = given;
   begin(arguments.job, dist::Env{});
   if (arguments.paths.empty()) fail_usage("");
   const auto chosen = std::ranges::find(measurements(), arguments.paths[0], &Measurement::name);
@@ -77,6 +79,8 @@ int bench_command(const Arguments& arguments) {
   if (arguments.bench.train && arguments.bench.eval)
     throw UserError("--train and --eval exclude each other; remove one");
   check_options(arguments, *chosen);
+  if (const std::string& file = arguments.job.classes_file; !file.empty())
+    arguments.job.classes = std::ssize(read_class_names(file, "a number"));
   install_polled_signals();
   return chosen->run(arguments);
 }

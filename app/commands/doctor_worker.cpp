@@ -36,7 +36,8 @@ Checks threads() {
   return {check};
 }
 
-// LibTorch and OpenBLAS both export sgemm_. All calls go to the library that was loaded first.
+// Warns if matrix products do not use LibTorch's own BLAS, which is faster than others. OpenBLAS
+// exports sgemm_ too, and all calls go to the library that was loaded first.
 Checks blas() {
   Dl_info info{};
   void* symbol = ::dlsym(RTLD_DEFAULT, "sgemm_");

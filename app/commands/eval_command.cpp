@@ -130,9 +130,9 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
   return evaluated;
 }
 
-// Returns a copy of the arguments for each set of weights: one per positional path or, without
-// paths, the arguments as they are (--checkpoint or --weights). Throws UserError if paths are given
-// together with these options, or if several paths are given with an option for a single set.
+// Returns a copy of the arguments for each positional path, with the path as --weights. Without
+// paths, returns the arguments as they are. Throws UserError if paths are given together with
+// --checkpoint or --weights, or if several paths are given together with --output or --predictions.
 std::vector<Arguments> one_by_one(const Arguments& arguments) {
   if (arguments.paths.empty()) return {arguments};
   const train::Job& job = arguments.job;

@@ -73,7 +73,8 @@ int64_t smallest(const dist::Communicator& communicator, int64_t mine) {
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator) {
   const int64_t processes = std::max(1, communicator.env.local_world_size);
   int64_t mine = static_cast<int64_t>(available_memory_bytes()) / processes;
-  // The UUID of the GPU or MIG instance: instances of one card do not share memory.
+  // The UUID of this rank's GPU or MIG instance. Ranks with the same UUID share its memory; MIG
+  // instances of one card do not share memory.
   const std::string own =
       gpus.count > 0 ? train::card_name("", gpus.plugin->device_info(gpus.mine)) : "";
   const std::vector<std::string> all = dist::gather_text(communicator.main, own);

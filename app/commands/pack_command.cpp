@@ -154,8 +154,8 @@ int pack(const Arguments& arguments, int threads) {
     if (data::holds_tf_records(data::resolve(arguments.compare)))
       comparing.tfrecord_keys = arguments.job.tfrecord_keys;
     others = std::make_shared<data::Fingerprints>(data::open_images({arguments.compare}, comparing),
-                                                  pixels);
-    dataset = prints = std::make_shared<data::Fingerprints>(dataset, pixels);
+                                                  first_rows);
+    dataset = prints = std::make_shared<data::Fingerprints>(dataset, first_rows);
   }
   install_resumable_signals();
   const data::PackSummary s =

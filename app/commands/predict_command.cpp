@@ -84,6 +84,9 @@ int predict_command(const Arguments& given) {
   evaluation.open(weights, images);
   const PredictionRows rows(arguments, weights.classes);
   if (env.rank == 0) log_origin(weights);
+  if (const auto advice = class_names_advice(weights, "classes are printed as numbers");
+      !advice.empty())
+    log::info(advice);
   int64_t unreadable = 0, not_finite = 0;
   // Passes all rows to `write`, on rank 0 only. Collective.
   const auto classify = [&](const std::function<void(const std::string&)>& write) {

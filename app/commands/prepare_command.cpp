@@ -113,7 +113,7 @@ int prepare_command(const Arguments& arguments) {
   data::check_same_classes(*images, *validation);
   install_resumable_signals();
   using enum data::Fingerprints::Of;
-  const data::Fingerprints train_prints(images, bytes), val_prints(validation, bytes);
+  const data::Fingerprints train_prints(images, first_rows), val_prints(validation, first_rows);
   const std::vector<Half> halves = {write(arguments, train_prints, "train"),
                                     write(arguments, val_prints, "val")};
   const int threads = job.workers.value_or(usable_processors());

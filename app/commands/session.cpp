@@ -107,8 +107,10 @@ train::ResolvedJob resolve_job(train::Job& job, const train::Gpus& gpus, const D
              "--val-size",
              side, resolved.val_size));
   if (datasets.train) check_memory(resolved, memory, env.rank == 0);
-  if (datasets.train)
+  if (datasets.train) {
+    log_balance(resolved, *datasets.train, communicator);
     resolved.class_weights = class_weights(resolved, *datasets.train, communicator);
+  }
   resolved.settings = settings_of(resolved);
   at::set_num_threads(resolved.threads);
   return resolved;

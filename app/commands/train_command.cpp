@@ -8,99 +8,29 @@
 #include "app/commands/commands.h"
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/inputs/weights.h"
-#include "app/commands/local/run_list.h"
+#include "app/commands/run_folders.h"
 #include "app/commands/session.h"
-#include "app/launch/machine.h"
+#include "app/commands/train_messages.h"
 #include "app/launch/provenance.h"
-#include "app/options/advice.h"
 #include "app/options/no_effect.h"
 #include "app/options/settings/implied_settings.h"
 #include "app/options/settings/saved_settings.h"
-#include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/platform/signals.h"
 #include "app/report/report.h"
 #include "app/weights/fetch.h"
 #include "base/file/folder.h"
-#include "base/file/writable.h"
-#include "base/format/counted.h"
-#include "base/format/grouped.h"
 #include "base/log.h"
-#include "dist/gather.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
 #include "train/report/sinks.h"
 #include "train/run/loop.h"
 #include "train/trial/dry_run.h"
-#include "train/weights/model_file.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::app {
 
 namespace {
-
-// Logs arguments.notes as warnings, then the given settings with their origins. At debug level,
-// also logs the defaults.
-void print_settings(const Arguments& arguments) {
-  for (const std::string& note : arguments.notes) log::warning(note);
-  log::info_lines("settings given\n" + requested_text(arguments));
-  log::debug_lines("all other settings\n" + default_text(arguments));
-}
-
-// Returns the options that name output folders, each with its folder ("": not written).
-std::vector<std::pair<const char*, std::string>> written_folders(const train::Job& job) {
-  if (job.eval_only) return {{"--output", job.output}};
-  return {{"--output", job.output},
-          {"--checkpoint-dir", train::checkpoint_directory(job)},
-          {"--export-dir", job.export_dir.value_or("")},
-          {"--tensorboard", job.tensorboard == "none" ? "" : job.tensorboard}};
-}
-
-// Throws UserError if --export-dir is inside the folder of another run, for example because
-// --config reads the config.toml of that run, which contains its --export-dir.
-void check_export_folder(const train::Job& job) {
-  namespace fs = std::filesystem;
-  if (job.eval_only || !job.export_dir || job.export_dir->empty()) return;
-  std::error_code none;
-  if (!job.resume && fs::exists(fs::path(*job.export_dir) / train::kModelFile, none))
-    log::warning("--export-dir " + *job.export_dir +
-                 " contains a model; the model of this run will replace it");
-  // The search stops at this run's own two folders: each has a history, so it looks like a run.
-  const fs::path output = real_path(job.output),
-                 checkpoints = real_path(train::checkpoint_directory(job));
-  for (fs::path folder = real_path(*job.export_dir);
-       folder.has_relative_path() && folder != output && folder != checkpoints;
-       folder = folder.parent_path())
-    if (has_run_results(folder))
-      throw UserError("--export-dir " + *job.export_dir + " is inside the folder of another run, " +
-                      folder.string() + "; use --export-dir " +
-                      (fs::path(job.output) / "model").string());
-}
-
-// Throws UserError on all ranks if rank 0 cannot write to the run's folders, if --export-dir is
-// inside another run's folder, or if a folder of the run is inside the images, where it would look
-// like a class. Warns if the validation images are the training images. Collective.
-void check_places(const train::Job& job, const DataPlaces& places, const dist::Group& group) {
-  namespace fs = std::filesystem;
-  dist::on_rank_0(group, [&] {
-    for (const auto& [option, path] : written_folders(job))
-      if (!path.empty()) require_writable_folder(option, path);
-    check_export_folder(job);
-  });
-  std::error_code none;
-  for (const Split* split : {&places.train, &places.val}) {
-    if (!fs::is_directory(split->location.text, none)) continue;
-    for (const auto& [option, path] : written_folders(job))
-      if (!path.empty() && is_inside(path, split->location.text))
-        throw UserError(std::string(option) + " " + path + " is inside the images in " +
-                        split->location.text + "; choose a folder outside");
-  }
-  const bool same = places.train.found() && places.val.found() && job.val_split == 0 &&
-                    places.train.location.split == places.val.location.split &&
-                    fs::equivalent(places.train.location.text, places.val.location.text, none);
-  if (same && group.rank() == 0 && !job.eval_only)
-    log::warning("the validation images are the training images: " + places.val.location.text);
-}
 
 // Lowers a batch size that comes from a recipe if the global batch is larger than the dataset. The
 // programs that the recipes imitate also train on a partial batch. shoal drops partial batches, so
@@ -174,49 +104,6 @@ void write_run_report(const std::string& output) noexcept {
   }
 }
 
-// Logs the result of --dry-run.
-void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
-                   const dist::Communicator& communicator) {
-  if (communicator.env.rank != 0) return;
-  const auto processes = static_cast<double>(communicator.env.local_world_size);
-  const auto memory = static_cast<int64_t>(memory_bytes());
-  std::string text =
-      strf("memory   at most %.1f GB per process; %s on this host, which has %.1f GB",
-           gigabytes(found.peak_bytes),
-           counted(communicator.env.local_world_size, "process").c_str(), gigabytes(memory));
-  if (found.peak_gpu_bytes > 0)
-    text += strf("\ngpu      at most %.1f GB of GPU memory per process",
-                 gigabytes(found.peak_gpu_bytes));
-  if (found.disk.checkpoint > 0)
-    text += strf("\ndisk     %.3f GB per checkpoint, at most %.3f GB in all",
-                 gigabytes(found.disk.checkpoint), gigabytes(found.disk.most));
-  if (found.disk.checkpoint > 0 && found.disk.free >= 0)
-    text += strf(", %.2f GB free", gigabytes(found.disk.free));
-  if (found.step.images > 0)
-    text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %s", found.step_seconds,
-                 found.step.mean_loss(), counted(std::llround(found.step.images), "image").c_str());
-  text += strf("\neval     %s read, %.0f unreadable",
-               counted(std::llround(found.evaluation.images), "image").c_str(),
-               found.evaluation.skipped);
-  log::info_lines("dry run: nothing was written to " + job.output + "\n" + text);
-  if (processes * static_cast<double>(found.peak_bytes) > 0.9 * static_cast<double>(memory))
-    log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
-}
-
-// Logs the settings, and warnings about settings that have no effect or are often wrong.
-void print_start(const Arguments& arguments, const train::ResolvedJob& job,
-                 const train::Start& start) {
-  if (job.train_streamed || job.train_whole_files)
-    log::info(std::string(job.train_streamed ? "training images are read from pipes"
-                                             : "files of training images are read sequentially") +
-              ", so the batches depend on the number of processes; another number gives "
-              "different results");
-  print_settings(arguments);
-  const Circumstances circumstances{arguments, job, start.data.has_value()};
-  for (const std::string& line : no_effect(circumstances)) log::warning(line);
-  for (const std::string& line : advice(circumstances)) log::warning(line);
-}
-
 // Calls run_training(). Then, if `reports` is set, writes the report, also if the run failed.
 // Writes no report if the run was refused before it started, for example because another run uses
 // the folder.
@@ -283,7 +170,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   const bool dry = arguments.job.dry_run;
   const DataPlaces places = find_data(arguments.job);
   check_data_exists(arguments.job, places);  // after connecting: each host reports missing data
-  check_places(arguments.job, places, communicator.main);
+  check_run_folders(arguments.job, places, communicator.main);
   check_health(arguments.job, communicator);
   train::Start start =
       train::find_start(arguments.job, communicator.main, weights_finder(arguments));

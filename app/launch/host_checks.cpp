@@ -86,7 +86,7 @@ Checks memory() {
 }
 
 // Checks a limit of this process. A run would fail with a limit below `least` and may fail below
-// `enough`, both in `unit_name`. `unit`: number of getrlimit()'s units in one `unit_name`.
+// `enough`, both in `unit_name`. `unit`: size of `unit_name`, for example 1e9 for " GB".
 Check limit(const std::string& name, __rlimit_resource resource, double unit, const char* unit_name,
             double least, double enough, const char* remedy) {
   rlimit found{};

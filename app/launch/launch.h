@@ -36,7 +36,8 @@ struct Launch {
 // * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
 //   own process group, so a terminal's Ctrl-C reaches it only through this process. SIGTERM, SIGINT
 //   and SIGHUP also continue suspended workers (SIGCONT). If workers still run stop_seconds after
-//   the first of these three signals, one line names them and they get SIGKILL.
+//   the first of these three signals, one line names them and they get SIGKILL. SIGINT, SIGHUP and
+//   SIGTSTP stay ignored if they were ignored at the start.
 // * SIGTSTP (Ctrl-Z) suspends the workers and this process. SIGCONT (fg) continues all.
 // * Workers may write to the terminal even after `stty tostop`, but must not read from it: the
 //   kernel suspends background processes that do (SIGTTIN).

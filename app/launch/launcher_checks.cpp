@@ -32,7 +32,7 @@ std::vector<Check> master_checks(const dist::Env& env) {
     return {{Verdict::bad, "master", "cannot resolve " + master,
              "correct the name or the name service of this host; a job waits for the name for "
              "--rendezvous-timeout"}};
-  if (is_loopback(master) || master == "localhost")
+  if (names_loopback(master))
     return {{Verdict::warn, "master", master + " is this host's loopback address",
              "other hosts cannot reach it; use rank 0's address in the network"}};
   return {};

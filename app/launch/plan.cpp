@@ -64,8 +64,8 @@ void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) 
   plan.workers.push_back({"rank " + std::to_string(env.rank), std::move(variables)});
 }
 
-// Removes hosts outside the requested instance groups. If this host is removed, adds a note and
-// returns false.
+// Removes hosts outside the SageMaker instance groups that the job requests (see
+// Arguments::instance_group). If this host is removed, adds a note and returns false.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
   std::string names = arguments.instance_group;
@@ -136,8 +136,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
 }
 
-// Throws UserError if rank 0 does not run on the master host. Does not check a MASTER_ADDR that the
-// user gave, which may belong to a gateway, but only an address derived from other variables.
+// Throws UserError on rank 0 if the master address was derived from a launcher's variable and is
+// another host's. Accepts any MASTER_ADDR that the user gave, because it may be a gateway's.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
   if (launched.master_variable.empty() || env.rank != 0 || facts.may_be_this_host(env.master_addr))
@@ -268,7 +268,7 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   // PyTorch's NCCL watchdog waits four times this long before it ends the process. By then, rank 0
   // has noticed the lost peer and saved a checkpoint.
   environment.emplace("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "60000");
-  // Unless 0, a failed attempt leaves a mark in torchrun's store that would end the next attempt.
+  // Keeps a failed attempt from leaving a mark in torchrun's store that would end the next attempt.
   environment.emplace("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
   // Starts NCCL's kernels in the order of the calls. Gradients and synchronized batch norm use
   // separate communicators, and different orders on two GPUs would deadlock.

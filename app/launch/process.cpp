@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "app/platform/failure.h"
+#include "app/platform/signals.h"
 #include "base/file/descriptor.h"
 
 namespace shoal::app {
@@ -54,13 +55,9 @@ BlockedSignals::BlockedSignals() {
   ::sigemptyset(&set_);
   ::sigaddset(&set_, SIGCHLD);
   for (int signal : kHandled) {
-    struct sigaction action {};
-    // If SIGHUP or SIGTSTP is already ignored, it stays ignored, in the workers too. For example,
-    // nohup starts a program with SIGHUP ignored.
-    const bool may_be_ignored = signal == SIGHUP || signal == SIGTSTP;
-    if (may_be_ignored && ::sigaction(signal, nullptr, &action) == 0 &&
-        action.sa_handler == SIG_IGN)
-      continue;
+    // If one of these is already ignored, it stays ignored, in the workers too (signals.h).
+    const bool may_be_ignored = signal == SIGINT || signal == SIGHUP || signal == SIGTSTP;
+    if (may_be_ignored && is_ignored(signal)) continue;
     ::sigaddset(&set_, signal);
   }
   ::sigprocmask(SIG_BLOCK, &set_, &before_);

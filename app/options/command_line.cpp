@@ -149,15 +149,22 @@ std::string common_pattern(const Words& paths) {
              : first.substr(0, start) + "*" + first.substr(first.size() - end);
 }
 
-// Returns the error for an unexpected word: the last one or, if words follow an option's value, the
-// first of them.
+// Returns the pattern that the shell may have expanded to the values of --train or --val; empty if
+// they have nothing in common.
+std::string expanded_pattern(const Surplus& surplus) {
+  const bool takes_pattern =
+      surplus.option && (surplus.option->name == "train" || surplus.option->name == "val");
+  return takes_pattern ? common_pattern(surplus.values) : "";
+}
+
+// Returns the error for an unexpected word. It names the first word after the value of
+// `surplus.option` or, if there is no such option, the word `last`.
 UserError unexpected_word(Command command, const std::string& last, const Surplus& surplus) {
   if (!surplus.option)
     return UserError("unexpected word '" + last + "'; options begin with --, see `shoal " +
                      command_name(command) + " --help`");
   const std::string option = "--" + surplus.option->name;
-  const bool takes_pattern = surplus.option->name == "train" || surplus.option->name == "val";
-  const std::string pattern = takes_pattern ? common_pattern(surplus.values) : "";
+  const std::string pattern = expanded_pattern(surplus);
   return UserError(
       "unexpected word '" + surplus.values.at(1) + "' after " + option + " " +
       surplus.values.front() + ": " + option + " takes one value" +
@@ -175,8 +182,7 @@ void take_positional(Arguments& arguments, const Pairs& pairs, const Surplus& su
     return std::any_of(pairs.begin(), pairs.end(),
                        [&](const auto& pair) { return pair.first == name; });
   };
-  const std::string pattern =
-      surplus.option && surplus.option->name == "train" ? common_pattern(surplus.values) : "";
+  const std::string pattern = expanded_pattern(surplus);
   const bool expanded = pattern.find('.', pattern.find('*')) != pattern.npos;
   const bool named = is_given("data") || expanded || (is_given("train") && is_given("val"));
   if (arguments.command == Command::train && words.size() == 1 && !named) {

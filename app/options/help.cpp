@@ -32,9 +32,9 @@ std::string left_side(const Option& option) {
   return dashes + option.name + " " + value;
 }
 
-std::string right_side(const Option& option, const Arguments& defaults) {
+std::string right_side(const Option& option, const Arguments& defaults, Command command) {
   if (option.name == "help") return option.help;
-  const std::string value = default_of(option, defaults);
+  const std::string value = default_of(option, defaults, command);
   std::string text = option.help;
   if (option.range) text += ", " + option.range->formula(value_name(option));
   return text + (value.empty() ? "" : " [default: " + value + "]");
@@ -46,18 +46,20 @@ std::string usage(Command command) {
   return "shoal " + row.name + (arguments.empty() ? "" : " ") + arguments + "\n" + row.summary;
 }
 
-std::vector<HelpEntry> exit_codes() {
+// Returns the exit codes, for a command that continues with --resume or for one that does not.
+std::vector<HelpEntry> exit_codes(bool resumes) {
+  const std::string resume = resumes ? "; continue with --resume" : "";
   const std::vector<std::pair<std::string, std::string>> codes = {
       {std::to_string(kOk), "success"},
-      {std::to_string(kFailure), "failure, such as I/O, memory or network; continue with --resume"},
+      {std::to_string(kFailure), "failure, such as I/O, memory or network" + resume},
       {std::to_string(kUsage), "user error, such as a wrong option, value or data folder"},
       {std::to_string(kSetupMissing), "a program or library must be installed first"},
-      {std::to_string(kPeerLost),
-       "lost the connection to a process that failed first; continue with --resume"},
+      {std::to_string(kPeerLost), "lost the connection to a process that failed first" + resume},
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),
-       "saved and stopped after SIGINT (130), or after SIGTERM or SIGHUP (143); continue with "
-       "--resume (exit code on SageMaker: 0)"},
-      {"128+N", "signal N killed a process; continue with --resume"}};
+       std::string(resumes ? "saved and stopped" : "stopped") +
+           " after SIGINT (130), or after SIGTERM or SIGHUP (143)" + resume +
+           (resumes ? " (exit code on SageMaker: 0)" : "")},
+      {"128+N", "signal N killed a process" + resume}};
   std::vector<HelpEntry> entries;
   for (const auto& [code, meaning] : codes) entries.push_back({"Exit codes", "  " + code, meaning});
   return entries;
@@ -70,7 +72,7 @@ std::vector<HelpEntry> help_entries(Command command) {
   std::vector<HelpEntry> entries;
   for (const Option& option : options()) {
     if (option.is_for(command))
-      entries.push_back({option.group, left_side(option), right_side(option, defaults),
+      entries.push_back({option.group, left_side(option), right_side(option, defaults, command),
                          (option.commands & kCommon) != 0});
   }
   if (command == Command::train) {
@@ -78,7 +80,7 @@ std::vector<HelpEntry> help_entries(Command command) {
       entries.push_back(
           {"Recipes (other options override their values)", "  " + recipe.name, recipe.summary});
   }
-  for (HelpEntry& code : exit_codes()) entries.push_back(std::move(code));
+  for (HelpEntry& code : exit_codes(command == Command::train)) entries.push_back(std::move(code));
   return entries;
 }
 
@@ -121,7 +123,7 @@ std::string mentioning(Command command, const std::string& topic) {
 }  // namespace
 
 std::string exit_code_help() {
-  return lines_of(exit_codes(), /*headings=*/true).substr(1);
+  return lines_of(exit_codes(/*resumes=*/true), /*headings=*/true).substr(1);
 }
 
 std::string command_help(Command command, const std::string& topic) {

@@ -1,6 +1,7 @@
 #include "app/options/no_effect.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "app/options/optimizer_names.h"
 #include "app/weights/remote_weights.h"
@@ -69,6 +70,27 @@ bool jitters_color(Case c) {
 bool names_all_images(Case c) {
   const train::Job& job = c.arguments.job;
   return !job.eval_only && !job.val_dir.empty() && !job.train_dir.empty();
+}
+
+// Number of epochs that end before the last step; nothing if the length of the run is unknown.
+std::optional<int64_t> epochs_before_end(Case c) {
+  if (c.run.eval_only || c.run.open_ended || c.run.last_step == train::kNoLastStep) return {};
+  return (c.run.last_step - 1) / c.run.steps_per_epoch;
+}
+// Whether the layers of --freeze stay frozen until the run ends.
+bool stays_frozen(Case c) {
+  const auto epochs = epochs_before_end(c);
+  return c.run.unfreeze_epoch == 0 || (epochs && c.run.unfreeze_epoch > *epochs);
+}
+// Whether --patience cannot end the run early. The first evaluation is always the best so far.
+bool patience_is_out_of_reach(Case c) {
+  const auto epochs = epochs_before_end(c);
+  return epochs && c.run.eval_every > 0 && *epochs / c.run.eval_every <= c.run.patience;
+}
+// Whether a number of epochs sets when the learning rate changes.
+bool schedule_counts_epochs(Case c) {
+  return schedule(c) == Schedule::step ||
+         (schedule(c) != Schedule::one_cycle && c.run.schedule.warmup_epochs > 0);
 }
 
 // Whether label smoothing has no effect because --bce-threshold makes all targets 0 or 1. With
@@ -163,6 +185,15 @@ std::vector<NoEffect> all_rows() {
        ": --val-resize sets the size before the crop",
        [](Case c) { return c.arguments.job.val_resize.has_value(); }},
 
+      {{"epochs"},
+       ": --time-budget sets the length of the run and of its schedule",
+       [](Case c) {
+         return c.run.time_budget > 0 && !c.run.open_ended && !schedule_counts_epochs(c);
+       }},
+      {{"epochs"},
+       " on the length of the run: --time-budget sets it, and --epochs only scales --warmup-epochs "
+       "and --decay-epochs",
+       [](Case c) { return c.run.time_budget > 0 && !c.run.open_ended; }},
       {{"max-steps"},
        ": the run ends earlier, after --epochs",
        [](Case c) {
@@ -172,6 +203,7 @@ std::vector<NoEffect> all_rows() {
       {{"patience"},
        ": with --eval-every 0, only the end of the run is evaluated",
        [](Case c) { return c.run.eval_every == 0; }},
+      {{"patience"}, ": the run has too few evaluations to reach it", patience_is_out_of_reach},
       of_optimizers<ops::kUsesMomentum>({"momentum"}),
       of_optimizers<ops::kUsesNesterov>({"nesterov"}),
       of_optimizers<ops::kUsesAlpha>({"alpha"}),
@@ -184,9 +216,12 @@ std::vector<NoEffect> all_rows() {
        ": without mixup and cutmix, --bce-threshold makes all targets 0 or 1",
        rounds_smoothing_away},
       {{"unfreeze-epoch"}, ": --freeze is none", [](Case c) { return c.run.freeze == "none"; }},
+      {{"unfreeze-epoch"},
+       ": the run ends before that epoch, which is counted from 0",
+       stays_frozen},
       {{"head-lr-scale", "layer-decay"},
        ": --freeze all-but-head trains the classifier alone; change --lr instead",
-       [](Case c) { return c.run.freeze == "all-but-head" && c.run.unfreeze_epoch == 0; }},
+       [](Case c) { return c.run.freeze == "all-but-head" && stays_frozen(c); }},
 
       {{"warmup-epochs", "warmup-start"},
        ": --schedule onecycle has a warm-up of its own",

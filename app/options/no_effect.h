@@ -34,7 +34,8 @@ std::vector<std::string> no_effect(const Circumstances& circumstances);
 // effect, is off, or was not given by the user.
 std::string no_effect_of(const Option& option, const Circumstances& circumstances);
 
-// Sets SavedSetting::effective of the settings in `run` that --resume may refuse to change.
+// Sets SavedSetting::effective for the settings in `run` that --resume may refuse to change.
+// --resume accepts a change of a setting that has no effect in either run.
 void mark_effects(const Arguments& arguments, train::ResolvedJob& run);
 
 }  // namespace shoal::app

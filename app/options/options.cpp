@@ -34,6 +34,13 @@ std::string expected_number(const Option& option, const std::string& text) {
   return "a number " + range.sentence() + (above_limit ? ", at most 2^40" : "");
 }
 
+// Returns the default of the commands that have none of their own.
+std::string common_default(const Option& option, const Arguments& defaults) {
+  const std::string value = option.get(defaults);
+  if (option.kind == Kind::flag) return value == "true" ? "on" : "off";
+  return value.empty() ? option.unset : readable(value);
+}
+
 }  // namespace
 
 std::string readable(std::string text) {
@@ -72,6 +79,11 @@ std::string Range::formula(const std::string& name) const {
 
 Option Option::unset_is(std::string meaning) && {
   unset = std::move(meaning);
+  return std::move(*this);
+}
+
+Option Option::default_in(unsigned commands_with_it, std::string meaning) && {
+  own_defaults.emplace_back(commands_with_it, std::move(meaning));
   return std::move(*this);
 }
 
@@ -245,10 +257,21 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
   arguments.origins[option.name] = origin;
 }
 
-std::string default_of(const Option& option, const Arguments& defaults) {
-  const std::string value = option.get(defaults);
-  if (option.kind == Kind::flag) return value == "true" ? "on" : "off";
-  return value.empty() ? option.unset : readable(value);
+std::string default_of(const Option& option, const Arguments& defaults, Command command) {
+  for (const auto& [some, meaning] : option.own_defaults)
+    if (some & static_cast<unsigned>(command)) return meaning;
+  return common_default(option, defaults);
+}
+
+std::string defaults_of(const Option& option, const Arguments& defaults) {
+  std::string text = common_default(option, defaults);
+  for (const auto& [some, meaning] : option.own_defaults) {
+    std::vector<std::string> names;
+    for (const CommandRow& row : commands())
+      if (some & static_cast<unsigned>(row.command)) names.push_back(row.name);
+    text += "; " + joined(names) + ": " + meaning;
+  }
+  return text;
 }
 
 std::string value_name(const Option& option) {

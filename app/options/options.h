@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/options/commands.h"
@@ -91,8 +92,8 @@ struct Arguments {
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
-  // SageMaker instance groups that run the job, comma-separated. Empty: those in the toolkit's
-  // variable SM_DISTRIBUTION_INSTANCE_GROUPS, else all.
+  // SageMaker instance groups that run the job, comma-separated. Empty: the groups in the variable
+  // SM_DISTRIBUTION_INSTANCE_GROUPS, which SageMaker's toolkits set, else all.
   std::string instance_group;
   std::string weights_model;  // network of --weights; empty: determined from the weights
   std::string layers;         // models: network whose layers to list; empty: list networks
@@ -187,8 +188,10 @@ struct Option {
   std::optional<Range> range;
   bool takes_fractions = false;  // a number that need not be whole
   std::string unset;             // the default in --help, if the field's initial value is unset
-  std::string bare = "true";     // optional_value: the value that --x alone means
-  std::string off;               // value that --no-x and `false` set; empty: a flag, or never off
+  // Defaults of some commands (bits) in --help, if they differ from that of the others.
+  std::vector<std::pair<unsigned, std::string>> own_defaults;
+  std::string bare = "true";  // optional_value: the value that --x alone means
+  std::string off;            // value that --no-x and `false` set; empty: a flag, or never off
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // not set: the option does not change results
   bool training_only = false;    // has no effect with --eval-only
@@ -206,6 +209,7 @@ struct Option {
 
   // Each sets one more property and returns the row.
   Option unset_is(std::string meaning) &&;
+  Option default_in(unsigned commands_with_it, std::string meaning) &&;
   Option off_is(std::string value) &&;
   Option spells_lists(std::string spelling) &&;
   Option short_form(char letter_of_option) &&;
@@ -238,8 +242,9 @@ std::string with_dashes(std::string_view name);
 // Returns the command's option with that name, or null. '_' and '-' are the same in a name.
 const Option* find_option(Command command, std::string_view name);
 
-// Returns the error for options that the command does not have. It names all of them as the user
-// wrote them (`written`, with dashes) and suggests a similar option for each, if there is one.
+// Returns the error for options that the command does not have. `written`: these options as the
+// user wrote them, with leading dashes. The message names all of them and suggests a similar option
+// for each, if there is one.
 UserError unknown_options(Command command, const std::vector<std::string>& written,
                           const std::string& origin);
 
@@ -274,8 +279,10 @@ Arguments parse(Command command, const std::vector<std::string>& words,
 std::string command_help(Command command, const std::string& topic);
 std::string exit_code_help();  // the table of exit codes
 
-// Returns the option's default as --help shows it.
-std::string default_of(const Option& option, const Arguments& defaults);
+// Returns the option's default as --help of the command shows it. `defaults`: Arguments().
+std::string default_of(const Option& option, const Arguments& defaults, Command command);
+// Returns the defaults of all commands: "the model's; bench: 224".
+std::string defaults_of(const Option& option, const Arguments& defaults);
 // Returns the first alternative of the placeholder: "N" for "N|FILE".
 std::string value_name(const Option& option);
 

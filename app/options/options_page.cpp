@@ -66,8 +66,8 @@ std::string options_page() {
     if (option.range) meaning += ", `" + option.range->formula(value_name(option)) + "`";
     const std::string letter = option.letter ? std::string("`-") + option.letter + "`, " : "";
     page += "| " + letter + "`--" + option.name + "` | " + cell(values_of(option)) + " | " +
-            cell(meaning) + " | " + cell(default_of(option, defaults)) + " | " + resume_of(option) +
-            " | " + commands_of(option) + " |\n";
+            cell(meaning) + " | " + cell(defaults_of(option, defaults)) + " | " +
+            resume_of(option) + " | " + commands_of(option) + " |\n";
   }
   return page;
 }

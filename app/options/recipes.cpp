@@ -3,8 +3,8 @@
 namespace shoal::app {
 
 const std::vector<Recipe>& recipes() {
-  // scale-lr is the global batch size that lr was tuned for, so a recipe works with any number of
-  // GPUs.
+  // scale-lr is the global batch size that lr was tuned for. shoal scales lr to the actual global
+  // batch size, so a recipe works with any number of GPUs.
   static const std::vector<Recipe> table = {
       {"demo",
        "EfficientNet-B0 on 10,000 images of 64x64 pixels; takes 90 seconds on two CPU cores",

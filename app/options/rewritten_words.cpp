@@ -132,7 +132,7 @@ class Rewriter {
     const bool path_follows = option->kind == Kind::optional_value && option->range && next &&
                               row_of(command_).takes_paths && !parse_number<double>(*next);
     const bool took = !path_follows && takes(command_, written, option->kind, values, next);
-    // Toolkits write --flag '' to turn a flag on.
+    // SageMaker's toolkits write --flag '' to turn a flag on.
     const bool bare = !took || (option->kind != Kind::value && next->empty());
     add(written, written + (bare ? "" : "=" + *next));
     return took;

@@ -16,8 +16,8 @@ struct RewrittenWords {
   // Names of the options in `words`, in the same order and with leading dashes. For an option of
   // another program, the name that the user gave; empty if it became several options.
   std::vector<std::string> written;
-  // The recipe with the defaults of the program that the options identify; empty if they identify
-  // none.
+  // If the options show that the command line was written for another program: the recipe with that
+  // program's defaults. Otherwise empty.
   std::string recipe;
 };
 

@@ -169,10 +169,11 @@ PathWithOrigin numbered(const Channels& channels, const std::string& stem, const
   return place;
 }
 
-// Returns the training channel of a job without a channel train, training, train_0 or training_0:
-// the channel with folders for both splits (of several, the one named imagenet, else data) or, if
-// there is none, the only channel of images besides `val`. Returns "" if there is no candidate.
-// Throws UserError if several candidates remain.
+// Returns the training channel of a job without a channel train, training, train_0 or training_0.
+// This is the channel with folders for training and validation. If several channels have both, it
+// is the one named imagenet, else the one named data. If no channel has both, it is the only
+// channel of images besides `val`. Returns "" if there is no candidate. Throws UserError if several
+// candidates remain.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {

@@ -94,16 +94,18 @@ void on_checkpoint(int) {
   train::request_checkpoint();
 }
 
-bool is_ignored(int number) {
-  struct sigaction now {};
-  return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
 void install(int number, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigaction(number, &action, nullptr);
+}
+
+// Installs the handler for the signals that are not ignored. A script ignores SIGINT for
+// `shoal train … &`, and nohup ignores SIGHUP.
+void install_unless_ignored(std::initializer_list<int> numbers, void (*handler)(int)) {
+  for (const int number : numbers)
+    if (!is_ignored(number)) install(number, handler);
 }
 
 void change_mask(int how, std::initializer_list<int> numbers) {
@@ -115,23 +117,26 @@ void change_mask(int how, std::initializer_list<int> numbers) {
 
 }  // namespace
 
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 void hold_signals() {
   change_mask(SIG_BLOCK, {SIGTERM, SIGHUP, SIGUSR1});
   for (const int number : {SIGUSR2, SIGXFSZ, SIGPIPE}) ::signal(number, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, waitpid() would miss exit codes
 }
 
-EndedBySignals::EndedBySignals(bool on_platform) {
-  platform = on_platform;
-  for (const int number : {SIGTERM, SIGHUP, SIGINT})
-    if (!is_ignored(number)) install(number, on_early_stop);
+EndedBySignals::EndedBySignals(bool trains_on_platform) {
+  platform = trains_on_platform;
+  install_unless_ignored({SIGTERM, SIGHUP, SIGINT}, on_early_stop);
   release_signals();
 }
 
 EndedBySignals::~EndedBySignals() {
   change_mask(SIG_BLOCK, {SIGTERM, SIGHUP});
-  for (const int number : {SIGTERM, SIGHUP, SIGINT})
-    if (!is_ignored(number)) install(number, SIG_DFL);
+  install_unless_ignored({SIGTERM, SIGHUP, SIGINT}, SIG_DFL);
 }
 
 void release_signals() {
@@ -141,9 +146,9 @@ void release_signals() {
 void install_training_signals(bool on_platform) {
   platform = on_platform;
   install(SIGTERM, on_stop);
-  install(SIGINT, on_stop);
   install(SIGUSR1, on_checkpoint);
-  if (!is_ignored(SIGHUP)) install(SIGHUP, on_hangup);  // nohup: stays ignored
+  install_unless_ignored({SIGINT}, on_stop);
+  install_unless_ignored({SIGHUP}, on_hangup);
   change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGINT, SIGUSR1});
 }
 
@@ -154,21 +159,18 @@ void training_begins() {
 void install_polled_signals() {
   training = true;
   install(SIGTERM, on_polled_stop);
-  install(SIGINT, on_polled_stop);
-  if (!is_ignored(SIGHUP)) install(SIGHUP, on_polled_stop);
+  install_unless_ignored({SIGINT, SIGHUP}, on_polled_stop);
   install(SIGALRM, on_alarm);
 }
 
 void install_resumable_signals() {
   install(SIGTERM, on_resumable_interruption);
-  install(SIGINT, on_resumable_interruption);
-  if (!is_ignored(SIGHUP)) install(SIGHUP, on_resumable_interruption);
+  install_unless_ignored({SIGINT, SIGHUP}, on_resumable_interruption);
 }
 
 void install_interruption_signals() {
   install(SIGTERM, on_interruption);
-  for (const int number : {SIGINT, SIGHUP})  // ignored in a script's `shoal eval … &`, and by nohup
-    if (!is_ignored(number)) install(number, on_interruption);
+  install_unless_ignored({SIGINT, SIGHUP}, on_interruption);
 }
 
 }  // namespace shoal::app

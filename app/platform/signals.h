@@ -1,8 +1,13 @@
 #pragma once
 // Signal handlers for training, for commands that poll for a stop, and for commands that resume.
-// Exit codes are 128 + the signal's number, for SIGHUP that of SIGTERM.
+// Exit codes are 128 + the signal's number, for SIGHUP that of SIGTERM. If SIGINT or SIGHUP is
+// ignored when the program starts, it stays ignored: scripts start `shoal train … &` with SIGINT
+// ignored, and nohup ignores SIGHUP.
 
 namespace shoal::app {
+
+// Whether this process ignores the signal.
+bool is_ignored(int signal);
 
 // Call first in main of shoal and shoal-worker. Blocks SIGTERM, SIGHUP and SIGUSR1: they stay
 // pending until install_training_signals() or release_signals(). Programs that this process starts
@@ -13,11 +18,12 @@ void hold_signals();
 
 // While this object exists, SIGTERM, SIGHUP and SIGINT end the process with a message, unless they
 // are ignored. For the time between hold_signals() and the functions below, in which the settings
-// are read: this may hang (network storage, a pipe). Exits with code 0 if `on_platform`, otherwise
-// with 128 + the signal's number. Create it before threads start.
+// are read: this may hang (network storage, a pipe). `trains_on_platform`: exits with code 0, as
+// install_training_signals() does, because the container may start again; otherwise with 128 + the
+// signal's number. Create it before threads start.
 class EndedBySignals {
  public:
-  explicit EndedBySignals(bool on_platform);
+  explicit EndedBySignals(bool trains_on_platform);
   ~EndedBySignals();  // blocks the signals that hold_signals() blocks
   EndedBySignals(const EndedBySignals&) = delete;
   EndedBySignals& operator=(const EndedBySignals&) = delete;
@@ -29,10 +35,10 @@ void release_signals();
 
 // Installs handlers. SIGTERM (15) and SIGINT (2) make the training loop save a checkpoint and stop
 // (train/control/stop.h). After a second signal, at least 1 s after the first, the process exits
-// at once with code 128 + its number. SIGHUP acts like a first SIGTERM unless it is ignored
-// (nohup). SIGUSR1 requests a checkpoint. Before training_begins() there is nothing to save, so
-// SIGTERM, SIGINT and SIGHUP end the process at once, with code 0 if `on_platform`. Signals pending
-// since hold_signals() take effect now. Call once, before the first thread starts.
+// at once with code 128 + its number. SIGHUP acts like a first SIGTERM. SIGUSR1 requests a
+// checkpoint. Before training_begins() there is nothing to save, so SIGTERM, SIGINT and SIGHUP end
+// the process at once, with code 0 if `on_platform`. Signals pending since hold_signals() take
+// effect now. Call once, before the first thread starts.
 void install_training_signals(bool on_platform);
 void training_begins();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "app/report/json_lines.h"
 #include "app/report/series.h"
@@ -31,18 +32,16 @@ class History {
   Json json() const;
 
  private:
-  // The last values of an epoch. Exceptions: `speed` is a mean, and val_seconds is the sum over the
+  // Steps and times of an epoch: those of the last row. Exception: val_seconds is the sum over the
   // epoch's evaluations. NaN: unknown.
-  struct Epoch {
-    double step = kMissing, steps = 0, loss = kMissing, acc1 = kMissing, lr = kMissing;
+  struct EpochTimes {
+    double step = kMissing, steps = 0;
     double step_seconds = 0, data_seconds = 0;
-    train::MeanSpeed speed;
-    double val_loss = kMissing, val_acc1 = kMissing, val_acc5 = kMissing, val_seconds = 0;
-    double ema_loss = kMissing, ema_acc1 = kMissing;
+    double val_seconds = 0;
   };
 
-  void add_train(const Row& row, double time);
-  void add_valid(const Row& row, double time, bool ema);
+  void add_train(const Row& row, double time, EpochTimes* epoch);
+  void add_valid(const Row& row, double time, EpochTimes* epoch, bool ema);
   void add_utilization(const Row& from, double time);
   double since_start(const Row& row);
   double active_seconds() const;
@@ -50,7 +49,8 @@ class History {
   Json phases() const;
 
   Series train_, valid_, valid_ema_, utilization_;
-  std::map<int64_t, Epoch> epochs_;
+  train::EpochCollector values_;
+  std::map<int64_t, EpochTimes> epochs_;  // the epochs of values_
   std::vector<Json> events_;
   std::map<double, double> sessions_;  // time of a start or resume → time of its last row
   double start_ = kMissing;            // time of the first row
@@ -73,7 +73,8 @@ double History::since_start(const Row& row) {
   return time - start_;
 }
 
-void History::add_train(const Row& row, double time) {
+// `epoch`: null if the row belongs to none.
+void History::add_train(const Row& row, double time, EpochTimes* epoch) {
   trained_ = text_in(row, "time");
   const Row timing = row.value("timing", Row::object());
   if (!timing.is_object()) return;
@@ -87,20 +88,14 @@ void History::add_train(const Row& row, double time) {
               {"grad_norm", number_or_missing(row, "grad_norm")},
               {"images_per_sec", number_or_missing(timing, "images_per_sec")},
               {"wait", step_seconds > 0 ? 100 * data_seconds / step_seconds : kMissing}});
-  const double number = number_or_missing(row, "epoch");
-  if (!(number >= 0 && number < 1e9)) return;
-  Epoch& epoch = epochs_[static_cast<int64_t>(number)];
-  epoch.step = last_step_;
-  epoch.steps = number_or_missing(row, "step_in_epoch");
-  epoch.loss = number_or_missing(row, "loss_average");
-  epoch.acc1 = number_or_missing(row, "acc1_average");
-  epoch.lr = number_or_missing(row, "lr");
-  epoch.step_seconds = number_or_missing(timing, "step_average");
-  epoch.data_seconds = number_or_missing(timing, "data_average");
-  epoch.speed.add(number_in(row, "step_in_epoch"), number_in(timing, "images_per_sec"));
+  if (!epoch) return;
+  epoch->step = last_step_;
+  epoch->steps = number_or_missing(row, "step_in_epoch");
+  epoch->step_seconds = number_or_missing(timing, "step_average");
+  epoch->data_seconds = number_or_missing(timing, "data_average");
 }
 
-void History::add_valid(const Row& row, double time, bool ema) {
+void History::add_valid(const Row& row, double time, EpochTimes* epoch, bool ema) {
   const Row timing = row.value("timing", Row::object());
   const double seconds = timing.is_object() ? number_or_missing(timing, "seconds") : kMissing;
   (ema ? valid_ema_ : valid_)
@@ -109,14 +104,9 @@ void History::add_valid(const Row& row, double time, bool ema) {
             {"loss", number_or_missing(row, "loss")},
             {"acc1", number_or_missing(row, "acc1")},
             {"acc5", number_or_missing(row, "acc5")}});
-  const double number = number_or_missing(row, "epoch");
-  if (number >= 0 && number < 1e9) {
-    Epoch& epoch = epochs_[static_cast<int64_t>(number)];
-    epoch.step = last_step_;  // the last steps of the epoch may have no row
-    (ema ? epoch.ema_loss : epoch.val_loss) = number_or_missing(row, "loss");
-    (ema ? epoch.ema_acc1 : epoch.val_acc1) = number_or_missing(row, "acc1");
-    if (!ema) epoch.val_acc5 = number_or_missing(row, "acc5");
-    if (seconds > 0) epoch.val_seconds += seconds;
+  if (epoch) {
+    epoch->step = last_step_;  // the last steps of the epoch may have no row
+    if (seconds > 0) epoch->val_seconds += seconds;
   }
   if (!ema && number_or_missing(row, "unreadable") > 0)
     events_.push_back({{"at", text_in(row, "time")},
@@ -142,10 +132,12 @@ void History::add(const Row& row) {
   add_utilization(row, time);
   if (const auto timing = row.find("timing"); timing != row.end() && timing->is_object())
     add_utilization(*timing, time);
+  const std::optional<int64_t> number = values_.add(row);
+  EpochTimes* const epoch = number ? &epochs_[*number] : nullptr;
   if (name == "train")
-    add_train(row, time);
+    add_train(row, time, epoch);
   else if (name == "valid" || name == "valid_ema")
-    add_valid(row, time, name == "valid_ema");
+    add_valid(row, time, epoch, name == "valid_ema");
   else if (!name.empty() && name != "test" && name != "utilization" && !has_event_file)
     add_event(row);
 }
@@ -175,23 +167,31 @@ double History::active_seconds() const {
 
 Json History::epochs() const {
   Json list = Json::array();
-  for (const auto& [number, e] : epochs_) {
-    const double wait = e.step_seconds > 0 ? 100 * e.data_seconds / e.step_seconds : kMissing;
-    list.push_back(
-        {{"epoch", number + 1},
-         {"step", chart_number(e.step)},
-         {"loss", chart_number(e.loss)},
-         {"acc1", chart_number(e.acc1)},
-         {"val_loss", chart_number(e.val_loss)},
-         {"val_acc1", chart_number(e.val_acc1)},
-         {"val_acc5", chart_number(e.val_acc5)},
-         {"ema_loss", chart_number(e.ema_loss)},
-         {"ema_acc1", chart_number(e.ema_acc1)},
-         {"lr", chart_number(e.lr)},
-         {"images_per_sec", chart_number(e.speed.images_per_second().value_or(kMissing))},
-         {"wait", chart_number(wait)},
-         {"train_seconds", chart_number(e.step_seconds * e.steps)},
-         {"val_seconds", chart_number(e.val_seconds)}});
+  const std::vector<train::EpochValues> epochs = values_.epochs();
+  const std::optional<size_t> best = train::best_epoch(epochs);
+  const auto number = [](std::optional<double> value) {
+    return chart_number(value.value_or(kMissing));
+  };
+  for (const train::EpochValues& e : epochs) {
+    const EpochTimes& times = epochs_.at(e.epoch);
+    const double wait =
+        times.step_seconds > 0 ? 100 * times.data_seconds / times.step_seconds : kMissing;
+    list.push_back({{"epoch", e.epoch + 1},
+                    {"step", chart_number(times.step)},
+                    {"best", best && e.epoch == epochs[*best].epoch},
+                    {"deciding_acc1", number(e.deciding_top1())},
+                    {"loss", number(e.train_loss)},
+                    {"acc1", number(e.train_top1)},
+                    {"val_loss", number(e.loss)},
+                    {"val_acc1", number(e.top1)},
+                    {"val_acc5", number(e.top5)},
+                    {"ema_loss", number(e.ema_loss)},
+                    {"ema_acc1", number(e.ema_top1)},
+                    {"lr", number(e.lr)},
+                    {"images_per_sec", number(e.speed.images_per_second())},
+                    {"wait", chart_number(wait)},
+                    {"train_seconds", chart_number(times.step_seconds * times.steps)},
+                    {"val_seconds", chart_number(times.val_seconds)}});
   }
   return list;
 }

@@ -97,7 +97,7 @@ bool ReportServer::State::admits(const httplib::Request& request) const {
   std::string host = request.get_header_value("Host");
   if (const size_t colon = host.rfind(':'); colon != host.npos && !host.ends_with(']'))
     host.resize(colon);
-  return host == "localhost" || host == "[::1]" || is_loopback(host);
+  return host == "[::1]" || names_loopback(host);
 }
 
 // Returns report_data(). Reads the files only if they have changed since the last call.

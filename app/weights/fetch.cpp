@@ -156,8 +156,9 @@ class Fetch {
     } catch (const std::runtime_error& error) {
       const std::string copy =
           "; without a network, copy the file to " + path.string() + " or use --weights FILE";
-      const std::string advice = doubt() + damage();
-      throw std::runtime_error(option_ + ": " + error.what() + (advice.empty() ? copy : advice));
+      const std::string damaged = damage();
+      throw std::runtime_error(option_ + ": " + error.what() + (damaged.empty() ? copy : damaged) +
+                               doubt());
     }
     return path.string();
   }

@@ -27,9 +27,11 @@ struct FetchOptions {
 // Throws UserError if `what` is unknown or the server answers with an error such as 404;
 // std::runtime_error if the received file has another SHA-256, or if the download fails otherwise.
 // After a network failure, the message also names the path to which the user can copy the file by
-// hand. If the cache contains the file with another SHA-256 than expected, the message also says
-// so. If `what` has a tag (timm:NAME.TAG) that `shoal weights` does not list for this model, the
-// message names the listed tags instead; it also does so after an error from the server.
+// hand. If the cache contains the file with another SHA-256 than expected, the message says so:
+// after a network failure instead of that path; also after an error from the server, and if the
+// received file has another SHA-256. If `what` has a tag (timm:NAME.TAG) that `shoal weights` does
+// not list for this model, the message after a network failure or an error from the server also
+// names the listed tags.
 std::string fetch_weights(const std::string& what, const FetchOptions& options);
 
 // Returns a warning, to follow the path and a colon, if `path` is a file whose name contains a

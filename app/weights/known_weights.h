@@ -14,8 +14,8 @@ struct KnownWeights {
   std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
   double top1, top5;  // published accuracy on ImageNet's validation images, in percent
   // The preprocessing with which top1 and top5 were measured. size: image size in pixels. resize:
-  // short side before the center crop, in pixels. bicubic: resize filter. mean_and_std: both mean
-  // and standard deviation of all channels (0: ImageNet's values).
+  // short side before the center crop, in pixels. bicubic: resize filter. mean_and_std: one number
+  // that is the mean and also the standard deviation of each channel (0: ImageNet's values).
   int64_t size, resize;
   bool bicubic;
   double mean_and_std;

@@ -123,7 +123,7 @@ RemoteWeights timm(const std::string& what, const WeightsServers& servers) {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const KnownWeights& row) {
     return row.name == what || row.name.starts_with(what + ".");
   });
-  // timm's other weights need no row, because each repository is named after its weights.
+  // timm:NAME.TAG needs no row, because its repository on Hugging Face is timm/NAME.TAG.
   if (found == rows.end() && (name.find('.') == name.npos || name.find('/') != name.npos))
     unknown(what);
   if (found != rows.end()) return hugging_face(what, found->file, servers);
@@ -173,7 +173,7 @@ std::string nearest_weights(const std::string& what) {
   const size_t colon = what.find(':');
   const std::string model =
       colon == what.npos ? what : what.substr(0, what.find_first_of("/.", colon)).substr(colon + 1);
-  // If `model` is a network of shoal, suggests its weights, whose publisher or name may differ.
+  // If `model` is a network of shoal, suggests its weights, even if `what` names another publisher.
   if (const KnownWeights* const row = first_weights_of(lower(model)))
     return row->name.substr(0, row->name.find_first_of("/."));
   std::vector<std::string> names;

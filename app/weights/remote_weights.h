@@ -30,8 +30,8 @@ struct RemoteWeights {
   std::vector<RemoteFile> files;        // the first one that the server has is used
   const KnownWeights* known = nullptr;  // row of these weights in known_weights(); null: none
   bool from_hugging_face = false;
-  // If these are timm's weights of a network with rows in known_weights(), but with a tag that is
-  // in none of them: the tags in these rows.
+  // The tags that known_weights() lists for a network of timm, if the requested tag is not among
+  // them. Otherwise empty.
   std::vector<std::string> known_tags = {};
 };
 

@@ -15,8 +15,8 @@ namespace shoal {
 using ByteSink = std::function<void(const void* bytes, size_t size)>;
 
 struct WholeFileOptions {
-  // Folder for the temporary file, on the final folder's mount (see can_rename()); empty: the final
-  // folder. The temporary file is .NAME.part; with `concurrent`, .NAME.PID-TIME.part.
+  // Folder for the temporary file; must be on the final folder's mount (see can_rename()). Empty:
+  // the final folder. The temporary file is .NAME.part or, with `concurrent`, .NAME.PID-TIME.part.
   std::filesystem::path aside = {};
   // Allows several processes to write the file at the same time; the last one wins. Each uses its
   // own temporary file, which stays behind if the process is killed. False: only one process may

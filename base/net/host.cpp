@@ -16,4 +16,8 @@ bool is_loopback(const std::string& address) {
   return address == "::1";
 }
 
+bool names_loopback(const std::string& host) {
+  return host == "localhost" || is_loopback(host);
+}
+
 }  // namespace shoal

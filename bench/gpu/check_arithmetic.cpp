@@ -1,4 +1,5 @@
-// Compares steps and operations on a GPU with the same on the CPU, in one and in two processes.
+// Compares the results of training steps and operations on a GPU with the CPU's. Also checks that
+// two processes that share a GPU average their gradients.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/from_blob.h>

@@ -82,7 +82,7 @@ StepOptions gpu_options(const Place& where, const std::string& model, const std:
 
 using Recorded = std::unique_ptr<cuda::Graph, void (*)(cuda::Graph*)>;
 
-// Records a step as a CUDA graph, after three eager steps.
+// Runs three eager steps as a warm-up, then records one step as a CUDA graph.
 inline Recorded record(const cuda::Plugin& plugin, bench::SyntheticStep& step) {
   const auto enqueue = [](void* context) {
     static_cast<bench::SyntheticStep*>(context)->enqueue();

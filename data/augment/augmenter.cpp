@@ -209,7 +209,8 @@ void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   const double share = random.beta(policy_.alpha);
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
   image_.assign(pixels, pixels + bytes);
-  // Computes the shares from last to first, because each blend scales down the earlier ones.
+  // Each blend scales down the chains that were blended before it. Therefore computes the blend
+  // factors from last to first, so that chain i ends up with the weight weights_[i] * share.
   if (policy_.blended) {
     shares_.resize(weights_.size());
     double rest = 1;

@@ -22,9 +22,9 @@ struct AffineRow {
 };
 
 // Arguments for one row of a box filter of fractional width. Each output byte is a weighted sum of
-// input bytes that are `step` bytes apart: the byte at its position and `radius` bytes on each side
-// have the weight `inner`, the next byte on each side has the weight `outer`. All these bytes must
-// be readable. Weights have 24 fractional bits.
+// input bytes that are `step` bytes apart. The input byte at the same position and `radius` bytes
+// on each side of it have the weight `inner`. The next byte on each side has the weight `outer`.
+// All these bytes must be readable. Weights have 24 fractional bits.
 struct BoxRow {
   const uint8_t* in;
   int64_t step, bytes;

@@ -32,7 +32,8 @@ void gray(const uint8_t* in, int64_t pixels, uint8_t* out) {
                          _mm256_madd_epi16(_mm256_shuffle_epi8(bytes, blue_green), of_blue));
     const __m256i luma =
         _mm256_shuffle_epi8(_mm256_srli_epi32(_mm256_add_epi32(sum, half), 16), thrice);
-    // Restores the bytes after these eight pixels, because `in` and `out` may be the same.
+    // The second store also overwrites the four bytes after these eight pixels. Writes the bytes of
+    // `in` there, because `in` and `out` may be the same.
     const __m128i high = _mm_blend_epi16(_mm256_extracti128_si256(luma, 1),
                                          _mm256_extracti128_si256(bytes, 1), 0xc0);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i), _mm256_castsi256_si128(luma));

@@ -105,7 +105,7 @@ void find_places(const AffineRow& row, int64_t begin, int64_t count, Places& pla
   for (int64_t i = 0; i < count; ++i) places.offset[i] = line[i] * stride + 3 * column[i];
 }
 
-// Rounds a fraction (0 … 1, or slightly below 0) to a multiple of 1 / kOne. Returns the multiple.
+// Returns share * kOne, rounded to an integer. `share`: from 0 to 1, or slightly below 0.
 int32_t weight_of(float share) {
   return static_cast<int32_t>(share * kOne + (kOne + 0.5F)) - kOne;
 }

@@ -31,8 +31,8 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   return even;
 }
 
-// By Pillow's rule, each output level covers about the same number of pixels. The pixels of the
-// brightest level are not counted.
+// By Pillow's rule, each output level covers about the same number of pixels. Pillow computes this
+// number without the pixels of the brightest level that occurs.
 Tables equalize_tables(const Histogram& histogram) {
   Tables tables;
   for (size_t c = 0; c < 3; ++c) {

@@ -47,12 +47,12 @@ Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Place
 std::vector<std::string> numbered_classes(int64_t count);
 
 // Returns a catalogue of all images, in the order of files and records, with the labels of the
-// scans. `known`: classes of the training set; each label is one of these names or an index into
-// them. If every image has a class name and a number, the names are the labels, except if `known`
-// has classes but none of the names. If `known` is empty, the classes are the sorted names that
-// occur as labels, or numbered_classes() up to the largest label. Throws std::invalid_argument with
-// the image's name if its label is missing or not one of the classes, or if some labels are names
-// and others numbers.
+// scans. Each label is the name or the index of one of the classes `known`, which are those of the
+// training set. If `known` is empty, the classes are the sorted names that occur as labels, or
+// numbered_classes() up to the largest label. If every image has both a class name and a number,
+// uses the names. But if `known` is not empty and contains none of these names, uses the numbers.
+// Throws std::invalid_argument with the image's name if its label is missing or not one of the
+// classes, or if some labels are names and others numbers.
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
 

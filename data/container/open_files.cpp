@@ -40,8 +40,8 @@ std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   return opened;
 }
 
-// Makes `file` the last to be closed. Needed only with Reads::forward, where reopening a file is
-// slow, because it reads pieces of 4 MiB again.
+// Makes `file` the last to be closed. Needed only with Reads::forward, where closing a file drops
+// its pieces of 4 MiB from memory, so they must be read again.
 void OpenFiles::used(uint32_t file) const {
   if (order_.back() == file) return;
   order_.erase(std::find(order_.begin(), order_.end(), file));

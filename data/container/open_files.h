@@ -41,7 +41,8 @@ class OpenFiles {
   Reads reads_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const File>> open_;  // by number; null: closed
-  // The open files, oldest first: by time of opening or, with Reads::forward, of last use.
+  // The open files, in the order in which they will be closed. A newly opened file is added at the
+  // end. With Reads::forward, a file that is used again also moves to the end.
   mutable std::deque<uint32_t> order_;
 };
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "base/file/folder.h"
 #include "base/text.h"
+#include "data/folder/listing.h"
 
 namespace shoal::data {
 namespace {
@@ -148,13 +148,8 @@ bool matches_files(const std::string& text) {
 }
 
 std::vector<std::string> files_in(const std::string& folder) {
-  std::vector<std::string> paths;
-  for (const auto& entry : entries_of(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with('.') && type_of(entry) == fs::file_type::regular)
-      paths.push_back(folder + "/" + name);
-  }
-  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> paths = file_names(folder);
+  for (std::string& path : paths) path.insert(0, folder + "/");
   return paths;
 }
 

@@ -25,7 +25,8 @@ class PlanarResampler {
 
   // Resizes with the weights of `x` and `y`, whose source coordinates are relative to the pixel
   // (left, top) of the image. Writes one RGB row per output pixel of `y`; rows are `stride` bytes
-  // apart. `planes` must contain the MCUs that mcus_of() returns for the box of source pixels.
+  // apart. `planes` must contain the JPEG blocks (MCUs) that mcus_of() in jpeg/planes.h returns for
+  // the box of source pixels.
   void run(jpeg::Planes& planes, int64_t left, int64_t top, const Axis& x, const Axis& y,
            uint8_t* out, int64_t stride);
 

@@ -28,9 +28,9 @@ struct AxisRequest {
   bool mirror = false;  // write these pixels in reverse order
 };
 
-// Whether to run the vertical pass first. As in Pillow 13: if the height shrinks, and shrinks by
-// more than twice as many pixels as the width. (Pillow 12.2 and 12.3: if the height shrinks and is
-// more than 100 times the width. Earlier versions: never.)
+// Whether to run the vertical pass first. By the rule of Pillow 13, it runs first if the height
+// loses pixels, and more than twice as many as the width loses. (Pillow 12.2 and 12.3: if the
+// height shrinks and is more than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
 // Filter weights of one direction. build() reuses the memory of the previous image. For build() and

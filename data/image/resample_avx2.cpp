@@ -1,7 +1,7 @@
-// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. For it,
-// the bytes of two adjacent pixels (horizontal pass) or rows (vertical pass) are widened to pairs,
-// by a byte shuffle or by interleaving. The horizontal pass handles four rows with the same
-// weights, two per register.
+// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. To make
+// such pairs, the vertical pass interleaves the bytes of two adjacent rows, and the horizontal pass
+// shuffles the bytes of two adjacent pixels. Both widen the bytes to 16 bits. The horizontal pass
+// handles four rows with the same weights, two per register.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -28,7 +28,7 @@ void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   }
 }
 
-// Sums of the products with the high and the low parts of the weights.
+// Sums of bytes times weights. high: with the high parts of the weights; low: with the low parts.
 struct Sums {
   __m256i high, low;
 };

@@ -35,7 +35,7 @@ void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   }
 }
 
-// Sums of the products with each digit.
+// Sums of bytes times weights, one for each of the three digits of the weights (see pack_group()).
 struct Sums {
   __m256i high, middle, low;
 };

@@ -1,7 +1,7 @@
 #pragma once
 // The two inner loops of resampling, as plain functions over plain structs. Files compiled for
 // different instruction sets include this header, so it must not contain templates or inline
-// functions: the linker would keep one copy for all of them.
+// functions: the linker would keep one copy for all files, and the processor might not support it.
 //
 // Weights are fixed-point numbers with 22 fractional bits. Sums are exact in 32 bits, so all
 // implementations give the same bits. Each implementation packs `group` weights into `words` 32-bit

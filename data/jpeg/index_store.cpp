@@ -2,10 +2,12 @@
 // (index_codec.h). N.places contains a Place for each record. The process that has locked N.places
 // owns both files. Numbers are little-endian.
 //
-// write_whole() cannot write these files, because they grow while other processes read them. A
-// checksum in each record detects records that are incomplete after a crash. Only the owner of
-// N.places removes the pair, N.seek first: until N.places is gone, no other process can become the
-// owner. Processes that have opened a removed N.seek still read its records.
+// Both files grow while other processes read them, so write_whole(), which replaces a whole file,
+// cannot write them. A checksum in each record detects records that are incomplete after a crash.
+//
+// Only the owner of N.places removes the two files, and N.seek first. If it removed N.places first,
+// another process could create and lock a new N.places, and would then lose its N.seek. Processes
+// that have opened a removed N.seek can still read its records.
 #include "data/jpeg/index_store.h"
 
 #include <fcntl.h>
@@ -233,7 +235,7 @@ void IndexStore::read_new_places(uint32_t number) {
 
 void IndexStore::write_waiting() {
   if (!records_.is_open() || waiting_records_.empty()) return;
-  // Records first, then the places that refer to them.
+  // Writes the records first: other processes may read a record as soon as they find its place.
   if (!append(records_.number(), waiting_records_) || !append(places_.number(), waiting_places_))
     return give_up("cannot write to ", errno);
   waiting_records_.clear();

@@ -1,8 +1,8 @@
 #pragma once
 // Inner loops of the JPEG decoder, as plain functions over plain structs. Files compiled for
 // different instruction sets include this header, so it must not contain templates or inline
-// functions: the linker would keep one copy for all of them. The loops use integer arithmetic, so
-// all instruction sets give the same bits.
+// functions: the linker would keep one copy for all files, and the processor might not support it.
+// The loops use integer arithmetic, so all instruction sets give the same bits.
 
 #include <stdint.h>
 

@@ -1,6 +1,7 @@
 #include "data/labels/file_list.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string_view>
@@ -15,9 +16,11 @@
 #include "data/split.h"
 
 namespace shoal::data {
+namespace fs = std::filesystem;
+
 namespace {
 
-// Replaces the folder of `path` by its name and a hash of all of it.
+// Shortens a/b/c.jpg to b-HASH/c.jpg, where HASH is a hash of the folder's path a/b.
 std::string without_folders(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == path.npos) return path;
@@ -28,14 +31,26 @@ std::string without_folders(const std::string& path) {
 
 }  // namespace
 
+FileListDataset::FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
+                                 const std::string& folder)
+    : images_(std::move(images)), classes_(std::move(classes)) {
+  if (!folder.empty()) folders_.push_back(folder);
+  std::error_code error;  // ignored: then absolute paths are not compared with this folder
+  const fs::path whole = fs::absolute(folder.empty() ? "." : folder, error);
+  if (!error) folders_.push_back(whole.lexically_normal().string());
+}
+
 std::string FileListDataset::key(int64_t sample) const {
   const ListedImage& image = at(sample);
   const std::string& class_name = classes_[static_cast<size_t>(image.label)];
-  const bool inside = !folder_.empty() && image.path.starts_with(folder_ + "/");
-  if (inside) return split_key_of_path(class_name, image.path.substr(folder_.size() + 1));
-  const std::string path = image.path.substr(image.path.find_first_not_of('/'));
+  for (const std::string& folder : folders_)
+    if (image.path.starts_with(folder))
+      return split_key_of_path(class_name, image.path.substr(folder.size()));
+  const size_t slashes = std::min(image.path.find_first_not_of('/'), image.path.size());
+  const std::string path = image.path.substr(slashes);
   const std::string key = split_key_of_path(class_name, path);
-  // Packed sets contain the keys, which must not tell where the images of other folders are.
+  // Packed sets contain the keys. The key of an image with an absolute path outside folders_ must
+  // not reveal this path.
   return key == path && path != image.path ? without_folders(path) : key;
 }
 
@@ -73,7 +88,7 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
   std::sort(images.begin(), images.end(), [](const ListedImage& a, const ListedImage& b) {
     return std::tie(a.label, a.path) < std::tie(b.label, b.path);
   });
-  return std::make_shared<FileListDataset>(std::move(images), classes, folder);
+  return std::make_shared<FileListDataset>(std::move(images), classes, folder + "/");
 }
 
 }  // namespace shoal::data

@@ -18,11 +18,11 @@ struct ListedImage {
 
 class FileListDataset : public BasicDataset {
  public:
-  // `folder`: if an image has no class folder, its key is its path relative to this folder. The key
-  // of an image with an absolute path elsewhere has the name and a hash of its folder.
+  // `folder`: empty for the working directory; otherwise ends with a slash. If an image has no
+  // class folder, its key is its path relative to `folder`. The key of an image with an absolute
+  // path elsewhere has the name and a hash of its folder.
   FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
-                  std::string folder)
-      : images_(std::move(images)), classes_(std::move(classes)), folder_(std::move(folder)) {}
+                  const std::string& folder);
 
   int64_t size() const override { return static_cast<int64_t>(images_.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
@@ -36,7 +36,8 @@ class FileListDataset : public BasicDataset {
   const ListedImage& at(int64_t sample) const { return images_[static_cast<size_t>(sample)]; }
   std::vector<ListedImage> images_;
   std::vector<std::string> classes_;
-  std::string folder_;
+  // The folder as it was given (unless empty), and its absolute path. Both end with a slash.
+  std::vector<std::string> folders_;
 };
 
 // Opens a folder of images without class folders. The file options.labels contains the classes of

@@ -17,9 +17,9 @@ class LabelFile {
   //     columns are ignored) or by blanks (further words are ignored). NAME is the name of an
   //     image, with or without folder and extension. CLASS is the name of a class. But if every
   //     CLASS is a number and none is a name in `known`, CLASS is an index into `known`;
-  //   * the same lines below a header. It is two words such as image,label (in Kaggle's
-  //     LOC_val_solution.csv: ImageId,PredictionString), or any line that does not begin with an
-  //     image's file name, if the next line does;
+  //   * the same lines below a header. A header is two words such as image,label (in Kaggle's
+  //     LOC_val_solution.csv: ImageId,PredictionString). If the second line begins with an image's
+  //     file name and the first line does not, the first line is a header, too;
   //   * one number per line, as in ILSVRC2012_validation_ground_truth.txt of ImageNet's devkit.
   //     Line N has the class number of the image whose name ends in N. The file `synsets` maps
   //     class numbers to classes: the devkit's meta.mat, or lines `CLASS NUMBER`, as in

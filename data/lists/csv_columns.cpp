@@ -65,10 +65,9 @@ void SplitValues::add(std::string_view value) {
     values_.push_back(value);
 }
 
-std::string SplitValues::warning(const std::string& name) const {
+std::string SplitValues::column(const std::string& name) const {
   if (values_.size() < 2 || values_.size() > kMaxSplits) return "";
-  return "the column '" + name + "' (" + quoted_names({values_.begin(), values_.end()}) +
-         ") is ignored, so all lines are used; make a list for each of its values";
+  return "the column '" + name + "' (" + quoted_names({values_.begin(), values_.end()}) + ")";
 }
 
 }  // namespace shoal::data

@@ -25,9 +25,9 @@ CsvColumns csv_columns(const CsvReader& reader, bool unlabeled);
 class SplitValues {
  public:
   void add(std::string_view value);
-  // Returns a warning that the column `name` is ignored; "" unless it has 2 to 10 different values.
-  // (A column with more values names something else than splits.)
-  std::string warning(const std::string& name) const;
+  // Returns a text such as "the column 'split' ('train', 'val')"; "" unless the column `name` has 2
+  // to 10 different values. (A column with more values names something else than splits.)
+  std::string column(const std::string& name) const;
 
  private:
   std::vector<std::string_view> values_;  // different values, in the order of their first lines

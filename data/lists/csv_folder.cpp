@@ -36,7 +36,7 @@ class FileSearch {
 
  private:
   using Place = Names::const_iterator;
-  // Returns the first file from `at` on that is not less than `text`. Fast if it is near.
+  // Returns the first file from `at` on that is not less than `text`. Fast if it is near `at`.
   Place first_from(Place at, std::string_view text) const {
     for (ptrdiff_t step = 1; at != end_ && *at < text; step *= 2) {
       const Place ahead = at + std::min(step, end_ - at);
@@ -104,7 +104,8 @@ void find_files(ListFolder& folder, const CsvReader& reader) {
 std::string missing_error(const std::string& folder, const std::string& prefix,
                           std::string_view name) {
   std::string place = (folder + "/").append(name);
-  if (const size_t scheme = place.find(":/"); scheme < place.find('/'))
+  // A single letter before the colon is a drive of Windows.
+  if (const size_t scheme = place.find(":/"); scheme > 1 && scheme < place.find('/'))
     return "the image " + place.replace(scheme, 2, "://") +
            " is a URL; shoal reads only files, so download the images and list their paths";
   const std::string path = prefix + std::string(name);

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a list of images (csv_list.h) that name images in one folder, and their files.
+// Finds the image files that a CSV list (csv_list.h) names, one folder at a time.
 
 #include <cstdint>
 #include <string>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -18,18 +19,16 @@
 #include "base/text.h"
 #include "data/container/image_files.h"
 #include "data/container/scan_files.h"
-#include "data/file.h"
 #include "data/labels/file_list.h"
 #include "data/lists/csv_columns.h"
 #include "data/lists/csv_folder.h"
+#include "data/lists/list_file.h"
 
 namespace shoal::data {
 namespace {
 
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
-
-constexpr int64_t kMaxBytes = int64_t{1} << 30;
 
 // Sorts the names: by value if all are numbers.
 void sort_classes(Names& names) {
@@ -44,10 +43,7 @@ void sort_classes(Names& names) {
 class CsvList {
  public:
   CsvList(const std::string& path, std::string& text, const OpenOptions& options)
-      : path_(path),
-        prefix_(path.substr(0, path.rfind('/') + 1)),  // npos + 1 is 0
-        reader_(path, text),
-        options_(options) {}
+      : path_(path), prefix_(folder_of_list(path)), reader_(path, text), options_(options) {}
 
   std::shared_ptr<const Dataset> open() {
     read_rows();
@@ -69,7 +65,7 @@ class CsvList {
   };
 
   void warn(const std::string& text) const {
-    if (options_.warning && !text.empty()) options_.warning(path_ + ": " + text);
+    if (options_.warning) options_.warning(path_ + ": " + text);
   }
 
   void read_rows() {
@@ -85,7 +81,8 @@ class CsvList {
         reader_.refuse(line, "it has " + counted(std::ssize(fields), "column") +
                                  ", but the header has " + std::to_string(header.size()) +
                                  "; quote values that contain the separator");
-      const std::string_view image = fields[columns.image];
+      std::string_view image = fields[columns.image];
+      if (image.starts_with(kFileUrl)) image.remove_prefix(kFileUrl.size());
       const size_t slash = image.rfind('/');
       const std::string_view name = image.substr(slash + 1);  // npos + 1 is 0
       if (name.empty()) reader_.refuse(line, "the name of the image is missing");
@@ -93,8 +90,10 @@ class CsvList {
       folder_of(image.substr(0, slash + 1))
           .rows.push_back({name, "", line, label_of(fields[columns.label])});
     }
-    if (columns.split && !options_.unlabeled)
-      warn(splits.warning(std::string(header[*columns.split])));
+    if (!columns.split || options_.unlabeled) return;
+    if (const auto column = splits.column(std::string(header[*columns.split])); !column.empty())
+      warn(column +
+           " is ignored, so all lines are used; make a list for training and one for validation");
   }
 
   // Returns the index of the class in labels_.
@@ -195,8 +194,7 @@ class CsvList {
       for (const auto& [folder, row] : of_class)
         images.push_back({folder->path_of(*row), static_cast<int32_t>(i)});
     }
-    const std::string root = prefix_.substr(0, prefix_.empty() ? 0 : prefix_.size() - 1);
-    return std::make_shared<FileListDataset>(std::move(images), std::move(names), root);
+    return std::make_shared<FileListDataset>(std::move(images), std::move(names), prefix_);
   }
 
   const std::string& path_;
@@ -222,13 +220,25 @@ bool is_csv_list(const std::string& path) {
 
 std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options) {
   if (!options.labels.empty()) refuse_labels(path);
-  const File file(path);
-  const int64_t bytes = file.stamp().bytes;
-  if (bytes > kMaxBytes)
-    throw std::invalid_argument(path + " is larger than 1 GiB, the limit for a list");
-  std::string text(static_cast<size_t>(bytes), '\0');
-  text.resize(static_cast<size_t>(file.read_at(0, text.data(), bytes)));
+  std::string text = read_list(path);
   return CsvList(path, text, options).open();
+}
+
+std::string split_column(const std::string& path) {
+  try {
+    std::string text = read_list(path);
+    CsvReader reader(path, text);
+    if (!reader.next()) return "";
+    const std::vector<std::string_view> header = reader.fields();
+    const std::optional<size_t> column = csv_columns(reader, /*unlabeled=*/true).split;
+    if (!column) return "";
+    SplitValues values;
+    while (reader.next())
+      if (reader.fields().size() == header.size()) values.add(reader.fields()[*column]);
+    return values.column(std::string(header[*column]));
+  } catch (const std::exception&) {
+    return "";
+  }
 }
 
 }  // namespace shoal::data

@@ -26,8 +26,9 @@ inline constexpr const char* kListExtensions[] = {".csv", ".tsv"};
 // Whether `path` is an existing file whose name ends in .csv or .tsv. Opens no file.
 bool is_csv_list(const std::string& path);
 
-// Opens the images that the file lists. Paths are relative to the file's folder. A path without an
-// image's extension may also name an image with one: `0f3a` may be 0f3a.jpg. Samples are sorted by
+// Opens the images that the file lists. Paths are relative to the file's folder; file:// may
+// precede absolute ones. A path without an image's extension may also name an image with one:
+// `0f3a` may be 0f3a.jpg. Samples are sorted by
 // class, folder and file name, as in class folders; with options.unlabeled, by line. Classes are
 // sorted by name, or by value if all are numbers.
 //
@@ -37,5 +38,10 @@ bool is_csv_list(const std::string& path);
 // line: malformed lines, a missing image, an image with two classes. Throws std::runtime_error for
 // system errors.
 std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options);
+
+// Returns a text such as "the column 'split' ('train', 'val')" if the list has a column that names
+// the split of each image: split, set, fold or subset. Returns "" if it has none, or if the file is
+// no list: open_csv_list() reports its errors.
+std::string split_column(const std::string& path);
 
 }  // namespace shoal::data

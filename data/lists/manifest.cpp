@@ -13,6 +13,7 @@
 #include "data/container/label_text.h"
 #include "data/container/scan_files.h"
 #include "data/labels/file_list.h"
+#include "data/lists/list_file.h"
 
 namespace shoal::data {
 namespace {
@@ -20,17 +21,16 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int64_t kMaxManifest = int64_t{1} << 30;
 constexpr std::string_view kMetadata = "-metadata";
 
 // Converts the places that a manifest names to paths on this machine.
 class LocalPlaces {
  public:
   explicit LocalPlaces(const std::string& manifest)
-      : manifest_(manifest), prefix_(manifest.substr(0, manifest.rfind('/') + 1)) {}
+      : manifest_(manifest), prefix_(folder_of_list(manifest)) {}
 
   std::string path_of(const std::string& place) {
-    if (place.starts_with("file://")) return place.substr(7);
+    if (place.starts_with(kFileUrl)) return place.substr(kFileUrl.size());
     if (place.starts_with('/')) return place;
     std::string_view rest = place;
     if (const size_t scheme = rest.find("://"); scheme != std::string_view::npos)
@@ -135,12 +135,14 @@ class ManifestScan {
 
   // Whether the file is an image; otherwise records that it is left out.
   bool keep(const std::string& path) {
-    if (is_image_file(path)) return true;
+    const bool is_folder = path.empty() || path.ends_with('/');  // S3 has objects with such names
+    if (!is_folder && is_image_file(path)) return true;
     scan_.left_out.add(path);
     return false;
   }
 
-  // Sets the label from the only attribute that is a label, and the class name from its metadata.
+  // Finds the attribute of `entry` that is a label, and sets the image's label. If the attribute's
+  // metadata has a class-name, also sets the name of the class. Refuses no or several labels.
   void label(const json& entry, ScanEntry& image) {
     std::string names;
     int count = 0;
@@ -186,13 +188,7 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   if (!options.labels.empty()) refuse_labels(paths[0]);
   std::vector<Scan> scans;
   for (const std::string& path : paths) {
-    const File file(path);
-    if (file.stamp().bytes > kMaxManifest)
-      throw std::invalid_argument(path + " is larger than 1 GiB, the limit for a manifest");
-    std::string text(static_cast<size_t>(file.stamp().bytes), '\0');
-    text.resize(
-        static_cast<size_t>(file.read_at(0, text.data(), static_cast<int64_t>(text.size()))));
-    scans.push_back(ManifestScan(path, std::move(text), options.unlabeled).run());
+    scans.push_back(ManifestScan(path, read_list(path), options.unlabeled).run());
   }
   Catalogue catalogue = options.unlabeled
                             ? catalogue_unlabeled(scans)
@@ -205,7 +201,7 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   for (const Scan& scan : scans) left_out.add(scan.left_out);
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(paths[0]));
   return std::make_shared<FileListDataset>(std::move(images), std::move(catalogue.classes),
-                                           fs::path(paths[0]).parent_path().string());
+                                           folder_of_list(paths[0]));
 }
 
 }  // namespace shoal::data

@@ -19,7 +19,8 @@ constexpr int64_t kMaxReplacements = 1000;
 int64_t paired(int64_t i, int64_t repetition) {
   const int64_t bits = repetition % (kRepeatBlock - 1) + 1, lowest = bits & -bits;
   const int64_t pair = i / 2, low = pair & (lowest - 1);
-  // Inserts a 0 bit into `pair` at the position of the lowest 1 bit of `bits`.
+  // Inserts a 0 bit into `pair` at the position of the lowest 1 bit of `bits`. So each of the 16
+  // samples is `first` or `first ^ bits` of exactly one pair.
   const int64_t first = (pair - low) * 2 + low;
   return i % 2 == 0 ? first : first ^ bits;
 }

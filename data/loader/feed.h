@@ -87,10 +87,11 @@ class Feed {
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // gets a range of samples
   // Tells the dataset and `will_read` which images will be read soon. Call for each position of
   // this rank. Announces the image that this rank reads kAhead images later, which keeps the disk
-  // busy for any number of threads. The first position of an epoch also announces the images in
-  // between; an epoch that is resumed in its middle does not.
-  // With chunked order on one host, announces whole chunks of the next window instead (each chunk
-  // on one rank only). In the first window, also announces single images. Streams: does nothing.
+  // busy for any number of threads. At the rank's first position in an epoch, also announces the
+  // rank's images between these two. (An epoch that is resumed in its middle starts without these.)
+  // With chunked order on one host, announces whole chunks of the next window (ChunkedOrder)
+  // instead. Only one rank announces each chunk. No earlier window announces the first window, so
+  // its images are announced singly, as above. Streams: does nothing.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // images of this rank
 
@@ -151,7 +152,7 @@ class StreamFeed final : public Feed {
 
   uint64_t key(int64_t position) const override;
   std::optional<Ticket> ticket(int64_t position) const override;
-  // Returns spare number `attempt` of the image (StreamEpoch::Drawn).
+  // Returns spare image number `attempt`, counted from 1 (see StreamEpoch::kSpares).
   std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
   std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
   std::string name(const Ticket& ticket) const override { return ticket.drawn.image->name; }

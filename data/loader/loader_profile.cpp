@@ -143,7 +143,8 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
   const double most = processors / last.cpu_seconds_per_image();
   advice.sentence =
       strf("CPU-bound: an image takes %.3f ms of a core", 1e3 * last.cpu_seconds_per_image());
-  // Time in which the threads could have computed.
+  // Time of all threads together, except for reading. If they used a CPU for much less time than
+  // this, something kept them from computing.
   const double own =
       last.stages.busy_seconds() + last.stages.of(Stage::wait) - last.stages.of(Stage::read);
   if (last.threads <= processors && last.stages.cpu_seconds < kComputing * own)

@@ -20,11 +20,11 @@ struct MixRequest {
 };
 
 // Sets the mixing and erasing fields of the row. Partners are neighbors in the global order
-// (positions 2i and 2i + 1), so the batch size must be even. A draw is shared by the images of a
-// step or pair, or belongs to one image (MixMode). Its random key depends only on the seed, the
-// epoch and this step, pair or image, so the division into batches and ranks does not change the
-// result. Cutmix corrects lambda to the actual area of the box, as torchvision and timm do. Erasing
-// (timm's RandomErasing) draws from the key of the image.
+// (positions 2i and 2i + 1), so the batch size must be even. MixMode decides whether there is one
+// draw for each step, for each pair or for each image. The random key of a draw depends only on the
+// seed, the epoch, and which step, pair or image the draw is for. So the division into batches and
+// ranks does not change the result. Cutmix corrects lambda to the actual area of the box, as
+// torchvision and timm do. Erasing (timm's RandomErasing) draws from the key of the image.
 void mix_row(const MixOptions& options, const MixRequest& request, Row& row);
 
 // Throws std::invalid_argument if an option is invalid.

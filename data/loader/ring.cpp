@@ -58,8 +58,9 @@ void Ring::open_batches() {
   // consumer holds no batch, so one more slot could be opened; that is not worth a special case.
   for (; opened_ < following_.end && opened_ < held_ + slots; ++opened_, opened = true) {
     Slot& s = slot(opened_);
-    // take_batch_ is still the slot's old batch if no worker has called take() since the last row
-    // of that batch. Advance here, because take() could only see the new batch's row count.
+    // take_batch_ may still be the slot's old batch although all of its rows are taken: take()
+    // advances it only in the next call, by comparing take_row_ with the batch's row count. Advance
+    // it here, because the new batch overwrites this count.
     if (take_batch_ == opened_ - slots) ++take_batch_, take_row_ = 0;
     const int64_t batch = opened_ - span(opened_).origin;
     s.batch.count = s.left = s.rows_made = plan_.count(batch);

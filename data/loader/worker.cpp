@@ -65,7 +65,8 @@ Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, R
   return result;
 }
 
-// Prefetches images. Opening an image may block if the storage hangs, so current_ names the image.
+// Prefetches images. Opening an image may block if the storage hangs, so this stores the image in
+// current_: Loader::slowest_read() can then name it.
 void Worker::announce(const Feed& feed, int64_t position) {
   struct {  // one capture, so that std::function allocates no memory
     Worker& worker;

@@ -19,7 +19,7 @@ struct DamagedSample {
 
 struct DatasetCheck {
   std::vector<DamagedSample> damaged;  // in the order of samples
-  // The other fields describe the images that are not damaged.
+  // The fields from here on describe only the images that are not damaged.
   std::map<std::string, int64_t>
       formats;                     // number of images of each format: "baseline JPEG", "PNG"
   int64_t gray = 0, cmyk = 0;      // number of gray JPEGs and PNGs, and of JPEGs with 4 components

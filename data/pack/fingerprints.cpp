@@ -1,8 +1,10 @@
 #include "data/pack/fingerprints.h"
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -12,15 +14,20 @@
 namespace shoal::data {
 namespace {
 
-// Returns a hash of the image's size and RGB pixels. Throws DamagedImage.
-uint64_t hash_pixels(std::span<const uint8_t> bytes) {
+constexpr int64_t kFirstRows = 32;
+
+// Returns a hash of the image's size and RGB pixels, or only of its first rows. Throws
+// DamagedImage.
+uint64_t hash_image(std::span<const uint8_t> bytes, Fingerprints::Of of) {
   thread_local ImageReader reader;
   const Size size = reader.open(bytes);
   uint64_t hash = combine(static_cast<uint64_t>(size.width), static_cast<uint64_t>(size.height));
-  reader.start({0, 0, size.width, size.height}, /*padding=*/64);
-  for (int64_t row = 0; row < size.height;) {
+  const bool all = of == Fingerprints::Of::pixels;
+  const int64_t rows = all ? size.height : std::min(size.height, kFirstRows);
+  reader.start({0, 0, size.width, rows}, /*padding=*/64);
+  for (int64_t row = 0; row < rows;) {
     const RowBlock block = reader.next();
-    for (int64_t i = 0; i < block.count && row < size.height; ++i, ++row)
+    for (int64_t i = 0; i < block.count && row < rows; ++i, ++row)
       hash = combine(hash, hash_bytes(block.data + i * block.stride, 3 * size.width));
   }
   return hash;
@@ -34,12 +41,8 @@ Fingerprints::Fingerprints(std::shared_ptr<const Dataset> images, Of of)
 void Fingerprints::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   inner().read(sample, bytes);
   uint64_t& print = prints_[static_cast<size_t>(sample)];
-  if (of_ == Of::bytes) {
-    print = hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
-    return;
-  }
   try {
-    print = hash_pixels(bytes);
+    print = hash_image(bytes, of_);
   } catch (const DamagedImage&) {
     print = 0;  // the caller reports it when it decodes the image
   }
@@ -61,6 +64,29 @@ void Fingerprints::complete(int threads, const std::function<void(int64_t)>& pro
     }
     const std::lock_guard lock(mutex);
     if (++done % 1000 == 0 && progress) progress(done);
+  });
+}
+
+void Fingerprints::hash_pixels_of_shared(const Fingerprints& first, const Fingerprints& second,
+                                         int threads) {
+  const std::unordered_set<uint64_t> known(first.prints_.begin(), first.prints_.end());
+  std::unordered_set<uint64_t> shared;
+  for (const uint64_t print : second.prints_)
+    if (print != 0 && known.contains(print)) shared.insert(print);
+  for (const Fingerprints* images : {&first, &second}) images->hash_pixels_of(shared, threads);
+}
+
+void Fingerprints::hash_pixels_of(const std::unordered_set<uint64_t>& hashes, int threads) const {
+  for_each_index(prints_.size(), threads, [&](size_t i) {
+    if (!hashes.contains(std::exchange(prints_[i], 0))) return;
+    thread_local std::vector<uint8_t> bytes;
+    try {
+      inner().read(static_cast<int64_t>(i), bytes);
+      prints_[i] = hash_image(bytes, Of::pixels);
+    } catch (const MissingLibrary&) {
+      throw;
+    } catch (const std::runtime_error&) {  // damaged, or vanished: equals no other image
+    }
   });
 }
 

@@ -100,7 +100,7 @@ std::string PackedDataset::name(int64_t sample) const {
 std::string PackedDataset::key(int64_t sample) const {
   const std::string text = text_at(names_[static_cast<size_t>(sample)]);
   const std::string& class_name = classes_[static_cast<size_t>(label(sample))];
-  // Older files contain whole paths.
+  // In files from early versions, the text is the image's absolute path instead of its key.
   return text.starts_with('/') ? split_key(class_name, text) : split_key_of_path(class_name, text);
 }
 

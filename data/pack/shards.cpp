@@ -145,8 +145,8 @@ void ShardList::close() {
 void ShardList::replace() {
   const ListContent old = read_list(target_);
   // From here on, the folder may contain files of both sets. The list written here keeps other
-  // processes from reading or continuing the set. It has an entry for each file of the larger set,
-  // so that after an interruption, the next replacement removes the files that it does not need.
+  // processes from reading or continuing the set. It has as many entries as the larger set: if this
+  // replacement is interrupted, the next one removes all listed files that it does not need.
   write_list(target_, old.head + kReplaced, old.next.size() < next_.size() ? next_ : old.next,
              /*whole=*/false);
   const auto place = [&](int64_t shard) { return fs::path(target_) / file_name(shard); };

@@ -38,7 +38,8 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
 std::string pack_path(const std::string& name, const PackOptions& options);
 
 // Throws std::invalid_argument if `path` exists and was not written by write_pack() with these
-// arguments. With shard_bytes, accepts a folder that is not a packed set.
+// arguments. Exception: with shard_bytes, a `path` that is not a folder of shards is not checked
+// here, but by write_pack().
 void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options);
 
 }  // namespace shoal::data

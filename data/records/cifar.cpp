@@ -49,7 +49,8 @@ bool first_label_fits(const File& file, const CifarKind& kind) {
                     [](uint8_t value, int count) { return value < count; });
 }
 
-// Returns the kind of the file by its size, or by the names beside it if the size fits both kinds.
+// Returns whether the file is of CIFAR-10 or CIFAR-100. Decides by the file's size or, if the size
+// fits both, by the name of the file of class names in the same folder.
 const CifarKind& cifar_kind(const File& file) {
   const int64_t bytes = file.stamp().bytes;
   std::vector<const CifarKind*> fitting, named;

@@ -28,14 +28,15 @@ std::vector<const char*> cifar_files(std::string_view split);
 // Whether `path` ends in the name of one of CIFAR's image files, such as test_batch.bin.
 bool is_cifar_name(std::string_view path);
 
-// Whether the file contains class names for the files beside it.
+// Whether `path` ends in the name of one of CIFAR's files of class names, such as batches.meta.txt.
 bool belongs_to_cifar(const std::string& path);
 
 // Opens all images, in the order of files and records. Images are uncompressed
-// (image/raw_pixels.h). Throws std::invalid_argument naming the file if its size fits neither kind,
-// if its size fits both kinds and the names beside it do not decide, if a label is too large, or if
-// the files are of different kinds or have different class names. Also throws if they contain both
-// training and test images: training on a whole folder would otherwise include the test images.
+// (image/raw_pixels.h). Throws std::invalid_argument naming the file if a label is too large, if
+// the file's size fits neither CIFAR-10 nor CIFAR-100, or if it fits both and no file of class
+// names in the same folder decides. Also throws if the files are partly of CIFAR-10 and partly of
+// CIFAR-100, if they have different class names, or if they contain both training and test images:
+// training on a whole folder would otherwise include the test images.
 std::shared_ptr<const Dataset> open_cifar(const std::vector<std::string>& paths,
                                           const OpenOptions& options);
 

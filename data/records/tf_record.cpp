@@ -88,9 +88,9 @@ class TfRecordScan {
     }
   }
 
-  // Returns true if the example has a new class name, a number outside the range so far (which adds
-  // a class or may decide whether numbers start at 0 or 1), or another kind of label than the
-  // example before it.
+  // Returns true if the example has a new class name, a number outside the range so far, or another
+  // kind of label than the example before it. A number above the range adds a class. A number below
+  // it may decide whether numbers start at 0 or 1.
   bool adds_class(const Example& example) const {
     const bool named = !example.class_name.empty(), numbered = example.number.has_value();
     return (named && !scan_.has_text(example.class_name)) ||

@@ -28,10 +28,10 @@ bool is_tf_record(const File& file);
 
 // Opens all images, in the order of files and records. Classes are the names under
 // `image/class/synset` (or the given key) if the records have them, else numbers. Verifies the
-// checksums only of records that cannot be parsed or whose label changes the classes; leaves out
-// those that are damaged, and calls options.warning. Throws std::invalid_argument naming file and
-// record if a record has no image or no valid label, or if its head is damaged; and for compressed
-// files unless options.in_order is set.
+// checksum of a record only if the record cannot be parsed or its label changes the classes. If the
+// checksum is wrong, leaves out the record and calls options.warning. Throws std::invalid_argument
+// naming file and record if a record has no image, no valid label or a damaged head. Also throws
+// for compressed files unless options.in_order is set.
 std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& paths,
                                                const OpenOptions& options);
 

@@ -57,9 +57,9 @@ class TfRecordStream : public RecordStream {
   }
 
   // If images have class names and numbers, the numbers are used only if no name is a known class,
-  // as for files (catalogue.h). A stream cannot be searched in advance, so the first image's class
-  // name decides. For the same reason, labels with the key image/class/label start at 1, unless
-  // --tfrecord-keys sets label-offset.
+  // as for files (catalogue.h). But a stream cannot be searched in advance, so the first class name
+  // decides. Nor can it be searched for a label 0, so labels under the key image/class/label start
+  // at 1, unless --tfrecord-keys sets label-offset.
   int32_t label_of(const Example& example) {
     if (!example.class_name.empty()) {
       const bool known = labels_.has(example.class_name);

@@ -61,9 +61,9 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  // Whether the left-out files look like labels of WebDataset samples: a .cls file is among the
-  // examples, or all examples are .json and .txt files and there are as many left-out files as
-  // images. LeftOut keeps at most three examples per archive.
+  // Whether the left-out files look like labels of WebDataset samples. Only the names in
+  // LeftOut::examples are known, at most three per archive. One of them must be a .cls file, or all
+  // must be .json or .txt files and there must be at least as many left-out files as images.
   bool labels_beside() const {
     int64_t files = 0;
     bool cls = false, others = true;
@@ -117,9 +117,9 @@ class FolderCatalogue {
     return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
   }
 
-  // Sets next_ to the first folder in top_. Returns true if top_ contains no other folder and next_
-  // is not a class but contains the class folders: most or all of its images are in subfolders. If
-  // some images are directly in next_, options_.classes must not contain its name.
+  // Sets next_ to the first folder in top_. Returns true if next_ is the only folder in top_
+  // and contains the class folders instead of being one. It contains them if all its images are in
+  // subfolders, or if most are and options_.classes does not contain next_.
   bool shares_top_folder() {
     next_.clear();
     int64_t loose = 0, deeper = 0;

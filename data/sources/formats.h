@@ -38,8 +38,8 @@ std::span<const RecordFormat> record_formats();
 // Returns the names of all formats: "a tar, RecordIO, …". `of_streams`: only the formats that
 // streams may have.
 std::string format_names(bool of_streams = false);
-// For streams. Throws std::invalid_argument with `name` and the formats that streams may have.
-// `format`: the format of the stream, which cannot be read from streams; null: unknown.
+// Throws std::invalid_argument, which says that the stream `name` cannot be read, and lists the
+// formats that streams may have. `format`: the format of this stream; null if it is unknown.
 [[noreturn]] void refuse_format(const std::string& name, const RecordFormat* format = nullptr);
 
 }  // namespace shoal::data

@@ -111,9 +111,9 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
   for (const RecordFormat& format : record_formats())
     if (!format.extension.empty()) all.push_back(place + "." + std::string(format.extension));
   all.push_back(folder + "/ILSVRC2012_img_" + split + ".tar");
+  for (const char* extension : kListExtensions) all.push_back(place + extension);
   all.push_back(place + "-*");
   if (split == "val") all.push_back(folder + "/validation-*");
-  for (const char* extension : kListExtensions) all.push_back(place + extension);
   for (const char* name : cifar_files(split)) all.push_back(folder + "/" + name);
   return all;
 }

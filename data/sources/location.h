@@ -13,8 +13,9 @@ namespace shoal::data {
 
 struct Location {
   enum class Kind {
-    path,       // its content decides: class folders, a packed set, files of records (open.h), or a
-                // folder or pattern of such files
+    // A path. Its content decides how it is read: class folders, a packed set, a file of records
+    // (open.h), or a folder or pattern of such files.
+    path,
     folder,     // "folder:DIR": class folders
     synthetic,  // "synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]"
     pipe,       // "pipe:PATH" (pipes.h)

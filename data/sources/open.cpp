@@ -67,6 +67,15 @@ void refuse_pipe_file(const std::string& path) {
       format_names() + ")");
 }
 
+// Returns the part of an error that names the list FOLDER.csv or FOLDER.tsv; empty if there is no
+// such list.
+std::string list_beside(const std::string& folder) {
+  for (const char* extension : kListExtensions)
+    if (const std::string list = folder + extension; is_csv_list(list))
+      return "the list " + list + " if its paths are relative to its own folder, ";
+  return "";
+}
+
 std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
                                                     const OpenOptions& options) {
   const RecordFormat* format = nullptr;
@@ -105,7 +114,8 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
         folder +
         (!strange.empty() && file_is_image(strange.front())
              ? " contains images without class folders; expected " + folder +
-                   "/<class>/<images>, or --val-labels FILE for validation images"
+                   "/<class>/<images>, " + list_beside(folder) +
+                   "or --val-labels FILE for validation images"
              : " contains no class folders; expected " + folder +
                    "/<class>/<images>, a list (.csv, .tsv), or files in one of these formats: " +
                    format_names()));
@@ -128,7 +138,7 @@ std::string compression_error(const std::string& path) {
   const auto head = first_bytes(path);
   const std::string_view tool = is_gzip(head) ? "gzip" : foreign_compression(head);
   if (tool.empty()) return "";
-  const std::string name = lower(path);
+  const std::string name = lower(fs::path(path).filename().string());
   const bool tar = name.find(".tar.") != name.npos || name.ends_with(".tgz") ||
                    name.ends_with(".tbz2") || name.ends_with(".txz");
   return path + " is compressed; unpack it: " + (tar ? "tar xf " : std::string(tool) + " -d ") +

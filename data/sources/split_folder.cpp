@@ -12,8 +12,8 @@ std::string_view first_folder(std::string_view name) {
   return name.substr(0, name.find('/') + 1);  // npos + 1 is 0
 }
 
-// Returns the single top folder of all images that are in folders; empty if there are several, or
-// if it is itself the folder of a split.
+// Returns the top folder that all images share, ignoring images outside folders. Returns "" if
+// there is no such folder, or if it is the folder of a split, such as train/.
 std::string top_folder(const std::vector<Scan>& scans) {
   std::string_view top;
   for (const Scan& scan : scans) {
@@ -61,8 +61,9 @@ void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
   if (!kept.empty()) {
     if (options.val_unused && options.warning && !images_of(scans, "val").empty())
       options.warning(files[0].path +
-                      " also contains validation images. --val-split does not use them, but holds "
-                      "out training images; omit it to validate with them");
+                      " also contains validation images. They are not used, because --val-split "
+                      "holds out training images; to use them, train without --val-split, or give "
+                      "them as a file of their own (--val FILE)");
     scans = std::move(kept);
     return;
   }

@@ -73,9 +73,9 @@ bool StreamEpoch::take(std::shared_ptr<const StreamImage> image) {
   return coming_.size() <= kSpares || publish(kSpares);
 }
 
-// Makes coming_.front() available to draw(), with spares that can replace it if it is damaged: the
-// `ahead` images after it; if these are too few, also images before it. Blocks while enough images
-// are ready. Returns false if no more images are wanted.
+// Makes coming_.front() available to draw(), with spares that can replace it if it is damaged.
+// Spares are the `ahead` images after it. If these are fewer than kSpares, images before it are
+// spares, too. Blocks while enough images are ready. Returns false if no more images are wanted.
 bool StreamEpoch::publish(size_t ahead) {
   Drawn drawn{std::move(coming_.front()), {}};
   coming_.pop_front();

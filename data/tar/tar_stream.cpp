@@ -17,7 +17,8 @@
 namespace shoal::data {
 namespace {
 
-// Maximum number of images to buffer before both the label and the main image of a sample are read.
+// A sample has one image that is_image_name() accepts, but may contain images in other formats,
+// too. This is the maximum number of images to buffer until that image and the label are read.
 constexpr size_t kMaxHeld = 16;
 
 // A sample is complete when a file with another key follows (sample.h). If it has no label, its

@@ -90,9 +90,9 @@ Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 Env for_worker_of(const Env& host, int workers, int local_rank);
 
 // Returns the torchrun variables to set for a worker. find_launcher() reads the same Env from them,
-// except for the origin, which becomes "torchrun" ("single" if the world size is 1). For a single
-// process, returns only the four rank variables, so that variables of other launchers have no
-// effect.
+// except for the origin, which becomes "torchrun" ("single" if the world size is 1). A single
+// process needs no master, but gets the four rank variables: they make find_launcher() ignore the
+// variables of other launchers.
 Variables to_variables(const Env&);
 
 // Returns the Env of this worker: from a launcher's variables (launcher.h); otherwise from

@@ -81,7 +81,7 @@ Launched read_batch(const Variables& variables) {
   Env& env = found.env;
   found.launcher = env.origin = "AWS Batch";
   found.workers = "auto";
-  // Node numbers are checked like ranks.
+  // Reads both node numbers as ranks, which checks that they are below the number of nodes.
   ranks_of_hosts(reader, kNode, kNodes, env);
   const int node = env.rank;
   ranks_of_hosts(reader, kMainNode, kNodes, env);

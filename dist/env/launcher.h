@@ -45,8 +45,8 @@ struct Launched {
   // If the launcher started one process per host: number of workers that shoal starts per host if
   // --nproc is not given. A number, "auto" (one per GPU), or empty (one).
   std::string workers;
-  // The variable from which master_addr was derived. The address may then not be rank 0's. Empty if
-  // master_addr was given or is loopback.
+  // The variable from which master_addr was derived; empty if master_addr was given or is loopback.
+  // A derived address can be wrong: rank 0 may run on another host.
   std::string master_variable;
 };
 

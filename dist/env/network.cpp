@@ -204,7 +204,7 @@ std::string own_address(const Env& env) {
   std::string address = address_towards(env.master_addr, env.master_port);
   // On the master's host, /etc/hosts often maps the host's own name to a loopback address, which
   // other hosts cannot reach. Keeps the address if MASTER_ADDR itself is a loopback address.
-  if (is_loopback(address) && env.master_addr != "localhost" && !is_loopback(env.master_addr))
+  if (is_loopback(address) && !names_loopback(env.master_addr))
     if (const std::string outside = outside_address(); !outside.empty()) address = outside;
   if (address.empty())
     throw std::runtime_error("rank " + std::to_string(env.rank) +

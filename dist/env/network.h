@@ -26,9 +26,10 @@ std::vector<Interface> interfaces();
 // with it. Empty if there is none, or if `name` is empty.
 std::string matching_interface(const std::string& name, const std::vector<Interface>& all);
 
-// Returns the first name in `list` that matches an interface in `all` other than loopback. `list`:
-// a value of NCCL_SOCKET_IFNAME, that is, prefixes of names separated by commas; after "=", exact
-// names. Empty if none matches, or if the value excludes interfaces ("^").
+// Returns the interface that `list`, a value of NCCL_SOCKET_IFNAME, selects. `list` contains
+// prefixes of names, separated by commas, or exact names if it begins with "=". The first of them
+// that matches an interface in `all` other than loopback decides. Returns an empty text if none
+// matches, or if `list` begins with "^", which excludes interfaces.
 std::string nccl_interface(const std::string& list, std::vector<Interface> all = interfaces());
 
 bool interface_exists(const std::string& name);
@@ -83,9 +84,9 @@ std::string loopback_address();
 // loopback.
 std::string own_address(const Env& env);
 
-// Returns the name or address at which this process connects to the store: own_address() on rank
-// 0's host if rank 0 serves the store, because rank 0 listens only at that address; otherwise
-// env.master_addr.
+// Returns the name or address at which this process connects to the store. If rank 0 serves the
+// store and runs on this host, that is own_address(), because rank 0 listens only there. Otherwise
+// it is env.master_addr.
 std::string store_host(const Env& env);
 
 // Returns a TCP socket that is bound to `port` at this numeric address only. The caller owns the
@@ -96,7 +97,7 @@ int bound_socket(const std::string& address, uint16_t port);
 // connection could take a chosen port before shoal listens on it.
 inline constexpr uint16_t kFirstPort = 20000, kPortCount = 12000;
 
-// Returns one of the kPortCount ports from kFirstPort on that is currently free on all IPv4
+// Returns a port in [kFirstPort, kFirstPort + kPortCount) that is currently free on all IPv4
 // addresses of this host. Throws std::runtime_error if it finds none.
 uint16_t free_port();
 

@@ -109,7 +109,7 @@ void Heartbeat::Shared::exchange(c10d::Store& store, int64_t number) {
 }
 
 // Reports the loss of the store if it does not answer for options.lost_after. Counts intervals
-// instead of comparing times: the time while this process itself is suspended does not count.
+// instead of comparing times, so that the time while this process is suspended does not count.
 void Heartbeat::Shared::watch_store() {
   int64_t seen = -1;
   for (Milliseconds silent{0}; wait(); silent += interval()) {

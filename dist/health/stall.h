@@ -24,11 +24,11 @@ std::string encode_heartbeat(int64_t number, const Progress::State& state);
 std::optional<std::pair<int64_t, Progress::State>> decode_heartbeat(const std::string& text);
 
 // Returns one sentence that says which ranks (and hosts, if known) the others wait for, and what
-// these ranks are doing: ranks that are not `alive`, and ranks that have been starting, reading,
-// evaluating or saving for more than half of `patience` seconds. If there are none, names the ranks
-// that have been computing a step for that long, unless all ranks have. If no rank can be named,
-// suggests checking the network. With one rank, says what this process is doing. `heartbeats` has
-// one entry per rank, in rank order.
+// these ranks are doing. Names the ranks that are not `alive`, and those that have been starting,
+// reading, evaluating or saving for more than half of `patience` seconds. If there are none, names
+// the ranks that have been computing a step for that long, unless all ranks have. If no rank can be
+// named, suggests checking the network. With one rank, says what this process is doing.
+// `heartbeats` has one entry per rank, in rank order.
 std::string describe_stall(const std::vector<HeartbeatState>& heartbeats, const Env& env,
                            double patience);
 

@@ -119,7 +119,7 @@ class Connector {
   }
 
  private:
-  // Returns null at the end of the timeout.
+  // Tries once to connect. Returns null if `end_` passes first.
   Client attempt() {
     const auto start = Clock::now();
     const std::string host = store_host(env_);
@@ -210,8 +210,8 @@ std::string size_of(int rank, const std::string& world_size) {
 }
 
 // Throws std::invalid_argument if a rank has joined with another world size. Rank 0 checks the
-// ranks below its own world size, and whether any rank has reported another size; the others check
-// only rank 0.
+// ranks below its own world size. The other ranks check only rank 0, and report a difference under
+// kOtherSize. So rank 0 also learns of ranks that are not below its world size.
 void check_world_sizes(c10d::Store& store, const Env& env) {
   const std::string own = std::to_string(env.world_size);
   const auto refuse = [&](const std::string& other) {
@@ -241,7 +241,7 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
       if (Clock::now() >= end || !message_beyond_timeout(error).empty()) throw;
     }
     check_world_sizes(store, env);
-    // Every rank calls due(), which moves next() into the future.
+    // Every rank calls due(), because it also moves next() into the future. Only rank 0 reports.
     if (reminder.due() && env.rank == 0)
       notify("waiting for rank " + missing_ranks(store, env) + " of " +
              std::to_string(env.world_size) + " at " + place(env) + so_far(reminder));

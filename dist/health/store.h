@@ -12,11 +12,12 @@
 namespace shoal::dist {
 
 // Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) and each command
-// (Env::command) has its own keys. If the launcher runs the store (env.agent_store), sets
-// env.command. Otherwise rank 0 runs the store, and its process must not end while other ranks use
-// the store. `notify` receives messages during a long wait. If ranks do not join within `timeout`,
-// or have different world sizes, throws std::runtime_error that names host:port, the ranks (and
-// hosts), and what to check.
+// (Env::command) has its own keys. If the launcher runs the store (env.agent_store), the store
+// outlives a command, so this function sets env.command to the number of the command. Otherwise
+// rank 0 runs the store, and its process must not end while other ranks use the store. `notify`
+// receives messages during a long wait. If ranks do not join within `timeout`, or have different
+// world sizes, throws std::runtime_error that names host:port, the ranks (and hosts), and what to
+// check.
 c10::intrusive_ptr<c10d::Store> rendezvous(Env& env, std::chrono::milliseconds timeout,
                                            const Notify& notify);
 

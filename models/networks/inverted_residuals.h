@@ -25,10 +25,10 @@ struct InvertedResidual {
 };
 
 // Adds an inverted residual block: 1×1 expansion (unless wide == in), depthwise convolution,
-// squeeze-excite and 1×1 projection. A fused block is a k×k expansion and a 1×1 projection or, if
-// wide == in, one k×k convolution with an activation. If the shapes match, the block's input is
-// added to its output; `drop`: see Norm in network.h. Every block takes a mask index, even if it
-// does not add its input, so the index is the block's number.
+// squeeze-excite and 1×1 projection. A fused block has only a k×k expansion and a 1×1 projection.
+// If wide == in, it is a single k×k convolution with an activation. If input and output have the
+// same shape, the block adds its input to its output. `drop`: see Norm in network.h. Every block
+// calls next_mask_layer(), even if it does not add its input. So its mask index is its number.
 int inverted_residual(NetworkBuilder& builder, const std::string& name, int input,
                       const InvertedResidual& block, double drop);
 

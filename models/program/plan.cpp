@@ -129,8 +129,9 @@ class Planner {
     p.source = from;
   }
 
-  // Adds the buffer for the output of node i. It is in use until node i and all nodes that read it
-  // are done: a node that runs backward is done after backward, any other after forward.
+  // Adds the buffer for the output of node i. The buffer is in use until node i and all nodes that
+  // read the output are done. A node that runs backward is done after backward, any other node
+  // after forward.
   void add_output(int i) {
     PlannedNode& p = at(i);
     if (p.kernel == KernelKind::none) return;
@@ -143,11 +144,11 @@ class Planner {
     buffers_.push_back({floats(i), i, end, {&p.output}});
   }
 
-  // Adds the buffer for the gradient of node i. A batch norm's buffer is first written in backward
-  // of the last node that reads the norm's output, and last read in backward of the convolution
-  // before the norm. A join passes its gradient unchanged to its second input (`skip`), which may
-  // also be a join. The gradients of all these nodes share one buffer, which is in use until
-  // backward of each node's first input is done.
+  // Adds the buffer for the gradient of node i. A batch norm's buffer is in use from backward of
+  // the last node that reads the norm's output to backward of the convolution before the norm.
+  // A join passes its gradient unchanged to its second input (`skip`), which may also be a join
+  // with a `skip`. So all nodes of such a chain share one buffer, which is in use until backward of
+  // each node's first input is done.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;

@@ -46,10 +46,11 @@ struct PlannedNode {
   bool stored = false;          // joins and max pooling: true, their output is in memory
   int skip = -1;                // joins: the second input
   bool differentiates = false;  // runs backward: it or a node before it has trained parameters
-  // -1 if kernel is none. Linear layers: y, then the slopes of the activation.
+  // Where the output is; -1 if `kernel` is none. Hidden linear layers: the slopes of the activation
+  // follow the output.
   Place output = -1;
   // Joins, pooling and linear layers: the gradient of the output. Batch norms that are not joins:
-  // ops::fused::Upstream::u.
+  // the gradient times the activation's slope (`u` of Downstream in ops/fused/kernels.h).
   Place gradient = -1;
 };
 

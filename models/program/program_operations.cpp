@@ -81,9 +81,9 @@ fused::Dense Program::dense(int i) const {
   op.in = from.channels;
   op.out = p.channels;
   choose_items(op, workspace_);
-  // If the input is also the second input of the following join, its gradient is added to the
-  // buffer that contains dy. So process whole images at a time: all rows of dy are then loaded
-  // before any is overwritten.
+  // If the input is also the second input of the following join, the gradient of the input is added
+  // to the buffer that contains dy. So process whole images at a time: all rows of dy are then
+  // loaded before any is overwritten.
   if (p.norm < 0 && node(p.next_norm).skip == p.source) op.input_item.rows = op.height;
   op.input = operand(i);
   op.y = at(p.output);

@@ -10,9 +10,10 @@
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// Adds the products of an output row and an input row to the gradient of one kernel row, for
-// vectors * 8 channels: for each kernel column t, sums[t * channels + c] += Σ over w of dy[w, c] *
-// x[w * stride + t - padding, c]. The sums stay in registers along the row.
+// Adds the products of one row of dy and one row of x to the gradient of one kernel row. For each
+// kernel column t and each of vectors * 8 channels c:
+//     sums[t * channels + c] += Σ over w of dy[w, c] * x[w * stride + t - padding, c].
+// The sums stay in registers along the row.
 template <int kernel, int vectors>
 inline void row(const Depthwise& op, const float* x, const float* dy, float* sums) {
   const int64_t width = op.width, channels = op.channels, step = op.stride * channels;

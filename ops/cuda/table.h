@@ -1,6 +1,7 @@
 #pragma once
 // The two tables of the CUDA operations: one for GPUs, one for tests on the CPU. In both,
-// depthwise_backward_weights is nullptr. Includes no CUDA headers.
+// depthwise_backward_weights is nullptr, because LibTorch computes this gradient on GPUs. Includes
+// no CUDA headers.
 
 #include "ops/ops.h"
 

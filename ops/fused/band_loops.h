@@ -56,7 +56,7 @@ inline void fill_band(const Band& band, int64_t image, int64_t images, int64_t h
 }
 
 // Returns a band, not yet filled, for the input rows that output rows [begin, end) depend on. Here
-// and in the functions below, `op` is a result of read_pixels().
+// and in the functions below, `op` is a result of read_pixels() (kernels.h).
 inline Band input_band(const Dense& op, int64_t begin, int64_t end, TileCell* memory) {
   const auto extent = [&](int64_t outputs) {
     return op.winograd ? tiled(outputs) + 2 : (outputs - 1) * op.stride + op.kernel;

@@ -27,10 +27,10 @@ struct SummedOutputs {
   int64_t pixel;  // words per pixel of x
 };
 
-// Loads dy and returns the operands. Without SHOAL_DOT, x is the band itself. With SHOAL_DOT, a
-// word of x contains values of the input pixels of two neighboring outputs, and a word of dy
-// contains the gradients of these outputs. If a row has an odd number of outputs, the last gradient
-// is paired with zero. `memory`: for dy and, with SHOAL_DOT, for x.
+// Loads dy and returns the operands. Without SHOAL_DOT, x is the band itself. With SHOAL_DOT, each
+// word belongs to two neighboring outputs of a row: a word of dy contains their gradients, a word
+// of x contains the values of their input pixels. If a row has an odd number of outputs, the last
+// gradient is paired with zero. `memory`: for dy and, with SHOAL_DOT, for x.
 inline SummedOutputs summed_outputs(const Dense& op, const DenseItem& item, const Band& band,
                                     TileCell* memory, int64_t* places) {
   const int64_t out = padded(op.out), rows = item.images * item.rows(), width = op.out_width;
@@ -142,7 +142,7 @@ inline int64_t floor_div(int64_t a, int64_t b) {
 }
 
 // Returns a band, not yet filled, for the rows of dy that contribute to the gradients of input rows
-// [begin, end). Here and below, `op` is a result of read_pixels().
+// [begin, end). Here and below, `op` is a result of read_pixels() (kernels.h).
 inline Band gradient_band(const Dense& op, int64_t begin, int64_t end, TileCell* memory) {
   if (op.winograd)
     return {memory,

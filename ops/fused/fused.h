@@ -137,8 +137,8 @@ int64_t squeeze_floats(int64_t channels, int64_t squeezed);
 // Copies the weights to `memory` in the layout of Squeeze, and makes `squeeze` point to them.
 // squeeze.squeezed must be set.
 void pack_squeeze(const SqueezeWeights&, int64_t channels, float* memory, Squeeze& squeeze);
-// Computes the gradients of the weights and biases. Call after run_backward() of the Pointwise.
-// Overwrites `memory`.
+// Computes the gradients of the weights and biases. Call after run_backward() of the Pointwise that
+// uses the Squeeze. Overwrites `memory`.
 void squeeze_gradients(const Squeeze&, int64_t images, int64_t channels, float* memory,
                        const SqueezeGradients&);
 

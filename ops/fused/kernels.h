@@ -162,8 +162,8 @@ struct ItemSize {
 // dense_input_gradient.
 struct Dense : Window {
   int64_t in, out;
-  // Work items. `item`: rows of the output. `input_item`: for the input gradient, rows of the input
-  // of the convolution that read_pixels() returns.
+  // Work items. `item`: rows of the output. `input_item`: rows of the input gradient, not counting
+  // input rows that a 1×1 kernel skips (read_pixels()).
   ItemSize item, input_item;
   // Computes outputs and gradients with fewer multiplications (winograd_loops.h). Requires
   // a 3×3 kernel, stride 1, at most 2 zeros of padding and Loops::together == 1.
@@ -271,7 +271,7 @@ struct Loops {
   void (*pack)(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
                int64_t begin, int64_t end, float* packed);
   // Like pack(), for the weights of Pointwise and Dense. A packed row contains `together` rows of
-  // the matrix.
+  // the matrix: 2 if the products use pairs of bfloat16 (gemm_loops.h), otherwise 1.
   void (*pack_pointwise)(const float* values, int64_t k_step, int64_t n_step, int64_t depth,
                          int64_t width, int64_t begin, int64_t end, float* packed);
   int64_t together;
@@ -313,8 +313,8 @@ struct Loops {
                    float* slopes);
 };
 
-// The loops of each instruction set for Storage::f32 and, in the namespaces with "_bf16", for
-// Storage::bf16. avx512_dot: for Storage::bf16 on processors with AVX-512 BF16.
+// The loops of each instruction set. The namespaces with "_bf16" are for Storage::bf16, avx512_dot
+// is for Storage::bf16 on processors with AVX-512 BF16, the others are for Storage::f32.
 namespace portable {
 extern const Loops kLoops;
 }

@@ -7,8 +7,9 @@
 namespace shoal::ops::fused {
 namespace {
 
-// Limits in bytes, for the caches of a core: one tile; the ring buffers of a depthwise block; the
-// band of a dense convolution.
+// Sizes in bytes that fit into the caches of a core: kTileBytes for a tile of a Pointwise,
+// kForwardRing and kBackwardRing for the ring buffers of a Depthwise block, and kBandBytes for the
+// band of a Dense.
 constexpr int64_t kTileBytes = 200'000;
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
 constexpr int64_t kBandBytes = 250'000;
@@ -19,7 +20,7 @@ constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
 // With Winograd's algorithm, a work item of at most kWinogradTiles tiles may take this many bytes.
 constexpr int64_t kWinogradBytes = 1'500'000;
 // Winograd's algorithm is used only for at least kWinogradChannels input and output channels, and
-// for at most kWinogradWeights pairs of them.
+// for at most kWinogradWeights weights per kernel position (input channels * output channels).
 constexpr int64_t kWinogradChannels = 16, kWinogradWeights = 512 * 512;
 constexpr int64_t kRingMargin = 40;  // columns, for padding and rounding
 
@@ -50,9 +51,9 @@ int64_t winograd_band(const ItemSize& item, int64_t least_width, int64_t width) 
   return item.images * (tiled(item.rows) + 2) * std::max(least_width, tiled(width) + 2);
 }
 
-// Returns the number of floats of winograd_loops.h's matrices for a block of tiles. `width`:
-// outputs in a row. Each element of a transformed tile has two matrices: inputs and products, or
-// inputs and gradients. `columns`: columns of the two together.
+// Returns the number of floats in the matrices of winograd_loops.h for one block of tiles. Each
+// element of a transformed tile has two matrices: one for the inputs, one for the products or
+// gradients. `columns`: sum of the columns of both matrices. `width`: outputs per row.
 int64_t winograd_floats(const ItemSize& item, int64_t width, int64_t columns) {
   const int64_t tiles =
       item.images * tiled(item.rows) * tiled(width) / (kWinogradTile * kWinogradTile);
@@ -61,7 +62,7 @@ int64_t winograd_floats(const ItemSize& item, int64_t width, int64_t columns) {
 constexpr int64_t kWinogradPanel = 64;  // columns of the products
 
 // Upper limits for the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
-// `op` is a result of read_pixels().
+// `op` must be a result of read_pixels() (kernels.h).
 int64_t input_band(const Dense& op) {
   if (op.winograd) return winograd_band(op.item, op.left + op.width, op.out_width);
   const int64_t columns = std::max(op.left + op.width, (op.out_width - 1) * op.stride + op.kernel);

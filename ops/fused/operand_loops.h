@@ -106,8 +106,10 @@ inline void load_operand(const Operand& op, const Part& part, const OperandTiles
   });
 }
 
-// The formula for dz (Upstream) that load_gradient() uses. nothing: u * mask.
-// slope: u * mask * activation'(z). spread: u * mask * gate + spread * activation'(z).
+// Selects the formula by which load_gradient_rows() computes dz. See Upstream for the names.
+//   nothing: dz = u * mask
+//   slope:   dz = u * mask * activation'(z)
+//   spread:  dz = u * mask * gate + spread * activation'(z)
 enum class Adds { nothing, slope, spread };
 
 template <bool has_u, Adds adds, class T, class Act>

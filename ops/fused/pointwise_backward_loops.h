@@ -48,8 +48,9 @@ struct StoreDeferred {
   }
 };
 
-// The sums over one image that backward of squeeze-excite needs, `stride` values each, in this
-// order: gradient * value, u, u * (x - mean), slope, slope * (x - mean).
+// The sums over one image that backward of squeeze-excite needs, `stride` values each: of
+// gradient * value, u, u * (x - mean), slope and slope * (x - mean), in this order. u is
+// gradient * slope.
 struct GateSums {
   float* memory;
   int64_t stride;
@@ -59,7 +60,7 @@ struct GateSums {
   }
 };
 
-// Like StoreDeferred, for a gated input: computes the GateSums.
+// Like StoreDeferred, but for a gated input: computes GateSums instead of the batch norm's sums.
 struct StoreGated {
   Cell* u;
   const TileCell* values;
@@ -159,7 +160,8 @@ struct SummedRows {
   int64_t count;  // rows of words
 };
 
-// Returns a tile as SummedRows. With SHOAL_DOT, copies it to `pairs`, with two rows per word.
+// Returns a tile as SummedRows. With SHOAL_DOT, copies it to `pairs`, where each word holds the
+// values of one channel from two rows.
 inline SummedRows summed_rows(const TileCell* tile, int64_t rows, int64_t stride, float* pairs) {
 #if defined(SHOAL_DOT)
   for (int64_t m = 0; m < rows; m += 2) {

@@ -18,7 +18,8 @@ inline Part part_of(const Rows& rows, int64_t stride) {
   return {rows.image, rows.row, rows.count, 0, stride / kLanes, stride};
 }
 
-// Calls work(rows) for each tile of an item.
+// Calls work(rows) for each tile of a work item. With a squeeze-excite, the item is an image,
+// otherwise a single tile.
 template <class Work>
 inline void for_each_tile(const Pointwise& op, int64_t item, const Work& work) {
   const int64_t group = group_rows(op), tiles = op.squeeze ? 1 : chunks(group, op.tile);

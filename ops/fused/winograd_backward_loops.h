@@ -7,9 +7,10 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Adds the products of a work item to `sums`: kPoints² matrices with a row for each input channel.
-// `inputs`: the item's input_band(). `gradients`: whole tiles of some channels of dy. `in`:
-// channels of the input.
+// For each of the kPoints² elements of a transformed tile: multiplies the inputs by the gradients,
+// and sums over the tiles of a work item. Adds the results to `sums`: one matrix per element, with
+// a row for each input channel. `inputs`: the item's input_band(). `gradients`: whole tiles of some
+// channels of dy. `in`: channels of the input.
 void add_winograd_products(const Band& inputs, const Band& gradients, const TileGrid& grid,
                            int64_t in, float* memory, float* sums) {
   const int64_t all = grid.count(), block = chunks(all, chunks(all, kWinogradTiles));

@@ -156,8 +156,8 @@ void load_tiles(const Band& band, const TileGrid& grid, int64_t first, const Tra
   }
 }
 
-// Transforms the products of tiles from `first` on back to outputs, and passes these to `epilogue`.
-// `n`: the output column that belongs to the first column of `products`.
+// Transforms the products back to the outputs of the tiles from `first` on, and passes the outputs
+// to `epilogue`. `n`: the output channel in the first column of `products`.
 template <class Epilogue>
 void store_tiles(const TileMatrices& products, const TileGrid& grid, int64_t first, int64_t n,
                  Epilogue& epilogue) {

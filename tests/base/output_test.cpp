@@ -33,7 +33,8 @@ TEST_CASE("output waits for a slow reader, but not for long after limit_output_w
     ::_exit(write_output(STDOUT_FILENO, text.data(), text.size()));
   }
   ::close(ends[1]);
-  // Reads only when the pipe is full, so that the child must wait. If it exits, poll() returns 1.
+  // Reads nothing until the pipe is full, so that the child must wait. poll() returns 1 if the
+  // child has exited.
   pollfd reader{ends[0], 0, 0};
   for (int held = 0; held < ::fcntl(ends[0], F_GETPIPE_SZ) && ::poll(&reader, 1, 1) == 0;)
     REQUIRE(::ioctl(ends[0], FIONREAD, &held) == 0);

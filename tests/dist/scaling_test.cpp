@@ -31,13 +31,15 @@ TEST_CASE("one process exchanges nothing") {
 }
 
 TEST_CASE("a ring of two hosts sends each gradient once, while backward computes") {
-  // The first range takes 2 s, from 0.5 s to 2.5 s of backward, and the second one 1 s more.
+  // The exchange of the first range lasts from 0.5 s to 2.5 s after the start of backward. That of
+  // the second range takes 1 s more.
   const ScaledStep slow = predict_step(example(), cluster_of(2, 1e6));
   CHECK(slow.exchange == Approx(3));
   CHECK(slow.seconds == Approx(1 + 3.5 + 0.5));
   // On a fast link, only the exchange of the last range makes the step longer.
   CHECK(predict_step(example(), cluster_of(2, 1e9)).seconds == Approx(3.5 + 0.001));
-  // Four hosts: 2 * 3/4 of the bytes, in 6 rounds for each range, the statistics and the metrics.
+  // Each of four hosts sends 2 * 3/4 of the bytes. There are four all-reduces of 6 rounds each: of
+  // the two ranges, the statistics and the metrics.
   Cluster four = cluster_of(4, 1e6);
   four.between_hosts.latency_seconds = 0.01;
   CHECK(predict_step(example(), four).exchange == Approx(4.5 + 4 * 6 * 0.01));
@@ -69,7 +71,8 @@ TEST_CASE("with bfloat16, backward waits for the copies of a range") {
   step.ranges = {{1, 4'000'000}, {2, 4'000'000}, {3, 4'000'000}};
   Cluster two = cluster_of(2, 1e6);  // each transfer takes 1 s
   two.bf16 = true;
-  // The transfers of the gradients' copies end at 2, 3 and 4 s, those of their means at 5, 6, 7 s.
+  // The bfloat16 copies of the three ranges have arrived at 2, 3 and 4 s. Their means follow, and
+  // have arrived at 5, 6 and 7 s.
   CHECK(predict_step(step, two).seconds == Approx(7));
   // Each transfer takes 4 s. At 3 s, backward waits until 5 s for the copies of the first range.
   two.between_hosts.bytes_per_second = 0.25e6;

@@ -105,6 +105,26 @@ TEST_CASE("SIGHUP and SIGINT finish the step and save") {
   }
 }
 
+TEST_CASE("a run that a script starts in the background, with SIGINT ignored, ignores SIGINT") {
+  for (const std::string nproc : {"1", "2"}) {
+    const Place place;
+    std::vector<std::string> words = {"-c", "trap '' INT; exec \"$@\"", "sh",
+                                      test::shoal_program()};
+    size_t sent = 0;
+    const auto run = test::run_program(
+        "sh", test::joined(words, place.words({"--nproc", nproc})), {}, [&](pid_t pid) {
+          const std::vector<int> signals = {SIGINT, SIGTERM};
+          if (sent < signals.size() && place.has_made_a_step() && all_signals_handled(pid))
+            ::kill(pid, signals[sent++]);
+          return false;
+        });
+    INFO(run.err);
+    CHECK(run.exit_code == 143);
+    CHECK_THAT(run.err, Contains("stopped by SIGTERM"));
+    CHECK(place.checkpoints().size() == 1);
+  }
+}
+
 TEST_CASE("a second SIGTERM or SIGINT ends the run immediately without saving") {
   const auto [nproc, signal] = GENERATE(
       table<const char*, int>({{"1", SIGTERM}, {"1", SIGINT}, {"2", SIGTERM}, {"2", SIGINT}}));
@@ -244,20 +264,28 @@ TEST_CASE("a second run in the same output or checkpoint folder is refused") {
   CHECK_FALSE(train::CheckpointStore(checkpoints, 1).entries().empty());
 }
 
-TEST_CASE("SIGTERM or SIGHUP ends a command that waits for its settings") {
+TEST_CASE("SIGTERM, SIGINT or SIGHUP ends a command that waits for its settings") {
   const test::TemporaryDirectory directory;
   const fs::path settings = directory.path() / "config.toml";
   REQUIRE(::mkfifo(settings.c_str(), 0600) == 0);
-  const auto [command, signal] =
-      GENERATE(table<const char*, int>({{"train", SIGTERM}, {"eval", SIGHUP}}));
+  fs::create_directories(directory.path() / "ml/input/config");
+  const auto [command, signal, on_platform, code] =
+      GENERATE(table<const char*, int, bool, int>({{"train", SIGTERM, false, 143},
+                                                   {"train", SIGTERM, true, 0},
+                                                   {"eval", SIGTERM, true, 143},
+                                                   {"eval", SIGHUP, false, 143},
+                                                   {"predict", SIGINT, false, 130}}));
+  std::vector<std::string> environment;
+  if (on_platform) environment = {"SAGEMAKER_BASE_DIR=" + (directory.path() / "ml").string()};
   bool sent = false;
-  const auto run = test::run_shoal({command, "--config", settings.string()}, {}, [&](pid_t shoal) {
-    if (!sent && handles(shoal, signal, "shoal")) sent = ::kill(shoal, signal) == 0;
-    return false;
-  });
+  const auto run =
+      test::run_shoal({command, "--config", settings.string()}, environment, [&](pid_t shoal) {
+        if (!sent && handles(shoal, signal, "shoal")) sent = ::kill(shoal, signal) == 0;
+        return false;
+      });
   INFO(run.err);
   REQUIRE(sent);
-  CHECK(run.exit_code == (signal == SIGINT ? 130 : 143));
+  CHECK(run.exit_code == code);
   CHECK_THAT(run.err, Catch::Contains("stopped while it read its settings"));
 }
 
@@ -278,7 +306,8 @@ TEST_CASE("SIGTERM, SIGINT or SIGHUP ends eval and predict with one sentence") {
   bool sent = false;
   const auto run = test::run_shoal(words, {}, [&](pid_t shoal) {
     const pid_t first = nproc == std::string("1") ? shoal : test::worker_of(shoal, 0);
-    // Without threads, it may still be reading its settings.
+    // While a process has only one thread, it may still be reading its settings. A signal then ends
+    // it with another message.
     if (!sent && first > 0 && has_threads(first) && handles(first, signal))
       sent = ::kill(shoal, signal) == 0;
     return false;

@@ -159,8 +159,8 @@ TEST_CASE("SIGTERM saves and ends a run whose output nobody reads") {
   INFO(redirections << " " << nproc << "\n" << stopped.err);
   CHECK(sent);
   CHECK_FALSE(stopped.killed);
-  // If nobody reads stderr either, the run blocks before its first step. After SIGTERM, it ends
-  // with 1 if it does not make that step within --stop-timeout.
+  // If stderr goes to the full pipe too, the run blocks before its first step. After SIGTERM, it
+  // still tries to make this step. If that takes longer than --stop-timeout, its exit code is 1.
   if (!trains) {
     CHECK((stopped.exit_code == 143 || stopped.exit_code == 1));
     return;

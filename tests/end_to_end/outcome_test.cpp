@@ -257,7 +257,8 @@ TEST_CASE("a start with too little disk space for all checkpoints warns") {
 
 TEST_CASE("a dry run checks everything and writes nothing") {
   const Run run;
-  // A run does not cache listings of folders that changed recently.
+  // Make the data look old: even without --dry-run, a run caches no listings of folders that
+  // changed recently.
   for (const auto& entry : fs::recursive_directory_iterator(run.root() / "data"))
     fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
   const auto tried = run({"--dry-run", "--nproc", "2"});

@@ -119,8 +119,8 @@ TEST_CASE("bench scaling predicts steps of several hosts, from a measured or a g
   for (const Json& row : rows) processes.push_back(row.at("processes"));
   CHECK(processes == std::vector<int>{1, 2, 4, 8});
   CHECK(rows[0].at("step_seconds") == measured.at("step_seconds"));
-  // 8 processes in a ring send 2 * 7/8 of the bytes over the link, at 95 % of 1 Mbit/s. Batch norm
-  // has 4800 channels.
+  // In a ring of 8 processes, each sends every value 2 * 7/8 times, at 95 % of 1 Mbit/s. The values
+  // are the gradients, and the mean and variance of all 4800 channels with batch norm.
   CHECK(rows[3].at("exchange_seconds").get<double>() ==
         Approx(1.75 * 4 * (11'689'512 + 2 * 4800) / (0.95 * 125'000)).epsilon(0.001));
   CHECK(rows[3].at("exposed_seconds") > 600);
@@ -149,6 +149,22 @@ TEST_CASE("bench scaling predicts for machines unlike this one, and refuses cont
   CHECK_THAT(run({"--step-ms", "5", "--steps", "9"}).err, Contains("--steps has no effect"));
   CHECK_THAT(run({"--step-ms", "5", "--batch-size", "auto"}).err, Contains("--batch-size is auto"));
   CHECK_THAT(bench({"--link-gbps", "5"}).err, Contains("--link-gbps") && Contains("bench scaling"));
+}
+
+TEST_CASE("bench takes the number of classes from --classes, a number or a file of names") {
+  const test::TemporaryDirectory folder;
+  const std::string names = folder.path() / "names.txt";
+  std::ofstream(names) << "ant\nbee\ncow\n";
+  const auto megabytes = [](const std::string& classes) {
+    const auto run = test::run_shoal({"bench", "scaling", "--model", "resnet18", "--step-ms", "5",
+                                      "--classes", classes, "--json"});
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return number(Json::parse(run.out), "gradient_megabytes");
+  };
+  CHECK(megabytes("3") == Approx(4 * 11.178051));
+  CHECK(megabytes(names) == Approx(4 * 11.178051));
+  CHECK_THAT(bench({"--classes", names + "x"}).err, Contains("--classes " + names + "x"));
 }
 
 TEST_CASE("--batch-size auto uses all images that fit, and a resumed run keeps the batch size") {

@@ -19,8 +19,8 @@
 namespace shoal::test {
 
 // A process that writes a channel like SageMaker's Pipe mode. It makes the pipe CHANNEL_0 and
-// writes the object into it. When the reader closes the pipe, it makes CHANNEL_1, and so on until
-// the destructor kills it.
+// writes the file `object` into it. When the reader closes the pipe, the process makes CHANNEL_1,
+// and so on until the destructor kills it.
 class Channel {
  public:
   Channel(const std::filesystem::path& channel, const std::filesystem::path& object)

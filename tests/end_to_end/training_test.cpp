@@ -257,6 +257,22 @@ TEST_CASE("the list of models shows how each is evaluated: resize, crop and filt
   CHECK(list.back().at("interpolation") == "bilinear");
 }
 
+TEST_CASE("shoal models counts multiply-adds at the size of --size, and names it") {
+  const auto out = [](std::vector<std::string> words) {
+    const auto run = test::run_shoal(words);
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return run.out;
+  };
+  CHECK_THAT(out({"models", "resnet18"}), Catch::Contains(" 1.81 G at 224 px "));
+  CHECK_THAT(out({"models", "resnet18", "--size", "64"}), Catch::Contains(" 0.15 G at 64 px "));
+  const auto list = nlohmann::json::parse(out({"models", "resnet18", "--size", "64", "--json"}));
+  CHECK(list.at(0).at("multiply_adds") == 148557824.);
+  CHECK(list.at(0).at("eval_size") == 224);
+  const std::string layers = out({"models", "--layers", "resnet18", "--size", "64"});
+  CHECK_THAT(layers, Catch::Contains("64x32x32") && Catch::Contains("one image of 64 px"));
+}
+
 TEST_CASE("the list of models is limited to names, or to those that contain a word") {
   const auto names = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"models", "--json"});
@@ -270,6 +286,12 @@ TEST_CASE("the list of models is limited to names, or to those that contain a wo
   CHECK(names({"mobilenet_v2"}) == std::vector<std::string>{"mobilenet_v2"});  // not _050
   CHECK(names({"resnet18", "v3_small"}) ==
         std::vector<std::string>{"resnet18", "mobilenet_v3_small"});
+  CHECK(names({"resnet18", "resnet1", "resnet18"}) == std::vector<std::string>{"resnet18"});
+  for (const char* command : {"models", "weights"}) {
+    const auto empty = test::run_shoal({command, ""});
+    CHECK(empty.exit_code == 2);
+    CHECK_THAT(empty.err, Catch::Contains("a name is empty"));
+  }
   const auto unknown = test::run_shoal({"models", "resnte50"});
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, Catch::Contains("resnte50") && Catch::Contains("did you mean resnet50?"));

@@ -34,8 +34,11 @@ struct Call {
   std::string kind;
   std::string path = {};  // relative to the directory
   int descriptor = -1;    // -1: none, or the call returns it
-  // Depends on the call. open: flags; read, write: offset (-1: the current position); truncate:
-  // length; syncfs (of kind fsync): 1.
+  // Depends on the kind of call:
+  //   open         the flags
+  //   read, write  the offset, or -1 for the current position
+  //   truncate     the new length
+  //   fsync        1 for syncfs()
   int64_t place = 0;
   std::string from = {};        // old path of rename
   const void* bytes = nullptr;  // the bytes to write

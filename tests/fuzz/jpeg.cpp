@@ -1,5 +1,5 @@
 // Fuzzes our JPEG decoder. All instruction sets, with and without a seek index, must give the same
-// pixels or all fail. Input: 4 bytes that choose the box, then the file.
+// pixels or all fail. Input: 4 bytes that choose the part of the image to decode, then the file.
 #include <cstdint>
 #include <cstdlib>
 #include <deque>

@@ -16,7 +16,8 @@ using namespace shoal::data;
 
 namespace {
 
-// Reads the text as a file of labels: without a file of synsets, and with the same text as one.
+// Reads the text as a file of labels twice: without a file of synsets, and with the same text as
+// the file of synsets.
 void read_files(std::string_view text) {
   static const int file = ::memfd_create("labels", MFD_CLOEXEC);
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, text.data(), text.size(), 0) < 0) return;

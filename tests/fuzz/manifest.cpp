@@ -23,8 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       options.unlabeled = unlabeled;
       const auto opened = open_manifest({path}, options);
       const auto classes = static_cast<int32_t>(opened->classes().size());
-      for (int64_t i = 0; i < opened->size(); ++i)
+      for (int64_t i = 0; i < opened->size(); ++i) {
         if (opened->label(i) < 0 || opened->label(i) >= classes) __builtin_trap();
+        if (opened->name(i).empty() || opened->key(i).empty()) __builtin_trap();
+      }
     }
   } catch (const std::invalid_argument&) {
   }

@@ -1,4 +1,4 @@
-// Fuzzes the markers in a folder of checkpoints.
+// Fuzzes a checkpoint's marker: the JSON file beside it with its size, checksum, epoch and step.
 #include <cstdint>
 #include <fstream>
 #include <stdexcept>

@@ -17,7 +17,7 @@ bool ends_branch(const std::string& name, const std::set<std::string>& names) {
   if (name.rfind("features.", 0) == 0 && name.find(".block.") != std::string::npos) {
     const size_t stage = name.find('.') + 1, repeat = name.find('.', stage) + 1;
     if (name[repeat] == '0') return false;  // the first block of a stage has no residual
-    // "features.S.R.block.P.1.weight" with no part P + 1
+    // Require "features.STAGE.REPEAT.block.PART.1.weight" and that the block has no part PART + 1.
     const size_t part = name.find(".block.") + 7;
     if (!ends_with(".1.weight") || name.find('.', part) + 9 != name.size()) return false;
     const std::string next =

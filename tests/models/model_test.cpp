@@ -58,6 +58,30 @@ double apart(const at::Tensor& got, const at::Tensor& want) {
 
 }  // namespace
 
+TEST_CASE("multiply-adds are those of the image size") {
+  Network resnet = make_network(named("resnet18", 1000));
+  const auto multiply_adds_at = [&](int64_t side) {
+    set_image_size(resnet, side);
+    return resnet.info.multiply_adds;
+  };
+  // Computed by hand: stem, four stages, classifier.
+  CHECK(multiply_adds_at(64) == 9633792. + 37748736. + 3 * 33554432. + 512000.);
+  // Sides after the stem, the pool and the stages: 33, 17, 17, 9, 5, 3.
+  CHECK(multiply_adds_at(65) ==
+        10245312. + 42614784. + 42467328. + 52428800. + 75497472. + 512000.);
+  for (const std::string& name : names()) {
+    INFO(name);
+    const Network network = make_network(named(name));
+    Network same = network;
+    set_image_size(same, 96);
+    CHECK(same.info.multiply_adds < network.info.multiply_adds);
+    set_image_size(same, network.info.eval_size);
+    CHECK(same.info.multiply_adds == Approx(network.info.multiply_adds).epsilon(1e-12));
+    for (size_t i = 0; i < same.nodes.size(); ++i)
+      CHECK(same.nodes[i].out.height == network.nodes[i].out.height);
+  }
+}
+
 TEST_CASE("the error for an unknown model names the nearest one") {
   CHECK_THROWS_WITH(create(named("resnet51")),
                     Catch::Contains("resnet51") && Catch::Contains("'resnet50'"));
@@ -336,7 +360,8 @@ TEST_CASE("padding like TensorFlow's SAME equals explicit zeros on the right and
       const at::Tensor got = convolution(x, weight, {}, {.stride = 2, .groups = 4, .same = true});
       REQUIRE(got.size(2) == (side + 1) / 2);
       REQUIRE(got.size(3) == (side + 2) / 2);
-      // The fewest zeros that the outputs need. If their number is odd, the extra one goes last.
+      // Pad with as few zeros as the outputs need. If their number is odd, the extra zero goes
+      // right or below.
       const auto zeros = [&](int64_t size) { return 2 * ((size + 1) / 2 - 1) + kernel - size; };
       const int64_t high = zeros(side), wide = zeros(side + 1);
       const at::Tensor padded =

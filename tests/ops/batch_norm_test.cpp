@@ -27,8 +27,8 @@ struct Case {
   Activation activation;
   int64_t rows, channels;
   bool residual;
-  // Mean and variance are treated as computed from count_factor * rows rows, or, if count_factor is
-  // negative, as constants.
+  // The number of rows from which mean and variance were computed, divided by `rows`. Negative:
+  // they are constants.
   double count_factor;
   int64_t not_a_number = -1;  // index of the element of x that is NaN; -1: none
 };
@@ -105,8 +105,8 @@ struct Rows {
   }
 };
 
-// Fails if element i differs by more than 4 float epsilons times `terms` plus one rounding step of
-// the storage type.
+// Fails if element i differs by more than 4 * kEpsilon * `terms` plus one rounding step of the
+// storage type. `terms`: the magnitude of the terms that were added for this element.
 void check_close(const Buffer& got, const Buffer& want, int64_t i, double terms) {
   constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
   const double a = got.get(i), b = want.get(i);
@@ -148,10 +148,9 @@ TEST_CASE("the fast loops of batch norm equal the plain loops for every type, ac
   }
 }
 
-// The AVX2 loops use fused multiply-add, which rounds once where the portable loops round twice,
-// and they approximate 1 / x. For SiLU and its derivative, the difference is up to 2.5 float
-// epsilons of the added terms. In sums over the rows, differences mostly cancel (0.2 epsilons of
-// the terms).
+// The AVX2 loops round less often, because they use fused multiply-add, and they approximate 1 / x.
+// So with SiLU, an element differs by up to 2.5 float epsilons times the magnitude of the terms
+// that are added for it. In sums over the rows, differences mostly cancel: 0.2 epsilons remain.
 TEST_CASE("the portable loops equal the AVX2 loops up to four epsilons of the terms of each sum") {
   for (const Type type : {Type::f32, Type::bf16}) {
     for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6,

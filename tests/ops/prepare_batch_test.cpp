@@ -70,7 +70,7 @@ TEST_CASE("with two images per row, the second is mixed into the first") {
       table->prepare_batch(op, nullptr);
       return out;
     };
-    // The rows have two images each, so the third image is unused by `half`.
+    // `half` has one row, made from two images. It does not use the third image.
     const Buffer half = prepare(&mix, 1, 2), plain = prepare(nullptr, 3, 1);
     for (int64_t i = 0; i < kImage; ++i)
       CHECK(half.get(i) ==

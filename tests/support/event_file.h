@@ -11,12 +11,12 @@ namespace shoal::test {
 struct EventValue {
   std::string tag;
   int64_t step = 0;
-  double time = 0;    // seconds since 1970
-  double number = 0;  // scalar: its value; histogram: its number of values
-  // "scalar", "image", "histogram", "tensor"
-  std::string kind = {};
-  std::string bytes = {};  // image: the file; histogram: its serialized message; tensor: its text,
-                           // or the plug-in's content
+  double time = 0;        // seconds since 1970
+  double number = 0;      // scalar: its value; histogram: its number of values
+  std::string kind = {};  // "scalar", "image", "histogram" or "tensor"
+  // The file of an image, the serialized message of a histogram, or the text of a tensor. For a
+  // tensor without text, the data of the TensorBoard plug-in that shows it.
+  std::string bytes = {};
 };
 
 // Returns the values of the only event file in the folder, apart from superseded ones. Fails the

@@ -83,7 +83,12 @@ Started start(const Invocation& invocation, const fs::path& scratch) {
   posix_spawn_file_actions_addopen(&files, 2, process.err.c_str(), O_WRONLY | O_CREAT, 0644);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  // A script starts background jobs, such as these tests, with SIGINT ignored; nohup with SIGHUP.
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGHUP}) sigaddset(&defaults, signal);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   const int failed =
       posix_spawnp(&process.pid, argv[0], &files, &attributes, argv.data(), variables.data());
   posix_spawn_file_actions_destroy(&files);

@@ -33,9 +33,10 @@ std::string checkpoint_name(int64_t epoch, int64_t step);
 // Parses a checkpoint's name into an entry with Marker::missing. Returns nullopt for other names.
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 
-// Returns the entry with the highest accuracy; among equal ones, the earliest. Ignores closing
-// evaluations of entries other than the newest, because a run that continues forgets them
-// (Position::forget_closing). Returns nullopt if no entry was evaluated. `list`: newest first.
+// Returns the entry with the highest accuracy; among equal ones, the earliest. Returns nullopt if
+// no entry was evaluated. `list`: newest first. A closing evaluation was only due because the run
+// ended there. It counts only for the newest entry, because a run that continues forgets it
+// (Position::forget_closing).
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
 
 // Returns the contents of a marker, the .json file that says that its checkpoint is complete.

@@ -72,10 +72,15 @@ void CheckpointStore::open_for_writing(const Warn& warn) {
 // into DIR, DIR/.tmp. Locks the folder before it tests renaming, because another run may be using
 // the folder.
 void CheckpointStore::choose_temporary() {
+  std::string reason;
   const auto lock = [&](const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error || !is_lock_file(folder / kLock)) return false;
+    if (error) return false;
+    if (!is_lock_file(folder / kLock)) {
+      reason += ": " + (folder / kLock).string() + " belongs to another program";
+      return false;
+    }
     lock_ = FileLock(folder / kLock, directory_.string(), kChoice);
     return can_rename(folder, directory_);
   };
@@ -94,7 +99,7 @@ void CheckpointStore::choose_temporary() {
   temporary_ = inside;
   if (lock(inside)) return;
   throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
-                           "; choose another with --checkpoint-dir");
+                           reason + "; choose another with --checkpoint-dir");
 }
 
 // Removes the temporary files that a killed writer left, and no other files.
@@ -206,8 +211,8 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
                                        const std::function<void(const Sink&)>& produce) {
   const fs::path marker = in_directory(entry.name + ".json");
   std::optional<CheckpointEntry> existing = read_marker(marker);
-  // Replaces an entry that was not evaluated by one that was: when a run that was stopped just
-  // before its last evaluation is resumed, it evaluates and then saves the same step again.
+  // Replaces an entry that was not evaluated if the new one was. A run saves the same step twice
+  // if it is stopped just before its last evaluation: when resumed, it evaluates and saves again.
   if (existing && entry.top1 && !existing->top1) existing.reset();
   try {
     if (existing) read(*existing);
@@ -248,8 +253,9 @@ void CheckpointStore::write_manifest() {
 void CheckpointStore::prune_to(int64_t keep) {
   std::error_code error;
   const auto list = entries();
-  // A closing evaluation does not make its checkpoint the best one of the run, but shows that the
-  // weights were sound. So keep the best of all evaluated checkpoints, and of the regular ones.
+  // A closing evaluation was only due because the run ended there. It does not make its checkpoint
+  // the best one of the run, but shows that the weights were sound. So keep the best of all
+  // evaluated checkpoints, and the best of those without a closing evaluation.
   auto all = list, regular = list;
   for (CheckpointEntry& entry : all) entry.closing = false;
   std::erase_if(regular, [](const CheckpointEntry& entry) { return entry.closing; });

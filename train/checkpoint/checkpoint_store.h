@@ -48,9 +48,9 @@ class CheckpointStore {
   using Examine =
       std::function<CheckpointEntry(const std::vector<char>& bytes, const std::string& file)>;
 
-  // `keep`: number of newest checkpoints that prune() keeps. It also keeps the best checkpoint and
-  // the best one without a closing evaluation. Without `examine`, checkpoints without a marker
-  // count as damaged.
+  // `keep`: number of newest checkpoints that prune() keeps. prune() also keeps the best checkpoint
+  // and the best one without a closing evaluation (CheckpointEntry::closing). Without `examine`,
+  // checkpoints without a marker count as damaged.
   CheckpointStore(std::filesystem::path directory, int64_t keep, Examine examine = {});
 
   // Creates the directories and locks them against other writers for the lifetime of this object.
@@ -114,8 +114,9 @@ class CheckpointStore {
   const std::filesystem::path& directory() const { return directory_; }
 
  private:
-  // Returns `prefix`, such as "unknown-". If the directory already has a file with this prefix
-  // before `name`, returns the first unused one of "unknown-2-", "unknown-3-", and so on.
+  // Returns `prefix`, such as "unknown-", if no file in the directory is named prefix + name + .pt
+  // or .json. Otherwise, returns the first of "unknown-2-", "unknown-3-", and so on, for which this
+  // holds.
   std::string unused_prefix(const std::string& prefix, const std::string& name) const;
   std::filesystem::path in_directory(const std::string& name) const { return directory_ / name; }
   void choose_temporary();

@@ -22,12 +22,18 @@ fs::path without_slash(fs::path path) {
 // Returns the sorted names beside `place` for which `accept` returns true.
 std::vector<std::string> names_beside(const fs::path& place,
                                       const std::function<bool(const fs::path&)>& accept) {
-  std::vector<std::string> names;
+  std::vector<fs::directory_entry> entries;
   try {
-    for (const auto& entry : entries_of(fs::absolute(place).parent_path()))
-      if (accept(entry.path())) names.push_back(entry.path().filename().string());
+    entries = entries_of(fs::absolute(place).parent_path());
   } catch (const std::system_error&) {
     return {};  // the caller's message is then printed without a suggestion
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : entries) {
+    try {
+      if (accept(entry.path())) names.push_back(entry.path().filename().string());
+    } catch (const std::system_error&) {  // a folder of another user
+    }
   }
   std::ranges::sort(names);
   return names;

@@ -24,7 +24,8 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr const char *kProgram = "program", *kExample = "PyTorch's imagenet example";
-// The schedule of the example's versions before 2022, which do not save it.
+// The schedule that PyTorch's imagenet example used before 2022. Its checkpoints of that time do
+// not contain the schedule.
 constexpr double kDecayEpochs = 30, kDecayRate = 0.1;
 
 std::optional<double> number_in(const PickleValue& dict, const char* key) {
@@ -34,8 +35,9 @@ std::optional<double> number_in(const PickleValue& dict, const char* key) {
   return std::nullopt;
 }
 
-// Returns the parameter group of the SGD optimizer; null if `root` is not a checkpoint of the
-// example. Throws UserError if the optimizer is not SGD, or has several groups or dampening.
+// Returns the parameter group of the SGD optimizer; null if `root` is not a checkpoint of PyTorch's
+// imagenet example. Throws UserError if the optimizer is not SGD, or has several groups or
+// dampening.
 const PickleValue* find_group(const PickleValue& root) {
   const PickleValue *const arch = root.find("arch"), *const epoch = root.find("epoch"),
                            *const optimizer = root.find("optimizer");

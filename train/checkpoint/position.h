@@ -14,7 +14,8 @@ namespace shoal::train {
 
 struct CheckpointData;
 
-// Values of Position before a closing evaluation.
+// Values of Position before a closing evaluation (Position::note_closing). forget_closing()
+// restores them.
 struct BeforeClosing {
   std::optional<double> best_top1;
   std::optional<int64_t> best_step, best_epoch;
@@ -38,8 +39,8 @@ struct Position {
     before_closing = {best_top1, best_step, best_epoch, evaluations_since_best, lines};
     note_best(top1);
   }
-  // Undoes note_closing(). A run that continues must not prefer a checkpoint that an undisturbed
-  // run does not evaluate.
+  // Undoes note_closing(). A run that continues must choose the same best checkpoint as a run that
+  // never stopped, and that run would not have made the closing evaluation.
   void forget_closing();
 
   // Returns the last step before the latest trouble: loss spikes that the run rolled back, or

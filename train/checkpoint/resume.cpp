@@ -35,8 +35,8 @@ std::string changed_classes(const std::vector<std::string>& theirs, const std::s
 }
 
 // Returns why the classifier does not match this run's classes; empty if it matches. Compares the
-// number of classes and, unless another program wrote the file, the class names. `classifier`: the
-// names of its tensors, of which --load-partial may have left out some.
+// number of classes and, unless another program wrote the file, the class names. `classifier`:
+// names of the classifier's tensors. With --load-partial, `tensors` may lack some of them.
 std::string other_classes(const CheckpointData& weights, const NamedTensors& tensors,
                           const std::span<const std::string> classifier, const ResolvedJob& job,
                           const std::vector<std::string>& classes) {

@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kSoon = 64;  // steps; a spike this soon after skipped steps continues a series
 constexpr int64_t kMaxRollbacks = 12;  // in one series of spikes
 
-// Returns the unit for LossWatch. A mean over the classes is small, because the loss of most
-// classes is near 0.
+// Returns the scale of the loss, for LossWatch. A binary cross-entropy averaged over the classes is
+// small, because the loss of most classes is near 0.
 double unit_of_loss(const ResolvedJob& job) {
   const bool is_mean = job.loss == Loss::binary && !job.bce_sum;
   return is_mean ? 1 / static_cast<double>(job.model.classes) : 1;

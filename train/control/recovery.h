@@ -5,10 +5,11 @@
 // A rollback (--on-spike rollback) restores parameters, optimizer state, batch norm statistics and
 // averaged weights from the newest intact checkpoint that is at least two steps older than the
 // spike. The run does not repeat the steps between that checkpoint and the spike. It skips their
-// images and continues after the spike, so step numbers, schedule and image order do not change. A
-// spike within 64 steps after the skipped ones continues a series. Every rollback of a series uses
-// a checkpoint from before its first spike. From the second rollback on, it also skips the images
-// of further steps: 2, then 4, 8, and so on.
+// images and continues after the spike, so step numbers, schedule and image order do not change.
+//
+// A spike within 64 steps after the skipped steps belongs to the same series as the spike before.
+// Every rollback of a series goes back to before the first spike of the series. The second rollback
+// also skips the images of the next 2 steps, the third those of the next 4 steps, and so on.
 
 #include <cstdint>
 #include <stdexcept>

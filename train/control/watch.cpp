@@ -11,7 +11,7 @@
 namespace shoal::train {
 namespace {
 
-// Losses: the median covers the last kRecent and needs at least kEnough.
+// Losses: their median covers the last kRecent. With fewer than kEnough losses, none is unusual.
 constexpr size_t kRecent = 64, kEnough = 16;
 constexpr double kDeviations = 6;              // in standard deviations; smaller jumps are noise
 constexpr double kSmallestJump = 0.25;         // units; smaller jumps cause no event

@@ -26,9 +26,9 @@ class LossWatch {
   explicit LossWatch(double ratio, double unit = 1) : ratio_(ratio), unit_(unit) {}
 
   // Adds the mean loss of the next step, which must be finite. The first of consecutive unusual
-  // losses is an event; after 64 of them, the new level counts as ordinary. A stall is an event as
-  // well: in 1000 ordinary steps, the lowest 100-step median of the second half is above 99.9 % of
-  // that of the first half.
+  // losses is an event; after 64 of them, the new level counts as ordinary. A stall is an event,
+  // too. It means that the lowest 100-step median of the last 500 ordinary steps is above 99.9 % of
+  // the lowest one of the 500 ordinary steps before.
   std::optional<LossEvent> add(double loss);
   // Makes the next unusual loss an event even if the previous one was unusual too.
   void rearm() { unusual_ = 0; }

@@ -86,7 +86,7 @@ void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {
   const auto limit = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
   if (!options.progress->freeze(limit)) return;  // run() ends the process at the deadline
   const std::string activity = text_of(options.progress->state());
-  // From here on, the main thread cannot change the state that is saved.
+  // The main thread is now frozen, so it cannot change the state while this thread saves it.
   {
     const std::lock_guard lock(mutex);
     if (dismissed || ended) return;

@@ -133,6 +133,7 @@ void resolve_images(const Job& job, ResolvedJob& out) {
   const auto last_epoch = static_cast<int64_t>(job.epochs);
   out.size = job.size.value_or(out.progression.sizes.empty() ? model.train_size
                                                              : out.progression.side(last_epoch, 0));
+  out.progression.size = out.size;
   out.transform = evaluation_transform(job, model);
   out.val_size = out.transform.eval_size;
   out.val_resize = out.transform.eval_resize;
@@ -321,10 +322,11 @@ void require_statistics(const ResolvedJob& job) {
   if (job.freeze == "all-but-head" && job.unfreeze_epoch == 0) return;
   const int64_t side = rank_loader_options(job, 0, /*train=*/true).sides().smallest_side();
   const int64_t images = job.batch_size * (job.sync_bn ? job.world_size : 1);
-  require(images > 1 || side > kReduction,
-          "with a batch of one image of at most 32 pixels, batch normalization has only one value "
-          "per channel, so the network cannot learn; use a larger --batch-size or --size, or add "
-          "--freeze-bn");
+  require(
+      images > 1 || side > kReduction,
+      "with a batch of one image of at most 32x32 pixels, batch normalization has only one value "
+      "per channel, so the network cannot learn; use a larger --batch-size or --size, or add "
+      "--freeze-bn");
 }
 
 }  // namespace shoal::train

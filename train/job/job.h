@@ -139,7 +139,7 @@ struct RunOptions {
   double collective_timeout = 1800;    // seconds; must exceed the longest pause of any process
   std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
-  double lost_host_timeout = 120;  // seconds of silence until a process counts as lost; 0: never
+  double lost_host_timeout = 120;  // seconds until the run ends after a rank falls silent; 0: never
   double stop_timeout = 60;        // seconds from a stop signal until the process must end
 
   // Output.
@@ -295,7 +295,7 @@ struct ResolvedJob : RunOptions {
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
 // Throws UserError if batch normalization would train with only one value per channel. This happens
-// with a batch of one image of at most 32 pixels, because the last layers reduce it to 1x1.
+// with a batch of one image of at most 32x32 pixels, because the last layers reduce it to 1x1.
 void require_statistics(const ResolvedJob& job);
 // Throws UserError if --freeze is given without --weights. check_values() calls it unless --resume
 // is given: then a checkpoint may provide the weights.

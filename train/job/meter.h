@@ -23,7 +23,7 @@ struct Meter {
   double top1_percent() const { return images > 0 ? 100 * top1 / images : 0; }
   double top5_percent() const { return images > 0 ? 100 * top5 / images : 0; }
 
-  // For reductions over ranks and for checkpoints.
+  // The sums as plain numbers, for reductions over ranks and for checkpoints.
   static constexpr int kValues = 5;
   std::array<double, kValues> values() const { return {loss, top1, top5, images, skipped}; }
   static Meter from(const double* v) { return {v[0], v[1], v[2], v[3], v[4]}; }

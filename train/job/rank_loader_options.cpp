@@ -6,8 +6,8 @@ namespace shoal::train {
 
 data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
-  // Limits an epoch to the images that its steps use. So --balance divides only these among the
-  // classes, and the loader can prefetch the next epoch after them.
+  // Limits an epoch to the number of images that its steps use. So --balance divides exactly this
+  // number among the classes, and the loader can prefetch the next epoch right after these images.
   if (train && !job.open_ended) options.batches = job.steps_per_epoch * job.accumulate;
   options.hosts = job.world_size / job.local_world_size;
   if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;

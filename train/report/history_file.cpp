@@ -86,8 +86,8 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
     all.resize(all.rfind('\n') + 1);  // npos + 1 is 0
     return all;
   }
-  // Without lines to keep, the run starts from the beginning: --resume is not set, or it found no
-  // checkpoint (the checkpoint folder may not be mounted).
+  // Without lines to keep, the run starts from the beginning. Renames an old history instead of
+  // emptying it: --resume may have found no checkpoint only because their folder is not mounted.
   if (count == 0) set_aside(path);
   std::string kept = first_lines(path, count);
   if (count_lines(kept) == count && job.resume_path.empty()) return kept;

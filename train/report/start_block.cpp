@@ -1,6 +1,7 @@
 #include "base/format/counted.h"
 #include "base/processor.h"
 #include "base/text.h"
+#include "models/catalogue.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {
@@ -20,9 +21,12 @@ std::string settings_block(const ResolvedJob& job, bool all) {
 
 std::string start_block(const ResolvedJob& job, const std::string& origin,
                         const std::string& kernels) {
+  const int64_t side = job.eval_only ? job.val_size : job.progression.largest_side();
+  models::Network network = models::make_network(job.model);
+  models::set_image_size(network, side);
   std::string text = strf("%s, %ld parameters, %.2f G multiply-adds per image at %ld px",
-                          job.model_info.name.c_str(), job.model_info.parameters,
-                          job.model_info.multiply_adds / 1e9, job.model_info.eval_size);
+                          network.info.name.c_str(), network.info.parameters,
+                          network.info.multiply_adds / 1e9, side);
   if (job.frozen_stages > 0)
     text += strf(
         "\nfrozen   %s, %s",

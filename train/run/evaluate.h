@@ -62,8 +62,9 @@ struct EvaluationHooks {
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks = {});
 
-// Returns the results at the indexes `places` of `images` (EvaluationReport::images), with the
-// images' names. Each rank looks up the names of the images that it evaluated. Collective.
+// Returns images[i], with the image's name, for each i in `places`. `images`:
+// EvaluationReport::images. Each rank looks up the names of the images that it evaluated.
+// Collective.
 std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageResult>& images,
                               const std::vector<size_t>& places, const data::Loader& loader);
 

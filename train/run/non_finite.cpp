@@ -38,7 +38,7 @@ void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const Step
     return;
   }
   ++position.non_finite;
-  // `updates` counts steps. The metric format prescribes this name.
+  // `updates`: number of steps. Keep the name, because programs may parse it in metric lines.
   run.reporter.event({"nonfinite", position.step, {{"updates", 1}}});
   ++position.non_finite_in_a_row;
   run.store.protect_before(position.trusted_before());

@@ -11,11 +11,12 @@
 
 namespace shoal::train {
 
-// Prepares the checkpoint directory for a run that starts at `position`: writes the missing marker
-// (.json) of a checkpoint whose writer was killed, and renames later checkpoints. Call it on rank 0
-// before the Reporter opens files. `start`: result of find_start(); its tensors may already be
-// freed. Throws what require_own() throws, and std::runtime_error if a folder cannot be written, or
-// if another run uses the directory or has saved a checkpoint in it since find_start().
+// Prepares the checkpoint directory for a run that starts at `position`. Renames the checkpoints
+// that are later than `position`. If an earlier run was killed before it wrote the marker (.json)
+// of a checkpoint, writes the marker. Call it on rank 0 before the Reporter opens files. `start`:
+// result of find_start(); its tensors may already be freed. Throws what require_own() throws, and
+// std::runtime_error if a folder cannot be written, or if another run uses the directory or has
+// saved a checkpoint in it since find_start().
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store);
 

@@ -12,10 +12,11 @@ namespace {
 // averaged weights. Returns false if a stop signal ended the evaluation.
 bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data::Loader& loader,
                       bool ema, RunEvaluation& result) {
-  // If the run averages weights, only an evaluation of the averaged weights can be its best.
+  // Whether this can be the run's best evaluation. If the run averages weights, only evaluations of
+  // the averaged weights can.
   const bool decides = ema == (run.trainer.ema() != nullptr);
-  // The position in a checkpoint from the end of epoch N has epoch N + 1. With --eval-only, reports
-  // epoch N.
+  // A checkpoint from the end of epoch N stores N + 1, the epoch that a resumed run starts.
+  // --eval-only reports N.
   const bool counted = run.job.eval_only && run.position.step_in_epoch == 0;
   const int64_t epoch = std::max<int64_t>(0, run.position.epoch - (counted ? 1 : 0));
   WorstPixels worst(run.job.transform);

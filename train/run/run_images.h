@@ -28,14 +28,15 @@ class WorstPixels {
   // `evaluation`: size and channels of the images.
   explicit WorstPixels(const data::TransformOptions& evaluation);
 
-  // Stores the images of this rank's batch that are among the worst so far. `results`: one per row
-  // of the batch. Keeps the pixels of kGrid images and thumbnails of EvaluationReport::kWorst.
+  // Stores the images of this rank's batch that are among its worst so far: thumbnails of the
+  // EvaluationReport::kWorst worst images, pixels of the kGrid worst. `results`: one per row of the
+  // batch.
   void add(const data::Batch& batch, const std::vector<ImageResult>& results);
 
   // Returns the worst images of all ranks, highest loss first, with class names, loss and path as
-  // captions. The pixels are the network's input (first view) before normalization. `report`: the
-  // report of this evaluation. Every rank returns the same grid. Collective: one all-reduce of
-  // kGrid images.
+  // captions. The pixels are the network's input before normalization. If the network evaluates
+  // several views (crops, flips) of an image, shows the first. `report`: the report of this
+  // evaluation. Every rank returns the same grid. Collective: one all-reduce of kGrid images.
   ImageGrid grid(const dist::Group& group, const EvaluationReport& report,
                  const std::vector<std::string>& classes) const;
 

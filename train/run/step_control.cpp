@@ -43,8 +43,8 @@ int StepControl::apply_last(int stop_signal) {
 // Reports images that could not be read at `step`. Returns why the run must end, or an empty string
 // if it can continue.
 std::string StepControl::count_unreadable(int64_t images, int64_t step) {
-  // The history does not contain this event, because its place there would depend on stops: a run
-  // that stops handles the message of its last step earlier than a run that continues.
+  // Not written to history.jsonl: normally, a step's message is handled one step later, but a run
+  // that stops handles its last message at once. So the position of the line would depend on stops.
   if (images > 0)
     run_.reporter.event({"unreadable",
                          step,
@@ -59,7 +59,8 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool s
   const std::string reason = count_unreadable(message.unreadable_images, step);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
   if (message.stop_signal != 0) {
-    // In exchange(), the message of the last step is pending. Collect it before the run ends.
+    // If exchange() called this function, it has posted the last step's message. Collect it,
+    // because no message may be pending when the run ends.
     count_unreadable(control_.collect().unreadable_images, run_.position.step);
     return message.stop_signal;
   }

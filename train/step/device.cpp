@@ -78,7 +78,8 @@ at::Device device_of(const ResolvedJob& job) {
 
 void move_to(models::Classifier& model, at::Device device) {
   if (device.is_cpu()) return;
-  // The model's tensors keep the buffers of `parameters` and `statistics` alive.
+  // `parameters` and `statistics` may be destroyed at the end of this function: the model's tensors
+  // share ownership of their buffers.
   FlatOptions options;
   options.device = device;
   const FlatParameters parameters(model, options);

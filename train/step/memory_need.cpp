@@ -79,11 +79,11 @@ MemoryNeed need_of(const ResolvedJob& job, const models::Network& network, int64
   // state, averaged weights.
   const int64_t saved =
       job.eval_only ? 1 : 1 + state_buffers(job.optimizer) + (job.ema > 0 ? 1 : 0);
-  // Number of other such buffers: the initial weights, whose memory the allocator keeps; the
-  // gradients; with several micro-batches, the gradients of one of them before they are added.
+  // Number of other buffers as large as the weights: the initial weights, whose memory the
+  // allocator keeps; the gradients; with several micro-batches, the gradients of one micro-batch.
   const int64_t others = 1 + (job.eval_only ? 0 : 1) + (job.accumulate > 1 ? 1 : 0);
   const int64_t copies = job.amp == Precision::off ? 0 : parameters / 2;
-  // Buffers of Bf16Average (--gradient-compression bf16).
+  // `sent`: bytes of the buffers of dist::Bf16Average, for --gradient-compression bf16.
   const bool sends =
       job.gradient_compression == Precision::bf16 && job.world_size > 1 && !job.eval_only;
   const int64_t sent = sends ? parameters + parameters / (2 * job.world_size) : 0;

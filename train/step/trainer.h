@@ -80,8 +80,9 @@ class Trainer {
   using ShowImages = std::function<void(const at::Tensor& images, const Normalization&)>;
   void show_next_images(ShowImages show) { show_images_ = std::move(show); }
 
-  // Consumes the batches of one step without training on them. Call it on every rank. Sets only
-  // meter, data_seconds and loader_failure in the result.
+  // Consumes the batches of one step without training on them, for steps that only skip their
+  // images (Position::skip_until). Call it on every rank. Sets only meter, data_seconds and
+  // loader_failure in the result.
   StepResult skip(const BatchSource& batches);
 
   // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.

@@ -11,8 +11,8 @@
 namespace shoal::train {
 namespace {
 
-// Prefix of a key; a parameter's name follows. The value is its ops::Segment::first_step. If this
-// is 0, the entry is omitted.
+// CheckpointData::integers has an entry for each parameter whose ops::Segment::first_step is not 0.
+// The entry's key is this prefix and the parameter's name.
 constexpr char kFirstStep[] = "first_step ";
 
 // Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) to `to`. If `buffer` is

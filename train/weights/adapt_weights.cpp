@@ -154,8 +154,8 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
     refuse(name, fit, file);
 
-  // A family without `rename` is torchvision's, whose networks have the same eps and padding as
-  // shoal's.
+  // `ours`, `theirs`: eps and padding in shoal and in the program that wrote the weights. They do
+  // not differ for torchvision's names (a name family without `rename`).
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const std::string their_model = named == data.text.end() ? "" : named->second;

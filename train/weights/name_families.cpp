@@ -14,7 +14,8 @@ namespace {
 
 using Part = Place::Part;
 
-// Source: timm/models/_efficientnet_blocks.py. Names in blocks without expansion differ.
+// Source: timm/models/_efficientnet_blocks.py. The names of a block's layers depend on whether the
+// block expands the channels.
 std::string timm_name(const Place& place) {
   const std::string block =
       "blocks." + std::to_string(place.stage) + "." + std::to_string(place.block) + ".";
@@ -74,12 +75,14 @@ std::string efficientnet_pytorch_name(const Place& place) {
   }
 }
 
-// Parses torchvision's names. EfficientNet: features.0.{0,1} (stem),
-// features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2}, features.LAST.{0,1} (head), classifier.1.
-// MobileNetV3: features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3; stem and head
-// as in EfficientNet. PART is the number of a part in its block, from 0. MobileNetV2:
-// features.BLOCK.conv.PART.{0,1}, without .{0,1} for the last convolution and its batch norm; the
-// rest as in EfficientNet.
+// Parses torchvision's names. PART is the number of a part in its block, from 0.
+//
+//   EfficientNet  features.0.{0,1} (stem), features.STAGE.BLOCK.block.PART.{0,1,fc1,fc2},
+//                 features.LAST.{0,1} (head), classifier.1
+//   MobileNetV3   features.BLOCK.block.PART.{0,1,fc1,fc2}, classifier.0, classifier.3; stem and
+//                 head as in EfficientNet
+//   MobileNetV2   features.BLOCK.conv.PART.{0,1}, without .{0,1} for the last convolution and its
+//                 batch norm; the rest as in EfficientNet
 class Parser {
  public:
   explicit Parser(const TensorShapes& model) {

@@ -42,7 +42,8 @@ struct Result {
 
   bool measured() const { return !options.step_ms; }
   bool on_gpus() const { return job.device == "cuda"; }
-  // False on GPUs: phases are timed on the CPU, and a GPU computes at other times.
+  // False on GPUs: the measured time of a phase ends when the CPU has enqueued its work, not when
+  // the GPU has done it.
   bool has_phases() const { return measured() && !on_gpus(); }
   bool sends_bf16() const { return job.gradient_compression == train::Precision::bf16; }
   double local_gbps() const {
@@ -61,7 +62,9 @@ struct Result {
   }
 };
 
-// Throws UserError for options that have no effect with --step-ms, and for --batch-size auto.
+// Checks the options if --step-ms gives the time of a step, so that nothing is measured. Throws
+// UserError for options of the measurement, and for --batch-size auto: the time is that of a known
+// batch size.
 void check_given_step(const Arguments& arguments) {
   for (const char* option : {"steps", "warmup", "kernels", "optimizer", "ema"})
     if (is_on_command_line(arguments, option))

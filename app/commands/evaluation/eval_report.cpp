@@ -90,8 +90,8 @@ void print_details(const EvaluatedWeights& evaluated) {
       log::line(strf("%10ld", bin.images) + percent(bin.confidence) + percent(bin.accuracy));
 }
 
-// Formats a probability as a percentage with two significant digits. Tiny probabilities, which are
-// common for wrong labels, become "<0.01%".
+// Formats a probability as a percentage: with two significant digits below 10 %, otherwise with one
+// decimal. Tiny probabilities, which are common for wrong labels, become "<0.01%".
 std::string label_percent(double probability) {
   if (probability < 1e-4) return "<0.01%";
   return strf(probability < 0.1 ? "%.2g%%" : "%.1f%%", 100 * probability);

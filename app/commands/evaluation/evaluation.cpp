@@ -5,7 +5,9 @@
 #include "app/commands/inputs/evaluated_classes.h"
 #include "app/commands/session.h"
 #include "app/platform/failure.h"
+#include "app/weights/imagenet_classes.h"
 #include "base/log.h"
+#include "data/dataset.h"
 #include "train/job/rank_loader_options.h"
 
 namespace shoal::app {
@@ -34,8 +36,8 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // these commands have no --output folder for a cache
-  // Clears --classes, because open_datasets() would require exactly these classes. folder_names()
-  // applies the option.
+  // The data may have only some of the classes that --classes names. open_datasets() might require
+  // all of them, so clear the option. folder_names() below applies it.
   job.classes_file.clear();
   const DataPlaces places = find_data(job);
   take_held_out(job, places, weights.val_split, communicator_.rank() == 0);
@@ -45,6 +47,7 @@ void Evaluation::open(const Weights& weights) {
   const auto known = folder_names(arguments_, weights);
   datasets_ = open_datasets(job, places, /*with_train=*/false, known, communicator_);
   if (known.empty()) datasets_.val = with_labels_of(weights, datasets_.val);
+  if (known.empty() && arguments_.command == Command::eval) advise_class_names(weights);
   if (weights.val_split > 0 && job.val_split == 0)
     log::info(
         "evaluating the images in " + datasets_.val_source +
@@ -54,6 +57,17 @@ void Evaluation::open(const Weights& weights) {
   check_class_count(weights, classes().size(), "the data has");
   subset_ = subset_of(arguments_, *datasets_.val, communicator_.main);
   start(job);
+}
+
+void Evaluation::advise_class_names(const Weights& weights) {
+  if (advised_class_names_ || classes() == imagenet_synsets()) return;
+  const std::string advice = class_names_advice(
+      weights, data::are_numbers(classes())
+                   ? "classes are printed as numbers"
+                   : "the images' classes must be its outputs, in the order of their names");
+  if (advice.empty()) return;
+  log::info(advice);
+  advised_class_names_ = true;
 }
 
 void Evaluation::open(const Weights& weights, std::shared_ptr<const data::Dataset> images) {

@@ -48,9 +48,9 @@ class Evaluation {
   // Moves the model to the device. Collective.
   train::EvaluationReport run(models::Classifier& model, const BatchDone& done = {});
 
-  // Runs the model on all images. In each step, ranks 0, 1, … evaluate consecutive batches and then
-  // call `done`, never with null. Rows that `done` gathers in rank order are in image order.
-  // Collective.
+  // Runs the model on all images. In each step, ranks 0, 1, … evaluate consecutive batches. Each
+  // rank then calls `done` with its result, here never null. If `done` gathers rows in rank order,
+  // they are in the order of the images. Collective.
   void classify(models::Classifier& model, const BatchDone& done);
 
   // Returns the images at the positions `places` of report.images, with their names. Collective.
@@ -72,6 +72,8 @@ class Evaluation {
 
  private:
   void start(train::Job job);
+  // For weights without class names: logs, once, how to give them.
+  void advise_class_names(const Weights& weights);
 
   const Arguments& arguments_;
   train::Gpus gpus_;
@@ -79,6 +81,7 @@ class Evaluation {
   Datasets datasets_;
   train::ResolvedJob job_;
   std::vector<int32_t> subset_;  // labels that the model may predict; empty: all
+  bool advised_class_names_ = false;
   DamageLog damage_;
   std::unique_ptr<data::Loader> loader_;
 };

@@ -11,6 +11,7 @@
 #include "base/file/whole_file.h"
 #include "base/format/counted.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "data/dataset.h"
 #include "data/loader/balance.h"
@@ -81,6 +82,21 @@ std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::D
   return {all, all + counts.size()};
 }
 
+// Returns a text such as "0.5 for 'cat' to 2 for 'dog'" about the smallest and the largest value of
+// the classes that are used, or "1 for every class". `text`: makes "0.5 for" of a value.
+template <class Value, class Text>
+std::string range_text(const std::vector<Value>& values, const std::vector<int64_t>& uses,
+                       const std::vector<std::string>& classes, const Text& text) {
+  std::vector<size_t> used;
+  for (size_t c = 0; c < classes.size(); ++c)
+    if (uses[c] > 0) used.push_back(c);
+  const auto by_value = [&](size_t a, size_t b) { return values[a] < values[b]; };
+  const auto [least, most] = std::ranges::minmax_element(used, by_value);
+  const std::string low = text(values[*least]), high = text(values[*most]);
+  if (low == high) return low + " every class";
+  return low + " '" + classes[*least] + "' to " + high + " '" + classes[*most] + "'";
+}
+
 // Returns the content of the file on rank 0's host; empty if it does not exist. Collective.
 std::string read_on_leader(const std::string& path, const dist::Group& group) {
   std::string text;
@@ -146,9 +162,22 @@ std::vector<double> class_weights(const train::ResolvedJob& job, const data::Sou
   if (sum <= 0) refuse(job.class_weighting, "all training images have weight 0");
   if (!std::isfinite(sum)) refuse(job.class_weighting, "the weights are too large");
   for (double& weight : weights) weight *= all / sum;
+  log::info("class weights in the loss: " +
+            range_text(weights, uses, images->classes(),
+                       [](double weight) { return strf("%.3g for", weight); }));
   // --classes may name more classes than the data has.
   weights.resize(static_cast<size_t>(job.model.classes), 0);
   return weights;
+}
+
+void log_balance(const train::ResolvedJob& job, const data::Source& train,
+                 const dist::Communicator& communicator) {
+  const data::Dataset* const images = data::as_dataset(train);
+  if (job.balance == 0 || !images) return;
+  const std::vector<int64_t> uses = uses_per_epoch(job, *images, communicator);
+  log::info(strf("--balance %g: an epoch uses about ", job.balance) +
+            range_text(uses, uses, images->classes(),
+                       [](int64_t count) { return counted(count, "image") + " of"; }));
 }
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// The weights of the classes in the loss (--class-weights).
+// The weights of the classes in the loss (--class-weights), and messages about them and --balance.
 
 #include <memory>
 #include <string>
@@ -18,10 +18,16 @@ std::vector<double> parse_class_weights(const std::string& path, const std::stri
                                         const std::vector<std::string>& classes);
 
 // Returns the weights that --class-weights asks for, scaled so that their mean over the images of
-// an epoch is 1; empty for `none`. `balanced`: in inverse proportion to how often an epoch uses
-// images of the class, and 0 for classes without images. `train`: the images that the run trains
-// on. Rank 0 reads the file. Throws UserError naming the option. Collective.
+// an epoch is 1; empty for `none`. With `balanced`, the weight of a class is in inverse proportion
+// to how often an epoch uses its images, or 0 if it has none. `train`: the images that the run
+// trains on. Rank 0 reads the file, and logs the smallest and the largest weight of a class with
+// images. Throws UserError naming the option. Collective.
 std::vector<double> class_weights(const train::ResolvedJob& job, const data::Source& train,
                                   const dist::Communicator& communicator);
+
+// With --balance, logs the classes of which an epoch uses the fewest and the most images. Does
+// nothing without --balance. Arguments: as for class_weights(). Collective.
+void log_balance(const train::ResolvedJob& job, const data::Source& train,
+                 const dist::Communicator& communicator);
 
 }  // namespace shoal::app

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "data/lists/csv_list.h"
 #include "data/sources/open.h"
 
 namespace shoal::app {
@@ -78,6 +79,18 @@ void check_data_exists(const train::Job& job, const DataPlaces& places) {
 
 namespace {
 
+// If the location is a list with a column that names the split of each image, returns how to use
+// that column. Otherwise returns "". `trains`: whether the command needs training images.
+std::string split_column_advice(const data::Location& location, bool trains) {
+  if (location.kind != data::Location::Kind::csv_list) return "";
+  const std::string column = data::split_column(location.text);
+  if (column.empty()) return "";
+  return location.text + " has " + column +
+         (trains ? ", so write its training lines and its validation lines to two lists and use "
+                   "--train LIST --val LIST"
+                 : ", so write its validation lines to a list and use --val LIST");
+}
+
 // Returns advice for a --data folder that has no training images where they are expected: its
 // subfolders may be the classes, or it may have only validation images. Empty: no advice.
 std::string other_layout(const std::string& data) {
@@ -111,8 +124,9 @@ std::string folder_of_splits(const std::string& data) {
 
 void check_data_has_entries(const std::string& data, bool trains) {
   if (fs::is_regular_file(data)) {
-    if (const std::string text = data::compression_error(data); !text.empty())
-      throw UserError("--data: " + text);
+    for (const std::string& text :
+         {data::compression_error(data), split_column_advice(data::resolve(data), trains)})
+      if (!text.empty()) throw UserError("--data: " + text);
     throw UserError("--data: " + data +
                     " is a file, but not a tar or zip with folders train/ and val/; to name files, "
                     "use " +
@@ -130,6 +144,7 @@ void check_split_exists(const train::Job& job, const DataPlaces& places, const S
                         bool trains) {
   if (split.found() || split.option != "--data") return;
   const bool train = split.name == "train";
+  const std::string column = train ? "" : split_column_advice(places.train.location, trains);
   const bool can_split = !train && !places.train.location.is_pipe();
   const std::string also = can_split ? ", or hold out training images with --val-split 0.1" : "";
   if (job.data.empty()) {
@@ -137,15 +152,16 @@ void check_split_exists(const train::Job& job, const DataPlaces& places, const S
     const std::string both = trains
                                  ? "--data DIR (containing train/ and val/), or --train and --val"
                                  : "--val DIR|FILE, or --data DIR (containing val/)";
+    const std::string missing = other ? "--" + split.name + " DIR|FILE" + also : both;
     throw UserError(std::string("no ") + (train ? "training" : "validation") +
-                    " images given: add " +
-                    (other ? "--" + split.name + " DIR|FILE" + also : both));
+                    " images given: " + (column.empty() ? "add " + missing : column));
   }
   if (!fs::exists(job.data)) fail_missing("--data", job.data);
   check_data_has_entries(job.data, trains);
   const std::string parent = folder_of_splits(job.data);
   throw UserError("--data: " + job.data + " contains no " + data::split_places(split.name) +
-                  (!parent.empty() ? "; use its parent folder: --data " + parent
+                  (!parent.empty()   ? "; use its parent folder: --data " + parent
+                   : !column.empty() ? "; " + column
                    : train && !other_layout(job.data).empty() ? other_layout(job.data)
                    : job.val_split > 0
                        ? "; give them separately: --train DIR|FILE"

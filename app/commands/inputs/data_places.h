@@ -60,7 +60,7 @@ void check_val_split(const train::Job& job, const DataPlaces& places);
 void check_not_splits(const Split& split, const std::vector<std::string>& classes);
 // Rejects --val-synsets without --val-labels.
 void check_synsets(const train::Job& job);
-// Rejects options that have no effect with these images or cannot work with them.
+// Rejects options that have no effect on the images in `places` or cannot work with them.
 void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train);
 
 }  // namespace shoal::app

@@ -13,9 +13,9 @@
 
 namespace shoal::app {
 
-// Returns the names of the model's classes: those of --classes (`imagenet`: ImageNet's class
-// folders) or, without --classes, those of the weights, which may have none. Throws UserError if
-// the number of names in --classes does not fit the model.
+// Returns the names of the model's classes: those of --classes or, without --classes, those of the
+// weights, which may have none. `--classes imagenet` stands for the names of ImageNet's class
+// folders. Throws UserError if the number of names in --classes does not fit the model.
 std::vector<std::string> folder_names(const Arguments& arguments, const Weights& weights);
 
 // Relabels images for weights that have no class names. If the classes of the images are some of

@@ -55,8 +55,8 @@ data::OpenOptions open_options(const OpenRequest& request, const Classes& known)
   return options;
 }
 
-// Calls `open` and checks the class names of the images that it returns. Turns its
-// std::invalid_argument into UserError that names the option.
+// Calls `open` and checks the class names of the images that it returns. Turns
+// std::invalid_argument from `open` into UserError that names the option.
 template <class Open>
 auto opened(const OpenRequest& request, const Open& open) {
   decltype(open()) images;

@@ -18,6 +18,8 @@ NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprint
                         const std::string& what, int threads) {
   complete(first, threads);
   complete(second, threads);
+  log::status("comparing images");
+  data::Fingerprints::hash_pixels_of_shared(first, second, threads);
   log::status("");
   NamePairs names;
   for (const auto& [one, other] : data::shared_images(first, second))

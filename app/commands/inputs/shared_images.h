@@ -13,7 +13,8 @@ using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
 // Finds the images that both sets contain. Logs their number and the names of the first ten, and
 // returns all names: each pair is an image's name in `first` and its name in `second`. Reads images
-// that have no hash yet, on `threads` threads. `what`: names both sets, "train and val".
+// that have no hash yet, on `threads` threads. Both sets must contain hashes of first rows. `what`:
+// names both sets, "train and val".
 NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprints& second,
                         const std::string& what, int threads);
 

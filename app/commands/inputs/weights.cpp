@@ -202,6 +202,12 @@ void check_class_count(const Weights& weights, size_t names, const std::string& 
                   source + " " + counted(names, "class") + "; the numbers must be equal");
 }
 
+std::string class_names_advice(const Weights& weights, const std::string& so) {
+  if (!weights.classes.empty() || weights.job.model.classes != kImageNetClasses) return "";
+  return weights.file + " contains no class names, so " + so +
+         "; if its outputs are ImageNet's classes, add --classes imagenet, else --classes FILE";
+}
+
 void take_class_names(const Arguments& arguments, Weights& weights) {
   const std::string& names = arguments.job.classes_file;
   const bool imagenet =

@@ -67,6 +67,10 @@ void log_origin(const Weights& weights);
 // `source`: subject and verb for the message, such as "the data has".
 void check_class_count(const Weights& weights, size_t names, const std::string& source);
 
+// Returns how to name the outputs of weights that have no class names, as on ImageNet; "" if they
+// have names, or another number of outputs. `so`: the consequence, for the message.
+std::string class_names_advice(const Weights& weights, const std::string& so);
+
 // Replaces the class names of `weights` with those of --classes. Without --classes, weights of a
 // known name (app/weights/known_weights.h) with 1000 outputs get ImageNet's names, and others keep
 // theirs. Throws UserError if the number of names in --classes does not fit the model.

@@ -21,7 +21,8 @@ struct MetricDefinition {
 // the format of PyTorch's imagenet example.
 const std::vector<MetricDefinition>& metric_definitions();
 
-// Returns [{"Name": …, "Regex": …}, …], the form of MetricDefinitions in CreateTrainingJob.
+// Returns the metrics as JSON: [{"Name": …, "Regex": …}, …]. SageMaker's API call CreateTrainingJob
+// expects this form in its field MetricDefinitions.
 std::string metric_definitions_json();
 
 }  // namespace shoal::app

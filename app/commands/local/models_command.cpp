@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "app/commands/local/local_commands.h"
+#include "app/commands/local/selected_rows.h"
 #include "app/commands/print_table.h"
 #include "app/options/class_names.h"
 #include "base/error.h"
@@ -25,23 +26,35 @@ models::ModelOptions named(const std::string& name, const Arguments& arguments) 
   return options;
 }
 
+// Returns the network. With --size, its shapes and multiply-adds are those of this image size.
+models::Network network_of(const std::string& name, const Arguments& arguments) {
+  models::Network network = models::make_network(named(name, arguments));
+  if (arguments.job.size) models::set_image_size(network, *arguments.job.size);
+  return network;
+}
+
+// Returns the side in pixels of the images whose multiply-adds are printed.
+int64_t counted_side(const models::ModelInfo& info, const Arguments& arguments) {
+  return arguments.job.size.value_or(info.eval_size);
+}
+
 // Returns the networks that the user named, by their whole names or by a part that several names
 // have in common; all networks if the user named none. Throws UserError for unknown names.
 std::vector<std::string> selected(const Arguments& arguments) {
   const std::vector<std::string>& all = models::names();
-  if (arguments.paths.empty()) return all;
-  std::vector<std::string> names;
-  for (const std::string& word : arguments.paths) {
-    const size_t before = names.size();
-    const bool whole = std::ranges::find(all, word) != all.end();
-    std::ranges::copy_if(all, std::back_inserter(names), [&](const std::string& name) {
-      return whole ? name == word : name.find(word) != name.npos;
-    });
-    if (names.size() > before) continue;
+  RowNames rows;
+  rows.rows = all.size();
+  rows.matches = [&](const std::string& word, size_t row) { return all[row] == word; };
+  rows.contains = [&](const std::string& word, size_t row) {
+    return all[row].find(word) != std::string::npos;
+  };
+  rows.unknown = [&](const std::string& word) {
     const std::string near = nearest(word, all);
-    throw UserError("no network's name contains '" + word + "'" +
-                    (near.empty() ? "" : "; did you mean " + near + "?"));
-  }
+    return UserError("no network's name contains '" + word + "'" +
+                     (near.empty() ? "" : "; did you mean " + near + "?"));
+  };
+  std::vector<std::string> names;
+  for (const size_t row : selected_rows(arguments.paths, rows)) names.push_back(all[row]);
   return names;
 }
 
@@ -53,10 +66,11 @@ void list_networks(const Arguments& arguments) {
   const auto px = [](int64_t size) { return std::to_string(size) + " px"; };
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : selected(arguments)) {
-    const models::ModelInfo info = models::describe(named(name, arguments));
-    rows.push_back({info.name, grouped(info.parameters), strf("%.2f G", info.multiply_adds / 1e9),
-                    px(info.train_size), px(info.eval_resize), px(info.eval_size),
-                    filter_of(info)});
+    const models::ModelInfo info = network_of(name, arguments).info;
+    rows.push_back(
+        {info.name, grouped(info.parameters),
+         strf("%.2f G at %ld px", info.multiply_adds / 1e9, counted_side(info, arguments)),
+         px(info.train_size), px(info.eval_resize), px(info.eval_size), filter_of(info)});
   }
   print_table({{"name"},
                {"parameters", true},
@@ -71,11 +85,12 @@ void list_networks(const Arguments& arguments) {
 Json networks(const Arguments& arguments) {
   Json list = Json::array();
   for (const std::string& name : selected(arguments)) {
-    const models::ModelInfo info = models::describe(named(name, arguments));
+    const models::ModelInfo info = network_of(name, arguments).info;
     list.push_back({{"name", info.name},
                     {"classes", info.classes},
                     {"parameters", info.parameters},
                     {"multiply_adds", info.multiply_adds},
+                    {"multiply_adds_size", counted_side(info, arguments)},
                     {"train_size", info.train_size},
                     {"eval_size", info.eval_size},
                     {"eval_resize", info.eval_resize},
@@ -111,7 +126,7 @@ std::string shape_text(const models::Shape& shape) {
   return strf("%ldx%ldx%ld", shape.channels, shape.height, shape.width);
 }
 
-void list_layers(const models::Network& network) {
+void list_layers(const models::Network& network, int64_t side) {
   const std::vector<Layer> layers = layers_of(network);
   std::vector<std::vector<std::string>> rows;
   for (size_t i = 0; i < network.nodes.size(); ++i) {
@@ -130,7 +145,7 @@ void list_layers(const models::Network& network) {
               rows);
   log::line(strf("%s: %s parameters, %.2f G multiply-adds for one image of %ld px",
                  network.info.name.c_str(), grouped(network.info.parameters).c_str(),
-                 network.info.multiply_adds / 1e9, network.info.eval_size));
+                 network.info.multiply_adds / 1e9, side));
 }
 
 Json layers_json(const models::Network& network) {
@@ -149,9 +164,9 @@ Json layers_json(const models::Network& network) {
   return list;
 }
 
-models::Network network_of(const Arguments& arguments) {
+models::Network listed_network(const Arguments& arguments) {
   try {
-    return models::make_network(named(arguments.layers, arguments));
+    return network_of(arguments.layers, arguments);
   } catch (const std::invalid_argument& error) {
     throw UserError(std::string("--layers: ") + error.what());
   }
@@ -166,11 +181,11 @@ int models_command(const Call& call) {
   if (!arguments.layers.empty()) {
     if (!arguments.paths.empty())
       throw UserError("--layers names the network; remove '" + arguments.paths.front() + "'");
-    const models::Network network = network_of(arguments);
+    const models::Network network = listed_network(arguments);
     if (arguments.json) {
       log::line(layers_json(network).dump(2));
     } else {
-      list_layers(network);
+      list_layers(network, counted_side(network.info, arguments));
     }
   } else if (arguments.json) {
     log::line(networks(arguments).dump(2));

@@ -113,7 +113,8 @@ void take_history(RunRow& row, const fs::path& folder) {
   const auto best = train::best_epoch(history.epochs);
   if (const auto top1 = best ? history.epochs[*best].deciding_top1() : std::nullopt)
     row.top1 = std::max(row.top1.value_or(0), *top1);
-  // The number of the epoch in which the run ended; it was evaluated without being finished.
+  // If the run ended within an epoch, the index of that epoch. It may have been evaluated, but it
+  // does not count as finished.
   const double unfinished = row.epochs && *row.epochs > std::floor(*row.epochs)
                                 ? std::floor(*row.epochs)
                                 : std::numeric_limits<double>::quiet_NaN();

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "app/commands/local/local_commands.h"
+#include "app/commands/local/selected_rows.h"
 #include "app/commands/print_table.h"
 #include "app/commands/printable_row.h"
 #include "app/platform/failure.h"
@@ -37,27 +38,26 @@ bool selects(const std::string& word, const Row& row) {
   return named && named->files.front().url == row.file.url;
 }
 
-// Returns the rows that the user named, by whole names or by a part of the names of networks.
-std::vector<Row> selected_rows(const Arguments& arguments) {
-  std::vector<Row> rows;
+// Returns the rows that the user named. Each word is the whole name of weights or of a network, or
+// else a part of a network's name. Without words, returns all rows.
+std::vector<Row> rows_of(const Arguments& arguments) {
+  std::vector<Row> all;
   for (const KnownWeights& weights : known_weights())
-    rows.push_back(row_of(weights, arguments.weights_cache));
-  if (arguments.paths.empty()) return rows;
-  std::vector<Row> selected;
-  for (const std::string& word : arguments.paths) {
-    const size_t before = selected.size();
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(selected),
-                 [&](const Row& row) { return selects(word, row); });
-    if (selected.size() == before)
-      std::copy_if(rows.begin(), rows.end(), std::back_inserter(selected), [&](const Row& row) {
-        return row.weights->model.find(word) != std::string::npos;
-      });
-    if (selected.size() > before) continue;
+    all.push_back(row_of(weights, arguments.weights_cache));
+  RowNames names;
+  names.rows = all.size();
+  names.matches = [&](const std::string& word, size_t row) { return selects(word, all[row]); };
+  names.contains = [&](const std::string& word, size_t row) {
+    return all[row].weights->model.find(word) != std::string::npos;
+  };
+  names.unknown = [&](const std::string& word) {
     const std::string near = nearest_weights(word);
-    throw UserError("no weights are known by the name '" + word + "'" +
-                    (near.empty() ? "" : "; did you mean " + near + "?"));
-  }
-  return selected;
+    return UserError("no weights are known by the name '" + word + "'" +
+                     (near.empty() ? "" : "; did you mean " + near + "?"));
+  };
+  std::vector<Row> rows;
+  for (const size_t row : selected_rows(arguments.paths, names)) rows.push_back(all[row]);
+  return rows;
 }
 
 nlohmann::ordered_json json_of(const Row& row) {
@@ -125,7 +125,7 @@ void list_weights(const std::vector<Row>& rows) {
 
 int weights_command(const Call& call) {
   const Arguments& arguments = call.arguments;
-  const std::vector<Row> rows = selected_rows(arguments);
+  const std::vector<Row> rows = rows_of(arguments);
   if (arguments.json) {
     auto json = nlohmann::ordered_json::array();
     for (const Row& row : rows) json.push_back(json_of(row));

@@ -16,7 +16,8 @@
 
 namespace shoal::app {
 
-// The programs whose options are known, as bits for ForeignOption::programs.
+// The programs whose options are known, as bits for ForeignOption::programs. SMDDP is SageMaker's
+// library for data-parallel training; its EfficientNet examples are based on NVIDIA's.
 enum Program : unsigned {
   kImagenet = 1,          // PyTorch's imagenet example, main.py
   kNvidiaPyTorch = 2,     // NVIDIA DeepLearningExamples, PyTorch ConvNets, main.py
@@ -65,14 +66,16 @@ std::string defaults_of(const ForeignOption& option);
 //                   the square root of the batch size, shoal linearly
 //   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given; the
 //                   same holds for the values that other options include, such as --eps
-//   --optimizer     if `defaults` is SMDDP's recipe: momentum means SGD, sgd means SGD without
+//   --optimizer     if `defaults` is smddp_efficientnet: momentum means SGD, sgd means SGD without
 //                   momentum
 //   --warmup-lr     is divided by --lr, to give --warmup-start; has no effect without --lr
-//   warmup_epochs   has no effect if `defaults` is SMDDP's recipe: that program only leaves these
-//                   epochs out of its measurements; its name for the warm-up is lr_warmup_epochs
+//   warmup_epochs   has no effect if `defaults` is smddp_efficientnet: the program that this recipe
+//                   imitates only leaves these epochs out of its measurements, and calls the
+//                   warm-up lr_warmup_epochs
 //
 // `defaults`: the recipe of the program that the options identify, or empty. `words`: the command
-// line, which shows whether --warmup_epochs was written with an underscore, as SMDDP spells it.
+// line, which shows whether --warmup_epochs was written with an underscore, as that program
+// spells it.
 void resolve_foreign(const std::string& defaults, const std::vector<std::string>& words,
                      std::vector<Setting>& ours, std::vector<std::string>& ineffective);
 

@@ -39,7 +39,7 @@ Pairs always(const std::string&) {
 // Converts the name of an augmenter (autoaugment, randaugment) to --auto-augment.
 Pairs augmentation(const std::string& name);
 
-// Reasons used by several rows.
+// Reasons why an option has no effect, each used by several rows.
 inline constexpr const char* kLoader = "shoal decodes images with its own loader";
 inline constexpr const char* kOwnFiles = "a run always writes history.jsonl and summary.json";
 inline constexpr const char* kEveryEpoch = "every epoch ends with a checkpoint";
@@ -47,7 +47,8 @@ inline constexpr const char* kModelFixed = "determined by --model, as in torchvi
 
 // The rows for timm's train.py and torchvision's references.
 std::vector<ForeignOption> timm_rows();
-// The rows for NVIDIA's TensorFlow 2 EfficientNet and the SMDDP examples that are based on it.
+// The rows for NVIDIA's TensorFlow 2 EfficientNet, and for examples based on it that use SMDDP,
+// SageMaker's library for data-parallel training.
 std::vector<ForeignOption> tensorflow_rows();
 
 }  // namespace shoal::app

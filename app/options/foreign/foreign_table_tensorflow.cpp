@@ -1,4 +1,5 @@
-// Table rows for the options of NVIDIA's TensorFlow 2 EfficientNet and of the SMDDP examples.
+// Table rows for the options of NVIDIA's TensorFlow 2 EfficientNet, and of examples that use SMDDP,
+// SageMaker's library for data-parallel training.
 #include "app/options/foreign/foreign_row.h"
 
 namespace shoal::app {

@@ -34,7 +34,7 @@ std::string assignment(const Option& option, const std::string& value) {
   return option.name + " = " + toml_value(option, value);
 }
 
-// Returns the line of an option that has an origin.
+// Returns the line of an option that was set. It ends with a comment that names the origin.
 std::string given_line(const Option& option, const std::string& value, const std::string& origin) {
   // An empty value means that the option was switched off.
   const std::string text = !value.empty() ? value : option.off.empty() ? "none" : option.off;
@@ -53,8 +53,10 @@ std::string option_line(const Option& option, const Arguments& arguments) {
   if (origin != arguments.origins.end()) return given_line(option, value, origin->second);
   if (option.name == "recipe" && !value.empty())
     return assignment(option, value) + "  # the defaults of the program whose options were given";
-  if (value.empty())
-    return "# " + option.name + " =  # default: " + (option.unset.empty() ? "none" : option.unset);
+  if (value.empty()) {
+    const std::string meaning = default_of(option, arguments, arguments.command);
+    return "# " + option.name + " =  # default: " + (meaning.empty() ? "none" : meaning);
+  }
   return "# " + assignment(option, masked(value)) + "  # default";
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Decodes option values as SDKs, toolkits, YAML and JSON encode them. Does not use LibTorch.
+// Decodes option values as SageMaker's SDKs and toolkits, YAML and JSON encode them. Does not use
+// LibTorch.
 //
 // A value may be plain text (64), a JSON string ("64"), or a JSON string encoded again ("\"64\"").
 // It may use the constants of Python (True, None) or of JSON (true, null). Options also accept

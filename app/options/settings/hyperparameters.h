@@ -7,8 +7,8 @@
 //   SM_HPS                                   the toolkit's object of typed values
 //   SM_HP_NAME                               the toolkit's variable for one value
 //
-// Names may contain - or _. An empty value turns a flag on. null and None leave the option
-// unchanged.
+// BASE is SAGEMAKER_BASE_DIR, else /opt/ml (platform.h). Names may contain - or _. An empty value
+// turns a flag on. null and None leave the option unchanged.
 
 #include <string>
 #include <vector>

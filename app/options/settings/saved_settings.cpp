@@ -70,8 +70,8 @@ void take_saved_settings(Arguments& arguments,
     // The checkpoint replaces --weights, and so the settings that follow from them.
     if (origin == kCheckpointOrigin || origin.starts_with(kWeightsOrigin)) return false;
     if (option == "batch-size" && arguments.job.fit_batch_size) return false;
-    // SageMaker may set forward-reads by itself. The checkpoint's value wins, so that the image
-    // order does not change within a run.
+    // SageMaker's input mode FastFile turns forward-reads on. The checkpoint's value wins, so that
+    // the image order does not change within a run.
     return option != "forward-reads" || origin != kPlatform;
   };
   for (const auto& [name, value] : saved) {
@@ -88,7 +88,7 @@ void take_saved_settings(Arguments& arguments,
     arguments.job.scale_lr.reset();  // the saved learning rate is already scaled
     arguments.origins.erase("scale-lr");
   }
-  // resolve() computes the batch size from the global batch size.
+  // Unless the user gave a number, drops the batch size: resolve() computes it from the global one.
   if (!arguments.job.eval_only && arguments.job.global_batch_size && !named("batch-size")) {
     arguments.job.batch_size.reset();
     arguments.job.fit_batch_size = false;

@@ -20,12 +20,17 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
 // Restores the settings of a checkpoint, `saved`, except options that are already set
 // (Arguments::origins) and options that a set option replaces (Saving::replaced_by). Overrides the
 // values of a recipe that the user did not name (see kImagenetRecipe), settings that follow from
-// --weights, and a --forward-reads that SageMaker's configuration set. Replaces --batch-size auto
-// with the saved global batch size. Restores --classes only if it differs from `data_classes`, the
-// number of class names in the checkpoint. Does not restore --accumulate if both --batch-size and
-// --global-batch-size are set, because resolve() computes it. Removes --scale-lr if it restores
-// --lr, because the saved learning rate is already scaled. With --eval-only, restores only options
-// that affect evaluation. Throws UserError if this version does not accept a saved value.
+// --weights, and a --forward-reads that SageMaker's configuration set. With --eval-only, restores
+// only options that affect evaluation. Throws UserError if this version does not accept a saved
+// value. Special cases:
+//
+//   --batch-size auto  is replaced by the saved global batch size
+//   --classes          is restored only if it differs from `data_classes`, the number of class
+//                      names in the checkpoint
+//   --accumulate       is not restored if both --batch-size and --global-batch-size are set,
+//                      because resolve() computes it
+//   --scale-lr         is removed if --lr is restored, because the saved learning rate is already
+//                      scaled
 void take_saved_settings(Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& saved,
                          size_t data_classes);

@@ -12,11 +12,13 @@ namespace shoal::app {
 // Whether the entries come from timm's train.py, recognized by five of its arguments.
 bool is_timm_args(const std::vector<ConfigEntry>& entries);
 
-// Returns the arguments that have a value and are options of shoal or have an equivalent in shoal
+// Returns the arguments that have a value and that shoal supports, as an option or by an equivalent
 // (foreign_options.h). Omits color-jitter if timm's augmentation policy turns it off, and clip-grad
 // if clip-mode is not norm. Adds drop-path 0, the default of timm's networks, if neither drop-path
-// nor drop-connect is given. Appends to `ignored` the names of all other arguments that have a
-// value other than 0, except color-jitter and clip-mode.
+// nor drop-connect is given.
+//
+// Appends to `ignored` the names of the arguments that it leaves out, except arguments without a
+// value or with the value 0, color-jitter and clip-mode.
 std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
                                         std::vector<std::string>& ignored);
 

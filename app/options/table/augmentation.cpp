@@ -120,8 +120,8 @@ void add_augmentation(std::vector<Option>& table) {
            .off_is("none"),
        checked_row("color-jitter", "X|B,C,S|B,C,S,H",
                    "Random brightness, contrast and saturation (factors within 1 +- B, C, S) and "
-                   "hue (shift within +- H of the hue circle, H <= 0.5); X alone: B = C = S = X, H "
-                   "= 0; 0: off",
+                   "hue (shift within +- H of the hue circle, H <= 0.5; 0 if not given); a single "
+                   "X sets B, C and S; 0: off",
                    data::augment::parse_jitter, JOB(augment.color_jitter))
            .off_is("0")
            .spells_lists(","),

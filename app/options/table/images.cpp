@@ -13,9 +13,10 @@ namespace {
 Option classes_row() {
   Option option = row("classes", kTrain | kModels | kBench, "N|FILE",
                       "Number of classes, or a FILE with the class names, one per line in label "
-                      "order; needed if all images come through pipes",
+                      "order (train: needed if all images come through pipes)",
                       JOB(classes))
-                      .unset_is("the number of classes in the data; models: 1000")
+                      .unset_is("the number of classes in the data")
+                      .default_in(kModels | kBench, "1000")
                       .within(1, 1 << 24)
                       .changes_results(MayDiffer::never, kStartAnew)
                       .of_evaluation();
@@ -37,25 +38,30 @@ Option classes_row() {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCheck | kAverage | kCommon, "DIR",
-           "Folder, tar or zip with train/ and val/: class folders, archives or record files; "
-           "train.pack, train.tar, train.rec, train.zip, train.csv or files named train-* may "
-           "replace train/, and the same for val",
+           "Folder, tar or zip that contains train/ and val/ with class folders, archives or "
+           "record files; train.pack, .tar, .rec, .zip, .csv or files named train-* may replace "
+           "train/, and the same for val",
            JOB(data)),
        row("train", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
            "Training images: class folders, a packed set, files of many images (tars, zips, "
-           "WebDataset shards, TFRecords, RecordIO and others in docs/data.md), a manifest, a CSV "
-           "file that lists images and classes, or pipe:PATH; for several files, their folder or a "
-           "pattern ({000..127}, *); default: DATA/train, on SageMaker the training channel "
-           "(prepare: DOWNLOADS/ILSVRC2012_img_train.tar)",
-           JOB(train_dir)),
+           "WebDataset shards, TFRecords, RecordIO and others in docs/data.md), a SageMaker "
+           "manifest, a CSV file that lists images and classes, or pipe:PATH; for several files, "
+           "their folder or a pattern ({000..127}, *)",
+           JOB(train_dir))
+           .unset_is("DATA/train, on SageMaker the training channel")
+           .default_in(kCheck | kAverage, "DATA/train")
+           .default_in(kPrepare, "DOWNLOADS/ILSVRC2012_img_train.tar"),
        row("val", kTrain | kEval | kCheck | kAverage | kPrepare, "PATH",
-           "Validation images, in any form that --train accepts; default: DATA/val, on SageMaker "
-           "the validation channel (prepare: DOWNLOADS/ILSVRC2012_img_val.tar)",
-           JOB(val_dir)),
+           "Validation images, in any form that --train accepts", JOB(val_dir))
+           .unset_is("DATA/val, on SageMaker the validation channel")
+           .default_in(kCheck | kAverage, "DATA/val")
+           .default_in(kPrepare, "DOWNLOADS/ILSVRC2012_img_val.tar"),
        row("val-split", kTrain | kEval | kAverage, "FRACTION",
            "Fraction of the training images to hold out for validation, selected by a hash of each "
            "path; 0: none",
            JOB(val_split))
+           .default_in(kEval | kAverage,
+                       "that of the weights' run if there are no validation images, else 0")
            .within(0, 0.9)
            .off_is("0")
            .changes_results(MayDiffer::never, kStartAnew)
@@ -65,7 +71,8 @@ void add_splits(std::vector<Option>& table) {
            "class folders: a text file of lines `NAME CLASS`, LOC_val_solution.csv, ImageNet's "
            "devkit, or the devkit's ground truth file; see docs/data.md",
            JOB(val_labels))
-           .unset_is("none; prepare: the devkit in DOWNLOADS"),
+           .unset_is("none")
+           .default_in(kPrepare, "the devkit in DOWNLOADS"),
        row("val-synsets", kTrain | kEval | kCheck | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
            "ImageNet's devkit, or a text file with a class name and its number on each line",
@@ -91,9 +98,13 @@ void add_splits(std::vector<Option>& table) {
            "`imagenet` for the names of ImageNet's 1000 classes (eval: its folder names, "
            "n01440764, …)",
            JOB(classes_file))
-           .unset_is(
-               "the names stored with the weights; without them, eval: the classes of the images; "
-               "predict, export: ImageNet's for weights listed by `shoal weights`, else numbers")});
+           .unset_is("the names stored with the weights, else those of the images' classes")
+           .default_in(kPredict,
+                       "the names stored with the weights, else ImageNet's for weights listed by "
+                       "`shoal weights`, else numbers")
+           .default_in(kExport,
+                       "the names stored with the weights, else ImageNet's for weights listed by "
+                       "`shoal weights`, else none")});
 }
 
 void add_reading(std::vector<Option>& table) {
@@ -108,8 +119,8 @@ void add_reading(std::vector<Option>& table) {
            .changes_results()
            .replaced_by("steps-per-epoch"),
        row("steps-per-epoch", kTrain, "N",
-           "Steps per epoch if training images come through a pipe; ignored for other data: an "
-           "epoch is one pass",
+           "Steps per epoch if training images come through a pipe; ignored for other data, where "
+           "an epoch is one pass",
            JOB(epoch_steps))
            .unset_is("from --train-samples; with --max-steps alone, an epoch ends when a pipe ends")
            .at_least(1)
@@ -130,9 +141,9 @@ void add_reading(std::vector<Option>& table) {
            .off_is("none")
            .changes_results(MayDiffer::between_epochs, kWithinEpoch),
        row("forward-reads", kTrain | kEval, "",
-           "Read tars, zips and records sequentially in blocks of 4 MiB and shuffle the images in "
-           "a buffer; faster on file systems that read ahead, such as SageMaker FastFile, "
-           "where it is on by default",
+           "Read tars, zips and records sequentially in blocks of 4 MiB and shuffle training "
+           "images in a buffer; faster on file systems that read ahead; SageMaker's FastFile mode "
+           "turns this on",
            JOB(forward_reads))
            .changes_results(MayDiffer::between_epochs, kWithinEpoch)});
 }

@@ -30,8 +30,8 @@ void add_hosts(std::vector<Option>& table, const char* group) {
       {row("instance-group", kRanks | kDoctor, "NAME",
            "SageMaker instance groups (comma-separated) whose hosts run the job",
            FIELD(instance_group))
-           .unset_is("the SageMaker toolkit's selection; else all hosts of a job with one group; "
-                     "else required")
+           .unset_is("the SageMaker toolkit's selection, else all hosts; required if the job has "
+                     "several groups and the toolkit selected none")
            .spells_lists(","),
        row("nnodes", kRanks | kDoctor, "N",
            "Number of hosts if you start shoal by hand on each host", FIELD(nodes.count))
@@ -49,8 +49,11 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            .within(1, kMaxThreads),
        row("threads", kRanks | kAverage | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
-           .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores; bench loader: "
-                     "measures 1, 2, 4, … threads, up to all cores, or more if disk-bound")
+           .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
+           .default_in(kBench,
+                       "OMP_NUM_THREADS, else all CPU cores (`bench scaling`: divided by "
+                       "--host-processes); `bench loader`: 1, 2, 4, … threads in turn, up to all "
+                       "cores, or more if disk-bound")
            .within(1, kMaxThreads)});
 }
 
@@ -104,8 +107,8 @@ void add_machine(std::vector<Option>& table) {
            .within(0, kMaxSeconds)
            .off_is("0"),
        row("lost-host-timeout", kRanks, "SECONDS",
-           "Time within which the run ends if a process or host does not answer (train: rank 0 "
-           "first saves a checkpoint); half of it without an answer counts as a loss; 0: never",
+           "Time within which the run ends after a process or host stops answering; after half of "
+           "this time it counts as lost, and rank 0 saves a checkpoint (train); 0: never",
            JOB(lost_host_timeout))
            .within(0, kMaxSeconds)
            .off_is("0"),

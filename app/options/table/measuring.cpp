@@ -7,7 +7,7 @@ namespace shoal::app {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure training (implied unless --eval is given): `bench loader` loads random crops, "
+           "Measure training, as happens anyway without --eval: `bench loader` loads random crops, "
            "`bench step` runs training steps",
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "",
@@ -36,8 +36,8 @@ void add_measuring(std::vector<Option>& table) {
            "`bench loader`: find how many threads are needed to load RATE images/s; 0: off",
            FIELD(bench.wanted))
            .at_least(0),
-       row("hosts", kBench | kCommon, "N", "`bench scaling`: predict for 1, 2, 4, … up to N hosts",
-           FIELD(scaling.hosts))
+       row("hosts", kBench | kCommon, "N",
+           "`bench scaling`: predict the speed on 1, 2, 4, … up to N hosts", FIELD(scaling.hosts))
            .within(1, kMaxHosts),
        row("host-processes", kBench | kCommon, "N",
            "`bench scaling`: number of processes per host, usually one per GPU",

@@ -58,8 +58,9 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
        row("cache-dir", kTrain | kEval | kCheck | kAverage | kBench, "DIR",
            "Folder for cached listings of large data folders, and for the indexes of --seek-index",
            JOB(cache_dir))
-           .unset_is("train: OUTPUT/cache; other commands: none; SageMaker: the warm pool's "
-                     "folder, else TMPDIR/shoal-cache"),
+           .unset_is("none, on SageMaker the warm pool's folder or TMPDIR/shoal-cache")
+           .default_in(kTrain,
+                       "OUTPUT/cache, on SageMaker the warm pool's folder or TMPDIR/shoal-cache"),
        memory_row(
            "cache", kTrain | kBench,
            "Memory per process for caching encoded training images, such as 16G; useful with "
@@ -85,8 +86,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .of_training(),
        resume_row(),
        row("checkpoint", kEval | kPredict | kCommon, "PATH",
-           "Weights from shoal: a file, a folder with model.safetensors, or a run's folder (newest "
-           "checkpoint; FOLDER/best: best one)",
+           "Weights from shoal: a file, a folder with model.safetensors, or a run's folder RUN "
+           "(its newest checkpoint; its best one with RUN/best)",
            JOB(checkpoint)),
        row("eval-only", kTrain | kCommon, "",
            "Evaluate the weights of --resume or --weights and exit", JOB(eval_only))});
@@ -142,7 +143,8 @@ void add_printing(std::vector<Option>& table, const char* group) {
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
            FIELD(tensors)),
        row("definitions", kMetrics, "",
-           "No effect: `shoal metrics` always prints MetricDefinitions (JSON)", FIELD(definitions)),
+           "No effect: `shoal metrics` always prints SageMaker's MetricDefinitions (JSON)",
+           FIELD(definitions)),
        row("launcher", kDoctor, "",
            "Show the detected launcher, the variables it set, and the ranks a run here would have",
            FIELD(launcher))});

@@ -31,11 +31,10 @@ void add_packing(std::vector<Option>& table) {
            "Store an index with each baseline JPEG, so that training decodes little more than the "
            "crop; adds up to 4 % to the file",
            FIELD(pack.index)),
-       memory_row(
-           "shard-size", kPack | kPrepare | kCommon,
-           "Split the packed set into files of about BYTES, such as 1G, in a folder (DEST; prepare "
-           "--as packs: DEST/train, DEST/val); 0: one file",
-           FIELD(pack.shard_bytes)),
+       memory_row("shard-size", kPack | kPrepare | kCommon,
+                  "Split each packed set into files of about BYTES, such as 1G, in the folder DEST "
+                  "(prepare --as packs: in DEST/train and DEST/val); 0: one file",
+                  FIELD(pack.shard_bytes)),
        row("overwrite", kPack | kCommon, "", "Replace DEST if it exists and is a packed set",
            FIELD(pack.overwrite)),
        row("compare", kPack | kCommon, "PATH",

@@ -44,6 +44,7 @@ Option channels_row() {
                                   "first convolution are summed over its input channels",
                                   {{"1", 1}, {"3", 3}}, JOB(channels))
                       .unset_is("3, or as in the weights")
+                      .default_in(kBench, "3")
                       .changes_results(MayDiffer::never, kStartAnew)
                       .of_evaluation();
   option.resolved = [](const train::ResolvedJob& job) {
@@ -57,11 +58,16 @@ void add_resizing(std::vector<Option>& table) {
   add(table, "Data",
       {row("size", kTrain | kBench | kCommon, "PIXELS", "Width and height of training images",
            JOB(size))
-           .unset_is("the model's; bench: 224")
+           .unset_is("the model's")
+           .default_in(kBench, "the model's (`bench loader`: 224)")
            .also_called({"img-size"})
            .within(32, 4096)
            .changes_results()
            .of_evaluation(),
+       row("size", kModels, "PIXELS",
+           "Width and height of the images for which to count multiply-adds", JOB(size))
+           .unset_is("each network's evaluation crop")
+           .within(32, 4096),
        row("size-schedule", kTrain, "LIST",
            "Width and height of training images by epoch: comma-separated points EPOCH:PIXELS, "
            "linearly interpolated and rounded to multiples of " +
@@ -81,7 +87,9 @@ void add_resizing(std::vector<Option>& table) {
            .changes_results(),
        row("val-size", kRun | kAverage | kBench, "PIXELS", "Width and height of evaluation images",
            JOB(val_size))
-           .unset_is("train: --size, else the model's own; bench: 224; others: as in the weights")
+           .unset_is("as in the weights, else the model's")
+           .default_in(kTrain, "--size, else the model's")
+           .default_in(kBench, "--size, else the model's (`bench loader`: 224)")
            .within(32, 4096)
            .changes_results()
            .replaced_by("size")
@@ -94,7 +102,9 @@ void add_resizing(std::vector<Option>& table) {
                                     {"bicubic", data::Interpolation::bicubic},
                                     {"random", data::Interpolation::random}},
                                    JOB(interpolation))
-           .unset_is("train: the model's; bench: bilinear; others: the weights', or the model's")
+           .unset_is("as in the weights, else the model's")
+           .default_in(kTrain, "the model's")
+           .default_in(kBench, "bilinear")
            .changes_results()
            .of_evaluation(),
        choice<data::Resize>("resize", kTrain,
@@ -153,7 +163,8 @@ void add_normalization(std::vector<Option>& table) {
       {row("val-resize", kRun | kAverage, "PIXELS",
            "Short side to which evaluation images are resized before the center crop of --val-size",
            JOB(val_resize))
-           .unset_is("as in the weights (except in train), else from --val-size and --crop-pct")
+           .unset_is("as in the weights, else from --val-size and --crop-pct")
+           .default_in(kTrain, "from --val-size and --crop-pct")
            .within(32, 8192)
            .changes_results()
            .replaced_by("size")
@@ -162,7 +173,8 @@ void add_normalization(std::vector<Option>& table) {
            .of_evaluation(),
        row("crop-pct", kRun | kAverage, "X",
            "Crop ratio as in timm: --val-resize = floor(--val-size / X)", JOB(crop_pct))
-           .unset_is("as in the weights (except in train), else the model's own")
+           .unset_is("as in the weights, else the model's")
+           .default_in(kTrain, "the model's")
            .above(0.5, 1)
            .changes_results()
            .replaced_by("val-resize")

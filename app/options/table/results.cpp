@@ -13,7 +13,7 @@ void add_results(std::vector<Option>& table) {
            .short_form('o')
            .unset_is("none"),
        row("output", kPredict | kCommon, "FILE",
-           "File for the predictions, in the format of --csv, --json or text",
+           "File for the predictions: text, or the format that --csv or --json selects",
            FIELD(predict_output))
            .short_form('o')
            .unset_is("standard output"),
@@ -48,8 +48,8 @@ void add_results(std::vector<Option>& table) {
            "Number of classes to print for each image, most likely first", FIELD(topk))
            .at_least(1),
        row("strict", kPredict | kCommon, "",
-           "Exit with code 1, after all predictions, if any image could not be read; without it, "
-           "only if none could",
+           "Exit with code 1, after all predictions, if any image could not be read (without this "
+           "option: if no image could be read)",
            FIELD(strict))});
 }
 

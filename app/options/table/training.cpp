@@ -32,11 +32,13 @@ Option model_row(unsigned commands, std::string help, Field field) {
 }
 
 Option batch_size_row() {
+  const std::string size = std::to_string(train::kDefaultBatchSize);
   Option option = row("batch-size", kRanks | kAverage | kBench | kCommon, "N|auto",
                       "Images per process and forward pass; auto (train, bench): fill the memory",
                       JOB(batch_size))
-                      .unset_is(std::to_string(train::kDefaultBatchSize) +
-                                ", or computed from --global-batch-size")
+                      .unset_is(size)
+                      .default_in(kTrain, size + ", or computed from --global-batch-size")
+                      .default_in(kPredict, size + ", or fewer for few images")
                       .within(1, 1 << 20);
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;
@@ -84,7 +86,8 @@ void add_model(std::vector<Option>& table) {
            "Weights and network to load: a run, file, URL or name (`shoal weights` lists "
            "names); see docs/training.md",
            JOB(weights))
-           .unset_is("none; train: random"),
+           .unset_is("none")
+           .default_in(kTrain, "random weights"),
        row("weights-cache", kRun | kAverage | kInspect | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
            .unset_is("$SHOAL_CACHE/weights if set; else, on SageMaker with a warm pool, "
@@ -123,14 +126,15 @@ void add_model(std::vector<Option>& table) {
 
 void add_length(std::vector<Option>& table) {
   add(table, "Length and batch",
-      {row("epochs", kTrain | kCommon, "N", "Passes over the training images (fractions too)",
+      {row("epochs", kTrain | kCommon, "N", "Passes over the training images; 0.5: half a pass",
            JOB(epochs))
            .above(0, 1e6)
            .of_training()
            .changes_results(),
        row("max-steps", kTrain, "N",
-           "Stop after N steps; the learning rate schedule still spans --epochs (for pipes without "
-           "--train-samples or --steps-per-epoch: N steps)",
+           "Stop after N steps; the learning rate schedule still spans --epochs, but it spans "
+           "these N steps if images come through pipes and neither --train-samples nor "
+           "--steps-per-epoch is given",
            JOB(max_steps))
            .unset_is("no limit")
            .at_least(1)

@@ -23,11 +23,8 @@ function bestOf(run) {
     const epoch = run.history.epochs.find((e) => e.step === best.step);  // may be unfinished
     return { acc1: best.acc1, epoch: epoch ? epoch.epoch : best.epoch };
   }
-  let found = {};
-  for (const e of run.history.epochs)
-    for (const acc1 of [e.ema_acc1 ?? e.val_acc1])
-      if (isNumber(acc1) && !(acc1 <= found.acc1)) found = { acc1, epoch: e.epoch };
-  return found;
+  const found = run.history.epochs.find((e) => e.best);
+  return found ? { acc1: found.deciding_acc1, epoch: found.epoch } : {};
 }
 
 // Results of a run, for the tiles of one run and the table of several. `up`: whether higher is better.
@@ -127,7 +124,6 @@ function phases() {
 
 function epochTable(run) {
   const rows = run.history.epochs;
-  const most = Math.max(...rows.map((e) => e.ema_acc1 ?? e.val_acc1 ?? -1));
   const column = (title, key, text, more = {}) =>
     rows.some((e) => isNumber(e[key])) ? [{ title, number: true, text: (e) => text(e[key]), ...more }] : [];
   return table([
@@ -136,10 +132,10 @@ function epochTable(run) {
     ...column("Train loss", "loss", (v) => fixed(v, 4)),
     ...column("Train top-1", "acc1", percent),
     ...column("Val loss", "val_loss", (v) => fixed(v, 4)),
-    ...column("Val top-1", "val_acc1", percent, { best: (e) => e.ema_acc1 == null && e.val_acc1 === most }),
+    ...column("Val top-1", "val_acc1", percent, { best: (e) => e.best && e.ema_acc1 == null }),
     ...column("Val top-5", "val_acc5", percent),
     ...column("EMA loss", "ema_loss", (v) => fixed(v, 4)),
-    ...column("EMA top-1", "ema_acc1", percent, { best: (e) => e.ema_acc1 === most }),
+    ...column("EMA top-1", "ema_acc1", percent, { best: (e) => e.best }),
     ...column("Learning rate", "lr", (v) => number(v, 3)),
     ...column("Images/s", "images_per_sec", (v) => number(v, 3)),
     ...column("Waiting", "wait", (v) => percent(v, 1)),

@@ -2,10 +2,11 @@
 // Minimal declarations for ProcessGroupGloo.hpp, which includes five gloo headers that LibTorch's
 // wheel does not contain.
 //
-// Gloo itself is part of libtorch_cpu. ProcessGroupGloo and its options hold these types only
-// through shared_ptr, and their vtables are emitted in that library. So opaque declarations are
-// safe as long as we never construct GlooStore, never call gloo directly and never define
-// GLOO_STORE_HAS_STORE_V2. Only dist/gloo.cpp has this folder on its include path.
+// Gloo itself is part of libtorch_cpu. ProcessGroupGloo and its options hold gloo's types only
+// through shared_ptr, and the vtables of all these classes are in libtorch_cpu. So opaque
+// declarations are safe as long as we never construct GlooStore, never call gloo directly and never
+// define GLOO_STORE_HAS_STORE_V2 (ProcessGroupGloo.hpp would then override functions of gloo's
+// Store that are not declared here). Only dist/gloo.cpp has this folder on its include path.
 
 #include <chrono>
 #include <memory>

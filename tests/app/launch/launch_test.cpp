@@ -151,6 +151,20 @@ TEST_CASE("SIGTERM and SIGINT reach every worker, and their stop codes are retur
   CHECK(run.err.empty());
 }
 
+TEST_CASE("a SIGINT that was ignored at the start is not a stop") {
+  const Captured run = capture(
+      [] {
+        ::signal(SIGINT, SIG_IGN);
+        return launch(shell("echo ready; " + kForever, 1));
+      },
+      [](pid_t pid) {
+        ::kill(pid, SIGINT);
+        ::kill(pid, SIGTERM);
+      });
+  CHECK(run.code == 143);
+  CHECK(run.err.empty());  // if SIGINT were the stop signal, SIGTERM would be a failure
+}
+
 TEST_CASE("SIGTERM also continues a suspended worker, which then ends") {
   const std::string script = "trap 'exit 143' TERM; echo ready; kill -STOP $$; while :; do :; done";
   const Captured run =
@@ -299,7 +313,8 @@ TEST_CASE("each worker has its own process group, so that Ctrl-C reaches it once
 TEST_CASE("orphans are reaped, and their exit codes are ignored") {
   Folder folder;
   const std::string file = folder.text() + "/orphan";
-  // The worker exits when the orphan has disappeared from /proc, which requires that it is reaped.
+  // The worker exits once the orphan has disappeared from /proc. It never does if the launcher does
+  // not reap the orphan.
   const std::string script = "(sh -c 'echo $$ > " + file + "; exit 7' &); while [ ! -s " + file +
                              " ]; do :; done; read pid < " + file +
                              "; while [ -d /proc/$pid ]; do :; done; exit 0";

@@ -260,7 +260,8 @@ TEST_CASE("every node of an AWS Batch job starts one worker per GPU") {
   CHECK(variable(made, 3, "MASTER_ADDR") == "10.0.1.5");
   CHECK(variable(made, 3, "MASTER_PORT") == "7777");
   CHECK(plan({"--nproc", "2"}, node, gpus).workers.size() == 2);
-  // A script may set `address` on the main node too. It must then be an address of this host.
+  // On the main node, AWS Batch does not set the main node's address, but a script may. It must
+  // then be an address of this host.
   node["AWS_BATCH_JOB_NODE_INDEX"] = "0";
   HostFacts elsewhere = kHost;
   elsewhere.may_be_this_host = [](const std::string&) { return false; };

@@ -35,7 +35,8 @@ std::string advice_for_mobilenet(const Words& words, bool continued = false) {
 
 }  // namespace
 
-// 0.99^458 = 0.01002 and 0.99^459 = 0.00992.
+// After 459 steps, less than 1 % of the initial running statistics is left: 0.99^458 = 0.01002 and
+// 0.99^459 = 0.00992.
 TEST_CASE(
     "a run that is too short for slow running statistics warns, and says how long it must be") {
   CHECK_THAT(advice_for_mobilenet({"--epochs", "12"}),

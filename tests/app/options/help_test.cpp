@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <regex>
 #include <sstream>
 
 #include "app/options/options.h"
@@ -48,6 +49,39 @@ TEST_CASE("help without a word prints the common options and how to list all") {
   const std::string all = app::command_help(Command::train, "all");
   CHECK(lines(all) > 200);
   CHECK_THAT(all, Contains("--no-NAME"));
+}
+
+TEST_CASE("help prints the defaults of the command, which mention only its own options") {
+  const auto default_in = [](Command command, const char* name) {
+    return app::default_of(*app::find_option(command, name), app::Arguments(), command);
+  };
+  CHECK(default_in(Command::train, "batch-size") == "32, or computed from --global-batch-size");
+  CHECK(default_in(Command::eval, "batch-size") == "32");
+  CHECK(default_in(Command::models, "classes") == "1000");
+  CHECK(default_in(Command::prepare, "val") == "DOWNLOADS/ILSVRC2012_img_val.tar");
+  CHECK_THAT(default_in(Command::bench, "size"), Contains("`bench loader`: 224"));
+  CHECK(default_in(Command::train, "size") == "the model's");
+  // What `bench loader` and the others use, as the texts say.
+  CHECK(data::LoaderOptions().batch_size == 32);
+  CHECK(data::TransformOptions().size == 224);
+  CHECK(data::TransformOptions().eval_size == 224);
+  CHECK(data::TransformOptions().interpolation == data::Interpolation::bilinear);
+  CHECK(train::kDefaultBatchSize == 32);
+  const std::regex mentioned("--([a-z][a-z-]*)");
+  for (const app::CommandRow& row : app::commands()) {
+    for (const app::Option& option : app::options()) {
+      if (!option.is_for(row.command)) continue;
+      const std::string text = app::default_of(option, app::Arguments(), row.command);
+      INFO(row.name << " --" << option.name << ": " << text);
+      for (std::sregex_iterator at(text.begin(), text.end(), mentioned), end; at != end; ++at)
+        CHECK(app::find_option(row.command, (*at)[1].str()) != nullptr);
+      for (const app::CommandRow& other : app::commands())
+        CHECK_THAT(text, !Contains(other.name + ": "));
+    }
+    if (row.command == Command::train) continue;
+    INFO(row.name);
+    CHECK_THAT(app::command_help(row.command, "all"), !Contains("--resume"));
+  }
 }
 
 TEST_CASE("help with a word lists options that contain it in name, text, group or default") {

@@ -67,11 +67,57 @@ train::Surroundings whole_files() {
   return here;
 }
 
-// Training on class folders, evaluation on tars or on a pipe.
+// Training on class folders, evaluation on a pipe (if `streamed`) or on tars.
 train::Surroundings with_val(bool streamed) {
   train::Surroundings here = one_process();
   (streamed ? here.val_streamed : here.val_whole_files) = true;
   return here;
+}
+
+train::Surroundings with_stages() {
+  train::Surroundings here = one_process();
+  here.model.stages = {"stem", "features", "classifier"};
+  return here;
+}
+
+// Cases about the length of a run. An epoch of one_process() has 31 steps.
+std::vector<IdleCase> length_cases() {
+  const std::string late = "--unfreeze-epoch has no effect: the run ends before that epoch";
+  const std::string few = "--patience has no effect: the run has too few evaluations";
+  const std::string timed = "--epochs has no effect: --time-budget sets the length of the run";
+  const std::string share = "--epochs has no effect on the length of the run: --time-budget";
+  const auto frozen = [](Words more) {
+    Words words = {"--weights", "w.pt", "--freeze", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  return {{frozen({"--epochs", "3", "--unfreeze-epoch", "3"}), late, with_stages()},
+          {frozen({"--epochs", "3", "--unfreeze-epoch", "2"}), "", with_stages()},
+          {frozen({"--epochs", "2.1", "--unfreeze-epoch", "2"}), "", with_stages()},
+          {frozen({"--max-steps", "62", "--unfreeze-epoch", "2"}), late, with_stages()},
+          {frozen({"--max-steps", "63", "--unfreeze-epoch", "2"}), "", with_stages()},
+          {frozen({"--time-budget", "1h", "--unfreeze-epoch", "1000"}), "", with_stages()},
+          {{"--weights", "w.pt", "--freeze", "all-but-head", "--unfreeze-epoch", "9", "--epochs",
+            "9", "--layer-decay", "0.7"},
+           "--layer-decay has no effect: --freeze all-but-head trains the classifier alone; change "
+           "--lr instead",
+           with_stages()},
+          {{"--patience", "1", "--epochs", "1"}, few},
+          // Evaluations 2 and 3 may be worse than the first. The run ends with evaluation 3 or 4.
+          {{"--patience", "2", "--epochs", "3"}, few},
+          {{"--patience", "2", "--epochs", "4"}, ""},
+          {{"--patience", "2", "--epochs", "6", "--eval-every", "2"}, few},
+          {{"--patience", "2", "--epochs", "7", "--eval-every", "2"}, ""},
+          {{"--patience", "2", "--epochs", "9", "--max-steps", "31"}, few, one_process()},
+          {{"--patience", "99", "--time-budget", "1h"}, ""},
+          {{"--patience", "2", "--eval-every", "0", "--epochs", "1"},
+           "--patience has no effect: with --eval-every 0, only the end of the run is evaluated"},
+          {{"--epochs", "5", "--time-budget", "1h"}, timed},
+          {{"--epochs", "5", "--time-budget", "1h", "--schedule", "onecycle"}, timed},
+          {{"--epochs", "5", "--time-budget", "1h", "--warmup-epochs", "1"}, share},
+          {{"--epochs", "5", "--time-budget", "1h", "--schedule", "step", "--decay-epochs", "2"},
+           share},
+          {{"--time-budget", "1h"}, ""}};
 }
 
 std::vector<IdleCase> idle_cases() {
@@ -209,6 +255,15 @@ TEST_CASE("each given option without effect is reported in one line") {
   for (const IdleCase& row : idle_cases()) {
     INFO(row.words.front() << " " << row.words.at(1));
     CHECK(idle_text(parsed(row.words), row.here, row.continued) == row.expected);
+  }
+}
+
+TEST_CASE("options that a short or timed run never uses are reported") {
+  for (const IdleCase& row : length_cases()) {
+    INFO(joined(row.words, " "));
+    const std::string text = idle_text(parsed(row.words), row.here);
+    CHECK(text.empty() == row.expected.empty());
+    CHECK_THAT(text, Contains(row.expected));
   }
 }
 

@@ -258,7 +258,8 @@ TEST_CASE("hints are given only for plausible misspellings") {
                                                         {"input-size", "size"},
                                                         {"no-progess", "no-progress"},
                                                         {"learning_rat", "lr"},
-                                                        // Similar spelling, different meaning.
+                                                        // No hint: similar to an option only in
+                                                        // spelling, not in meaning.
                                                         {"path", ""},
                                                         {"bn-decay", ""},
                                                         {"cutout", ""},

@@ -66,6 +66,10 @@ TEST_CASE("a report contains the numbers of the run's history") {
   REQUIRE(epoch["loss"] == 3.0);
   REQUIRE(epoch["val_acc1"] == 30);
   REQUIRE(epoch["ema_acc1"] == 31);
+  REQUIRE(epoch["deciding_acc1"] == 31);  // that of the averaged weights
+  REQUIRE(epoch["best"] == false);
+  REQUIRE(history["epochs"][1]["deciding_acc1"] == 42.5);
+  REQUIRE(history["epochs"][1]["best"] == true);
   REQUIRE(epoch["images_per_sec"].get<double>() ==
           Approx(10 / (5 / 105.0 + 5 / 110.0)).epsilon(1e-5));
   REQUIRE(epoch["train_seconds"] == 4);

@@ -193,7 +193,7 @@ TEST_CASE("if a download with an unlisted tag fails, the error names the tags th
     server.answer_with(always({status, {}, ""}));
     CHECK_THROWS_WITH(fetch_weights("timm:resnet34.a9_in1k", cache.options),
                       Contains("a1_in1k, a2_in1k, a3_in1k, bt_in1k, gluon_in1k"));
-    // The tag is listed, or the network is not.
+    // The error names no tags if the tag is listed, or if the list lacks the network.
     for (const char* other : {"timm:resnet34.a1_in1k", "timm:convnext_tiny.in12k"})
       CHECK_THROWS_WITH(fetch_weights(other, cache.options), !Contains("tag"));
   }

@@ -1,5 +1,5 @@
-// Compares the sizes of timm's files with those that the package safetensors writes
-// (tests/golden/scripts/make_weight_names.py).
+// Compares the file sizes that shoal computes for timm's weights with the sizes of the files that
+// the Python package safetensors writes (tests/golden/scripts/make_weight_names.py).
 #include "app/weights/known_weights.h"
 
 #include <catch2/catch.hpp>

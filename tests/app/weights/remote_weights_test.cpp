@@ -114,7 +114,8 @@ TEST_CASE("unknown names get a suggestion") {
   CHECK_THROWS_WITH(remote_weights("timm:resnet5"), Contains("did you mean timm:resnet50?"));
   CHECK(nearest_weights("resnet50") == "torchvision:resnet50");
   CHECK(nearest_weights("runs/a").empty());
-  // torchvision has no EfficientNet-Lite, and timm has another name for shoal's.
+  // torchvision has no EfficientNet-Lite. timm's name for shoal's efficientnet_lite0 is
+  // tf_efficientnet_lite0.
   for (const char* lite : {"torchvision:efficientnet_lite0", "torchvision:efficientnet_lite0/V1",
                            "timm:efficientnet_lite0"})
     CHECK_THROWS_WITH(remote_weights(lite), Contains("did you mean timm:tf_efficientnet_lite0?"));

@@ -1,6 +1,6 @@
 #pragma once
-// Include this in one file of a test program that downloads from servers on this host. When the
-// program starts, removes the variables that name proxies, which libcurl would use.
+// When the program starts, removes the environment variables with which libcurl chooses proxies.
+// Include this in one file of a test program that downloads from servers on this host.
 
 #include <cstdlib>
 #include <initializer_list>

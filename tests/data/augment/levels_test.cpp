@@ -33,7 +33,7 @@ TEST_CASE("magnitudes give the same amounts as in timm and torchvision", "[singl
                            .amount);
       }
     }
-    // If both signs are possible, the golden file has the larger amount.
+    // An operation with a random sign has two possible amounts. The golden file has the larger one.
     REQUIRE(amounts.size() <= 2);
     CHECK(*amounts.rbegin() == Approx(expected).margin(2e-5));
     ++checked;

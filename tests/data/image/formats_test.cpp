@@ -129,7 +129,7 @@ TEST_CASE("the numbers in a PNM's header may be far apart, and its pixels may ha
   for (const std::string header : {"P6 2 1 255 ", "P6\n2\n1\n255\n", "P6\t\v\f\r 002 1\r255\t",
                                    "P6 # 9 9\n2 # 9\n#\n 1\n255\n", "P6\n#\r2 1 255\r"}) {
     INFO(header);
-    // The first byte of the pixels looks like more white space of the header.
+    // The pixels are "\n#bcde". Their first byte, a line break, looks like a part of the header.
     const Bytes file = bytes_of(header + "\n#bcde and the next image");
     REQUIRE(recognize(file) == Format::pnm);
     const Size size = decode_other(Format::pnm, file, 0, pixels);

@@ -95,6 +95,23 @@ TEST_CASE("a column that names splits is ignored with a warning") {
     CHECK_THAT(warning, !Contains("'set'"));
 }
 
+TEST_CASE("a column that names splits is found without opening the images") {
+  const Lists t;
+  const auto column = [&](const std::string& text) {
+    t.write("list.csv", text);
+    return split_column(t / "list.csv");
+  };
+  CHECK(column("path,label,Split\nno/1.jpg,a,train\nno/2.jpg,b,\"val\"\nno/3.jpg,b,val\n") ==
+        "the column 'Split' ('train', 'val')");
+  CHECK(column("path,fold\n1.jpg,0\n2.jpg,1\n3.jpg,2\n") == "the column 'fold' ('0', '1', '2')");
+  CHECK(column("path,label,split\n1.jpg,a,train\n").empty());
+  CHECK(column("path,label,note\n1.jpg,a,train\n2.jpg,a,val\n").empty());
+  CHECK(column("note,split\n1.jpg,train\n2.jpg,val\n").empty());  // no list of images
+  CHECK(column("").empty());
+  CHECK(column("path,split\n\"1.jpg,train\n").empty());  // a quote without an end
+  CHECK(split_column(t / "nowhere.csv").empty());
+}
+
 TEST_CASE("fields are quoted as in RFC 4180") {
   const Lists t;
   t.write("a \"b\", c\n.jpg", std::string("d"));
@@ -123,7 +140,8 @@ TEST_CASE("columns are separated by tabs in .tsv files, by semicolons if there i
 
 TEST_CASE("a list has the order, names and keys of the same images in class folders") {
   Lists t;
-  // In a listing, cat-x follows cat/…, and cat/a-b follows cat/a/….
+  // In a listing, cat-x follows cat/…, and cat/a-b follows cat/a/…. Sorted as text, these paths
+  // would have the reverse order, because '-' comes before '/'.
   for (const char* name : {"cat-x/1.jpg", "cat/a/9.jpg", "cat/a-b/1.jpg", "cat/3", "dog/10.jpg"})
     t.write(name, made_jpeg(1));
   const auto folder = open_image_folder(t.path());
@@ -188,6 +206,8 @@ TEST_CASE("the error for a missing image says what may be wrong with its path") 
   CHECK_THAT(t.refused("path,label\nhttps://x.org/a.jpg,cat\n"),
              Contains("line 2") && Contains("https://x.org/a.jpg is a URL"));
   CHECK_THAT(t.refused("path,label\ns3://a.jpg,cat\n"), Contains("s3://a.jpg is a URL"));
+  CHECK_THAT(t.refused("path,label\nC:/a.jpg,cat\n"),
+             Contains("C:/a.jpg does not exist") && !Contains("URL"));
   CHECK_THAT(t.refused("path,label\n.\\cat\\1.jpg,cat\n"),
              Contains("line 2") && Contains("write / instead of \\"));
   CHECK_THAT(t.refused("path,label\ncaf\xe9/1.jpg,cat\n"),
@@ -200,6 +220,25 @@ TEST_CASE("a class that is not UTF-8 is an error that names file and line") {
   const Lists t;
   CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\ndog/1.jpg,caf\xe9\n"),
              Contains("list.csv line 3") && Contains("not UTF-8") && Contains("iconv"));
+}
+
+TEST_CASE("keys of absolute paths do not depend on how the list's path is written") {
+  const Lists t;
+  t.write("pets.csv",
+          "path,label\n" + t.path() + "/cat/1.jpg,pet\nfile://" + t.path() + "/dog/1.jpg,pet\n");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(t / "cat");
+  for (const std::string& path :
+       {t / "pets.csv", t / "dog/../pets.csv", std::string("../pets.csv")}) {
+    INFO(path);
+    const auto list = open_dataset(path);
+    CHECK(list->name(1) == t / "dog/1.jpg");
+    CHECK((list->key(0) == "cat/1.jpg" && list->key(1) == "dog/1.jpg"));
+  }
+  std::filesystem::current_path(t.path());
+  const auto list = open_dataset("pets.csv");
+  CHECK((list->key(0) == "cat/1.jpg" && list->key(1) == "dog/1.jpg"));
+  std::filesystem::current_path(before);
 }
 
 TEST_CASE("paths of a list without a folder are those in the list") {
@@ -309,4 +348,9 @@ TEST_CASE("only an existing file is a list, and folders of images may contain li
   CHECK(described(*open_dataset(t / "set.csv")) == Texts{"0 cat 1.jpg a"});
   t.write("set.csv/labels.csv", std::string("path,label\n"));
   CHECK(described(*open_dataset(t / "set.csv")) == Texts{"0 cat 1.jpg a"});
+
+  t.write("flat/1.jpg", jpeg_text(1));
+  CHECK_THAT(message_of(t / "flat"), !Contains("the list"));
+  t.write("flat.csv", std::string("path,label\n"));
+  CHECK_THAT(message_of(t / "flat"), Contains("the list " + t / "flat.csv"));
 }

@@ -52,6 +52,19 @@ TEST_CASE("files of a manifest that are not images are left out and create no cl
   CHECK_THAT(warnings, Contains("2 files") && Contains("meta/labels.json"));
 }
 
+TEST_CASE("a manifest's names of folders are left out") {
+  TempFolder t;
+  t.write("dog/1.jpg", "a");
+  t.write("m", R"({"source-ref": "/", "n": 0})"
+               "\n"
+               R"({"source-ref": "file://", "n": 1})"
+               "\n"
+               R"({"source-ref": "s3://bucket/dog/1.jpg", "n": 0})");
+  const auto images = open_dataset(t / "m");
+  REQUIRE(images->size() == 1);
+  CHECK(images->key(0) == "dog/1.jpg");
+}
+
 TEST_CASE("an augmented manifest's images have the labels of their lines") {
   TempFolder t;
   t.write("images/1.jpg", "a");

@@ -10,8 +10,8 @@ using namespace shoal::data;
 
 namespace {
 
-// A thread that reads image 3 waits for ever. If `opening` is set, a thread that opens it for
-// prefetching does so too.
+// A thread that reads image 3 waits for ever. If `opening` is set, a thread that prefetches image 3
+// waits for ever, too.
 class HangingDataset final : public ForwardingDataset {
  public:
   HangingDataset(const std::shared_ptr<std::promise<void>>& reading, bool opening)

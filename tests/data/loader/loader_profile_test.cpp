@@ -76,7 +76,8 @@ TEST_CASE("if threads neither read nor compute, the advice blames other programs
 }
 
 TEST_CASE("a thread that got less than its core gives no estimate for all cores") {
-  // On a busy host, the thread that takes the batches runs late, so the loader's thread waits, too.
+  // On a busy host, the loader's thread gets less than its core. It also waits for free rows,
+  // because the thread that takes the batches runs late.
   LoaderRate rate = measured(1, 12200, 0.002, 0.046);
   rate.stages.cpu_seconds = 0.46;
   rate.stages.seconds[static_cast<size_t>(Stage::wait)] = 0.418;

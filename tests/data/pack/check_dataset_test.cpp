@@ -66,8 +66,8 @@ TEST_CASE("images are counted by format, gray and CMYK") {
 
 TEST_CASE("the format of a JPEG does not depend on bytes inside or between its segments") {
   Bytes bytes = read_golden("images/grey.jpg");
-  // Puts a copy of the Huffman tables before the frame. Their marker is C4; those of frames are the
-  // others from C0 to CF, except C8 and CC.
+  // Inserts a copy of the Huffman tables before the frame. Their marker C4 lies within the range of
+  // the frame markers, C0 to CF, but must not be mistaken for one.
   const Bytes mark = {0xff, 0xc4};
   const auto tables = std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end());
   REQUIRE(tables + 4 < bytes.end());

@@ -207,7 +207,7 @@ TEST_CASE("a packed set does not contain the path of its source") {
   const std::set<std::string> elsewhere = packed_names(source / "elsewhere/b.manifest");
   REQUIRE(elsewhere.size() == 2);
   CHECK_THAT(*elsewhere.begin(), Catch::StartsWith("cat-") && Catch::EndsWith("/4.jpg"));
-  // An image of another folder does not change the keys of the others.
+  // An image outside the list's folder does not change the keys of the images inside it.
   source.write("private-list/c.manifest", R"({"source-ref": "cat/4.jpg", "class": 0})");
   source.write("private-list/d.manifest", R"({"source-ref": "cat/4.jpg", "class": 0})"
                                           "\n" +

@@ -34,7 +34,7 @@ TEST_CASE("a list beside the records names images and classes") {
   t.write("a.rec", golden_record_bytes("plain.rec"));
   t.write("a.lst", "0\t2.0\n");
   CHECK_THAT(message_of(t / "a.rec"), Contains("a.lst line 1"));
-  // Folder x has two labels.
+  // Folder x has two labels, so folders do not name the classes: the classes are numbers.
   t.write("a.lst", "0\t2.0\tx/1.jpg\n1\t1.0\tx/2.jpg\n2\t4.0\ty/1.jpg\n");
   CHECK(open_dataset(t / "a.rec")->classes().size() == 5);
 }

@@ -140,7 +140,7 @@ TEST_CASE("files of a folder that are not images are left out and reported once"
   REQUIRE(found.warnings.size() == 1);
   CHECK_THAT(found.warnings[0], Contains("left out 2 files") && Contains("README.txt") &&
                                     Contains("list.csv") && Contains("1 hidden file"));
-  // A file that is named is kept.
+  // A file that the user names is kept, even without the extension of an image.
   CHECK(seen({f.at("x/README.txt")}).contents == Texts{"our cats"});
 }
 

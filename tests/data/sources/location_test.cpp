@@ -51,7 +51,7 @@ TEST_CASE("a split is found under each of its names, folders first") {
   };
   // Each of these has precedence over those already written.
   for (const char* name :
-       {"val.tsv", "val.csv", "validation-00000", "val-00000", "ILSVRC2012_img_val.tar", "val.zip",
+       {"validation-00000", "val-00000", "val.tsv", "val.csv", "ILSVRC2012_img_val.tar", "val.zip",
         "val.rec", "val.tar", "val.pack", "val/cat/1.jpg"}) {
     t.write(name, "x");
     const std::string expected = name;

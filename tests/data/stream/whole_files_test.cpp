@@ -284,7 +284,8 @@ TEST_CASE("long files among many short ones are opened once") {
   for (const auto& [descriptor, reads] : calls)
     for (const ReadCall& read : reads)
       if (read.offset > 2'000'000) begins.insert(read.offset % static_cast<off_t>(kPiece));
-  // All pieces begin at the same offset modulo kPiece; the read at the end of a file does not.
+  // Modulo kPiece, all pieces begin at the same offset. Only the read of the end of a file begins
+  // elsewhere.
   CHECK(begins.size() == 2);
 }
 

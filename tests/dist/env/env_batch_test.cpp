@@ -76,7 +76,8 @@ TEST_CASE("the main node of an AWS Batch job uses its own address, and not loopb
     CHECK(main.env.master_port == launch(kChild).env.master_port);
     CHECK(main.master_variable.empty());
   }
-  // A script may set the variable on the main node too. shoal then checks the address on rank 0.
+  // On the main node, AWS Batch does not set the main node's address, but a script may. shoal then
+  // checks on rank 0 that it is an address of this host.
   const Launched named = launch(with(main_node(), kMainAddress, "10.0.1.5"));
   CHECK(named.env.master_addr == "10.0.1.5");
   CHECK(named.master_variable == kMainAddress);

@@ -100,8 +100,8 @@ TEST_CASE("OpenMPI uses loopback on one host and needs an address on several") {
 }
 
 TEST_CASE("mpirun of SageMaker's toolkit uses the platform's port and interface") {
-  // The toolkit exports the master's SM_* variables to every rank, so SM_CURRENT_HOST may name
-  // another host.
+  // SageMaker's toolkit passes the SM_* variables of the host that runs mpirun to every rank,
+  // so SM_CURRENT_HOST may name another host.
   const auto variables = with(kOpenMpi, {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
                                          {"SM_CURRENT_HOST", "algo-1"},
                                          {"SM_NUM_GPUS", "2"},
@@ -111,7 +111,8 @@ TEST_CASE("mpirun of SageMaker's toolkit uses the platform's port and interface"
   CHECK(launched.env.master_port == 7777);
   CHECK(launched.env.interface == "eth0");
   CHECK(contradiction(launched, variables).empty());
-  // smddprun adds torchrun's rank variables, but no master address.
+  // smddprun, the launcher of SageMaker's SMDDP library, runs mpirun and adds torchrun's rank
+  // variables, but no master address.
   const auto smddp = with(variables, {{"RANK", "1"}, {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"}});
   CHECK(found(smddp).launcher == "OpenMPI");
 }

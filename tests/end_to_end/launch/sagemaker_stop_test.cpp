@@ -93,7 +93,8 @@ TEST_CASE("as process 1 of a container, shoal handles signals and reaps orphans"
     for (pid_t child; file >> child;) list.push_back(child);
     return list;
   };
-  // The shell starts a process, which soon ends as an orphan. Then the shell becomes shoal.
+  // The shell starts a process, which soon ends as an orphan. Then the shell becomes shoal, which
+  // must reap the orphan, because it is process 1 of the namespace.
   Words words = {
       "--pid", "--fork", "/bin/sh", "-c", "(true &) && exec \"$0\" \"$@\"", test::shoal_program()};
   for (const std::string& word : long_run("1")) words.push_back(word);

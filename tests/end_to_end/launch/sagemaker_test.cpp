@@ -104,7 +104,7 @@ TEST_CASE(
     fs::create_directories(container / "input/data/train");
     fs::create_directories(container / "input/data/validation");
     container.write(one.config, one.text);
-    // Hides GPUs, for the case of --device cuda.
+    // Hide all GPUs, so that --device cuda is an error on every machine.
     const auto outcome =
         test::run_shoal(one.words, container.environment({"CUDA_VISIBLE_DEVICES="}));
     INFO(one.config << " " << one.text << "\n" << outcome.err);

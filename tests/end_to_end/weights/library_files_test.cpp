@@ -43,7 +43,8 @@ test::Outcome succeeds(const Words& words) {
   return outcome;
 }
 
-// Returns the value of all elements of each tensor of a model, by torchvision's names.
+// Returns one value for each tensor of a model, by torchvision's names. All elements of the tensor
+// must have this value.
 std::map<std::string, double> golden_values(const std::string& model) {
   std::map<std::string, double> values;
   std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/weight_values.txt");

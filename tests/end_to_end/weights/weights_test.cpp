@@ -32,6 +32,33 @@ void write_as_foreign(const fs::path& from, const fs::path& to) {
   out << text << bytes.substr(sizeof length + length);
 }
 
+// Copies a safetensors file of a ResNet. The classifier of the copy has `outputs` outputs, all
+// weights of which are 0.
+void write_with_outputs(const fs::path& from, const fs::path& to, int64_t outputs) {
+  const std::string bytes = test::read_text(from);
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  Json header = Json::parse(bytes.substr(sizeof length, length));
+  std::string content;
+  for (auto item = header.begin(); item != header.end(); ++item) {
+    Json& entry = item.value();
+    const auto range = entry.at("data_offsets").get<std::vector<size_t>>();
+    std::string tensor = bytes.substr(sizeof length + length + range[0], range[1] - range[0]);
+    if (item.key().starts_with("fc.")) {
+      const auto old = entry["shape"][0].get<int64_t>();
+      tensor.assign(tensor.size() / static_cast<size_t>(old) * static_cast<size_t>(outputs), 0);
+      entry["shape"][0] = outputs;
+    }
+    entry["data_offsets"] = {content.size(), content.size() + tensor.size()};
+    content += tensor;
+  }
+  const std::string text = header.dump();
+  const uint64_t size = text.size();
+  std::ofstream out(to, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&size), sizeof size);
+  out << text << content;
+}
+
 // A finished run with three classes, and its model in the form that another program may write.
 struct Trained {
   test::TemporaryDirectory directory;
@@ -106,6 +133,38 @@ TEST_CASE("eval and predict accept another program's weights") {
   };
   const std::string number = best({}), name = best({"--classes", names.string()});
   CHECK(name == (number == "0" ? "ant" : number == "1" ? "bee" : "cow"));
+}
+
+TEST_CASE("eval and predict advise once to name the classes of weights with 1000 outputs") {
+  const Trained trained;
+  const fs::path root = trained.directory.path();
+  const std::string wide = root / "wide.safetensors", val = trained.data + "/val";
+  write_with_outputs(trained.foreign, wide, 1000);
+  const auto advice_in = [&](Words words, const Words& more = {}) {
+    words.insert(words.end(), {"--val-size", "32"});
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = test::run_shoal(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    const std::string advice = "add --classes imagenet";
+    const size_t first = outcome.err.find(advice);
+    CHECK(outcome.err.find(advice, first + 1) == outcome.err.npos);
+    return first != outcome.err.npos;
+  };
+  const Words predict = {"predict", "--weights", wide, val};
+  CHECK(advice_in(predict));
+  CHECK(advice_in(predict, {"--nproc", "2"}));
+  CHECK_FALSE(advice_in(predict, {"--classes", "imagenet"}));
+  CHECK_FALSE(advice_in({"predict", "--weights", trained.foreign, val}));
+
+  CHECK_THAT(refusal({"eval", wide, "--val", val}),
+             Contains("add --classes imagenet") && Contains("1000 outputs"));
+  int number = 0;
+  for (const auto& folder :
+       std::vector<fs::directory_entry>(fs::directory_iterator(val), fs::directory_iterator()))
+    fs::rename(folder.path(), fs::path(val) / std::to_string(number++));
+  CHECK(advice_in({"eval", wide, wide, "--val", val}));
+  CHECK_FALSE(advice_in({"eval", wide, "--val", val}, {"--classes", "imagenet"}));
 }
 
 TEST_CASE("weights that do not fit are refused with advice") {
@@ -191,7 +250,8 @@ TEST_CASE("every command refuses a hostile weights file quickly and names it") {
                     run = (directory.path() / "run").string(),
                     file = (directory.path() / "hostile.pt").string();
   test::make_images(data, 4, 4, 2, 40);
-  // A dict of 3,000 entries, in each of 3,000 entries: 9 million visits from 53 kB.
+  // 3,000 entries of a dict are the same dict of 3,000 entries. A search of this 53 kB file would
+  // visit 9 million values.
   std::string inner = "}(";
   for (int i = 0; i < 3000; ++i) inner += pickled(i) + "N";
   std::string items = pickled("inner") + inner + "uq\1";

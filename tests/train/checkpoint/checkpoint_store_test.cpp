@@ -177,7 +177,7 @@ TEST_CASE("a checkpoint opened as a file is checked against its marker") {
   const fs::path lone = directory.path() / "lone.pt";  // a copy without its marker
   std::ofstream(lone) << "copied";
   REQUIRE(text_of(train::read_checked(lone)) == "copied");
-  // A copy of a checkpoint without its marker is checked with the archive's checksums.
+  // If a checkpoint was copied without its marker, the checksums inside the checkpoint are checked.
   const fs::path unmarked = directory.path() / (std::string(test::kFirst) + ".pt");
   std::vector<char> bytes =
       read_whole_file(SHOAL_SOURCE_DIR "/tests/golden/weights/state_dict.pth");

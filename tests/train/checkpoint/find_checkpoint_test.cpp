@@ -101,6 +101,7 @@ TEST_CASE(
   Run run(directory.path() / "imagenet"), other(directory.path() / "imgenet");
   run.save(4);
   other.job().resume = true;
+  fs::create_symlink("loop", directory.path() / "loop");  // a folder that cannot be examined
   const auto warning = [&] {
     return test::capture([&] { return other.start().data ? 1 : 0; }).err;
   };
@@ -179,7 +180,8 @@ TEST_CASE("--resume PATH without a checkpoint is an error that names the path") 
   std::ofstream(directory.path() / "empty.pt").close();
   error_for(directory.path() / "empty.pt");
 
-  // Scripts for the ImageNet example name this file even in their first run.
+  // Scripts for PyTorch's imagenet example pass --resume checkpoint.pth.tar even in the first run,
+  // when the file does not exist. So this is not an error.
   run.job().resume_path = (directory.path() / "checkpoint.pth.tar").string();
   CHECK_FALSE(run.start().data);
 }

@@ -157,7 +157,7 @@ TEST_CASE("damaged markers and a folder that cannot be read are never an empty s
   REQUIRE(store.names() == Names{kFirst});
   REQUIRE_THROWS_WITH(store.newest_good(warn), Catch::Contains("none of the 1"));
   REQUIRE_THAT(warning, Catch::Contains(marker.string()) && Catch::Contains("damaged"));
-  // The position in a marker must be that in the file's name.
+  // A checkpoint is not used if the step in its marker differs from the step in its file name.
   const size_t step = whole.find("\"step\": 1");
   REQUIRE(step != whole.npos);
   write_text(marker, std::string(whole).replace(step, 9, "\"step\": 9"));

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns whether `change` flushed the folder while the checkpoint's marker was already deleted and
-// its content was still `text`.
+// Runs `change`. Returns whether it flushed the folder at a time when the checkpoint's marker was
+// already deleted but the checkpoint still contained `text`.
 bool loses_marker_first(const fs::path& folder, const std::string& name, const std::string& text,
                         const std::function<void()>& change) {
   bool seen = false;

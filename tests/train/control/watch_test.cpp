@@ -110,7 +110,7 @@ TEST_CASE("a lasting change of the step time is reported once") {
   std::vector<Seen> seen;
   for (int64_t i = 0; i < 1000; ++i) {
     const bool slow = i >= 300 && i < 600;
-    // One step in ten takes longer, as if it saved or evaluated: must not be reported.
+    // One step in ten takes longer, as if the run saved or evaluated. This must not be reported.
     const double seconds = (slow ? 0.2 : 0.1) * (i % 10 == 0 ? 8 : 1) * (1 + 0.01 * (i % 3));
     if (const auto event = watch.add(seconds)) {
       seen.push_back({i, event->name});

@@ -156,6 +156,15 @@ TEST_CASE("a batch of one image of 32 pixels is refused, because batch norm cann
   REQUIRE_NOTHROW(require_statistics(resolve(job, surroundings())));
 }
 
+TEST_CASE("the largest side of training images is that of the model, --size or the schedule") {
+  Job job;
+  CHECK(resolve(job, surroundings()).progression.largest_side() == 260);
+  job.size = 64;
+  CHECK(resolve(job, surroundings()).progression.largest_side() == 64);
+  job.size_schedule = "0:96,20:192,40:160";
+  CHECK(resolve(job, surroundings()).progression.largest_side() == 192);
+}
+
 TEST_CASE("device and backend are taken from the surroundings") {
   Surroundings gpus = surroundings(2);
   gpus.local_world_size = 2;

@@ -116,7 +116,8 @@ TEST_CASE("a schedule over time has the rates of the schedule over steps") {
     const double epochs = 12;
     for (int64_t step = 0; step < kTotal; ++step) {
       const double progress = static_cast<double>(step) / kTotal;
-      // one_cycle over steps ends at step kTotal - 1, not kTotal, so it is up to one step ahead.
+      // Over steps, one_cycle ends at step kTotal - 1. Over time, it ends at progress 1, which
+      // would be step kTotal. So the two are up to one step apart.
       const double margin = kind == Schedule::one_cycle ? 0.02 : 1e-6;
       CHECK(learning_rate_at(options, progress, epochs) ==
             Approx(learning_rate(options, step, kPerEpoch, kTotal)).margin(margin));

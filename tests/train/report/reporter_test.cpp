@@ -265,7 +265,7 @@ TEST_CASE("evaluation.json describes the best evaluation of a run") {
                                        {"probability", 0.75},
                                        {"loss", nullptr},
                                        {"thumbnail", "QUJD"}});
-  // A run that starts from an earlier step removes the file.
+  // A run that starts before step 10, the step of the evaluation, removes the file.
   RunStart resumed;
   resumed.step = 10;
   sink->start(resumed);

@@ -20,3 +20,15 @@ TEST_CASE("the settings at the start leave out those with default values") {
         "settings nesterov=false  clip=10\n         all others have their default values");
   CHECK(settings_block(job, true) == "settings lr=0.1  nesterov=false  clip=10");
 }
+
+TEST_CASE("the multiply-adds at the start are those of the images of the run") {
+  ResolvedJob job;
+  job.model.name = "resnet18";
+  job.progression.size = 64;
+  CHECK_THAT(start_block(job, "", ""), Catch::StartsWith("resnet18, 11689512 parameters, 0.15 G "
+                                                         "multiply-adds per image at 64 px\n"));
+  job.eval_only = true;
+  job.val_size = 224;
+  CHECK_THAT(start_block(job, "", ""),
+             Catch::Contains(" 1.81 G multiply-adds per image at 224 px"));
+}

@@ -41,7 +41,8 @@ TEST_CASE("evaluations report the utilization, whatever --print-freq is") {
     const test::Redirected out(STDOUT_FILENO, folder.path() / "out");
     evaluate_run(run, control, loader);
   }
-  // Two evaluations of 6 batches each, with a line after every second one.
+  // The weights and their averages are evaluated, with 6 batches each. The utilization is printed
+  // after every second batch.
   int64_t lines = 0;
   for (const std::string& line : test::lines_of(test::read_text(folder.path() / "out"))) {
     if (!line.starts_with("util:")) continue;

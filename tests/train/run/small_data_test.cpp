@@ -172,7 +172,8 @@ TEST_CASE("a time budget ends all ranks at the same step; raising it continues t
   test::run_ranks(2, "budget", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     dist::Communicator communicator = dist::connect(env);
-    // Step 1 exceeds the budget. The ranks receive its time after step 2, so step 3 is the last.
+    // Step 1 uses up the budget. But the ranks receive the time of step 1 only after the check at
+    // the end of step 2. So step 3 is the last.
     const auto run_for = [&](double seconds, bool resume) {
       const auto change = [&](Job& j) {
         j.time_budget = seconds;

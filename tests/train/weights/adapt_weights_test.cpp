@@ -44,7 +44,7 @@ CheckpointData b0_in(const std::string& family, const std::string& their_model =
   return file_of(std::move(tensors), their_model);
 }
 
-// Checks that the n-th tensor contains n; running variances n + shift.
+// Checks that the n-th tensor contains n, or n + shift if it is a running variance.
 void check_numbered(const NamedTensors& tensors, double shift) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& [name, value] = tensors[i];

@@ -1,13 +1,11 @@
 #include "train/report/epochs/run_history.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <sstream>
+#include <utility>
 
 #include "base/file/json_lines.h"
 #include "base/format/counted.h"
-#include "base/json.h"
 #include "base/text.h"
 
 namespace shoal::train {
@@ -15,52 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-class Collector {
- public:
-  void add(const Json& row) {
-    const auto event = row.find("event");
-    if (std::string time = text_in(row, "time"); !time.empty()) {
-      last_time_ = std::move(time);
-      if (text_in(row, "event") == "train") last_train_time_ = last_time_;
-    }
-    const auto epoch = number_in(row, "epoch");
-    if (event == row.end() || !event->is_string() || !epoch || std::abs(*epoch) > 1e9) return;
-    take(row, event->get<std::string>(), static_cast<int64_t>(*epoch));
-  }
-
-  RunHistory result() && {
-    RunHistory history;
-    history.last_time = std::move(last_time_);
-    history.last_train_time = std::move(last_train_time_);
-    for (const auto& [epoch, values] : epochs_) history.epochs.push_back(values);
-    return history;
-  }
-
- private:
-  void take(const Json& row, const std::string& event, int64_t epoch) {
-    if (event != "train" && event != "valid" && event != "valid_ema") return;
-    EpochValues& values = epochs_[epoch];
-    values.epoch = epoch;
-    if (event == "train") {
-      values.train_loss = number_in(row, "loss_average");
-      values.train_top1 = number_in(row, "acc1_average");
-      values.lr = number_in(row, "lr");
-      if (const auto timing = row.find("timing"); timing != row.end())
-        values.speed.add(number_in(row, "step_in_epoch"), number_in(*timing, "images_per_sec"));
-    } else if (event == "valid") {
-      values.loss = number_in(row, "loss");
-      values.top1 = number_in(row, "acc1");
-      values.top5 = number_in(row, "acc5");
-    } else {
-      values.ema_loss = number_in(row, "loss");
-      values.ema_top1 = number_in(row, "acc1");
-      values.ema_top5 = number_in(row, "acc5");
-    }
-  }
-
-  std::map<int64_t, EpochValues> epochs_;
-  std::string last_time_, last_train_time_;
-};
+constexpr double kMostEpochs = 1e9;
 
 std::string cell(const std::optional<double>& value, int width, int digits) {
   const auto columns = static_cast<size_t>(width);
@@ -78,12 +31,50 @@ std::string line_of(const EpochValues& e, bool with_ema, bool best) {
 
 }  // namespace
 
+std::optional<int64_t> EpochCollector::add(const Json& row) {
+  const std::string event = text_in(row, "event");
+  if (event != "train" && event != "valid" && event != "valid_ema") return std::nullopt;
+  const double number = number_in(row, "epoch").value_or(-1);
+  if (!(number >= 0 && number < kMostEpochs)) return std::nullopt;
+  const auto epoch = static_cast<int64_t>(number);
+  EpochValues& values = epochs_[epoch];
+  values.epoch = epoch;
+  if (event == "train") {
+    values.train_loss = number_in(row, "loss_average");
+    values.train_top1 = number_in(row, "acc1_average");
+    values.lr = number_in(row, "lr");
+    if (const auto timing = row.find("timing"); timing != row.end())
+      values.speed.add(number_in(row, "step_in_epoch"), number_in(*timing, "images_per_sec"));
+  } else if (event == "valid") {
+    values.loss = number_in(row, "loss");
+    values.top1 = number_in(row, "acc1");
+    values.top5 = number_in(row, "acc5");
+  } else {
+    values.ema_loss = number_in(row, "loss");
+    values.ema_top1 = number_in(row, "acc1");
+    values.ema_top5 = number_in(row, "acc5");
+  }
+  return epoch;
+}
+
+std::vector<EpochValues> EpochCollector::epochs() const {
+  std::vector<EpochValues> list;
+  for (const auto& [number, values] : epochs_) list.push_back(values);
+  return list;
+}
+
 RunHistory read_history(const std::string& text) {
-  Collector collector;
+  EpochCollector collector;
+  RunHistory history;
   std::istringstream lines(text);
-  const LeftOutLines left_out =
-      read_json_lines(lines, [&](const Json& row) { collector.add(row); });
-  RunHistory history = std::move(collector).result();
+  const LeftOutLines left_out = read_json_lines(lines, [&](const Json& row) {
+    collector.add(row);
+    std::string time = text_in(row, "time");
+    if (time.empty()) return;
+    if (text_in(row, "event") == "train") history.last_train_time = time;
+    history.last_time = std::move(time);
+  });
+  history.epochs = collector.epochs();
   history.torn = left_out.torn;
   history.unreadable = left_out.damaged;
   return history;

@@ -2,9 +2,12 @@
 // Reads history.jsonl and groups its values by epoch. Does not use LibTorch.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace shoal::train {
 
@@ -36,6 +39,19 @@ struct EpochValues {
   std::optional<double> deciding_top1() const { return ema_top1 ? ema_top1 : top1; }
 };
 
+// Groups the rows of history.jsonl by epoch. Values in a later row of an epoch replace those in an
+// earlier row.
+class EpochCollector {
+ public:
+  // Takes the row's values. Returns the number of its epoch; nothing if the row has no values of an
+  // epoch: another event, or a missing or impossible number.
+  std::optional<int64_t> add(const nlohmann::json& row);
+  std::vector<EpochValues> epochs() const;  // sorted by epoch
+
+ private:
+  std::map<int64_t, EpochValues> epochs_;
+};
+
 struct RunHistory {
   std::vector<EpochValues> epochs;  // sorted by epoch
   std::string last_time;            // time of the newest row, ISO 8601; may be empty
@@ -45,7 +61,7 @@ struct RunHistory {
 };
 
 // Parses the contents of history.jsonl. Ignores unknown rows, because another version of shoal may
-// have written them. Values in a later row of an epoch replace those in an earlier row.
+// have written them.
 RunHistory read_history(const std::string& text);
 
 // Returns the index of the epoch with the highest deciding_top1(); among equal ones, the first.

@@ -91,8 +91,8 @@ class SummaryCsv final : public ReportSink {
   bool failing_ = false;      // the last write failed, and the failure was logged
 };
 
-// Whether shoal wrote the file at the start of the run, or there was none. If the file cannot be
-// read, returns false, and the next call tries again.
+// Whether this run may replace the file: there was none, or it was empty or written by shoal. If
+// the file cannot be read, returns false, and the next call tries again.
 bool SummaryCsv::may_replace() {
   if (ours_) return *ours_;
   const std::optional<std::string> old = read_if_readable(path_);

@@ -3,9 +3,8 @@
 // LibTorch.
 //
 // CPU, disk and network values are means over a period. Memory values are those at its end. GPU
-// values, including GPU memory, are means of periodic readings. If the run has several processes on
-// this host, they are this one and its siblings: processes of the same program that have the same
-// parent.
+// values, including GPU memory, are means of periodic readings. Finds the run's other processes on
+// this host by their parent and program, which are the same as this process's.
 
 #include <array>
 #include <chrono>

@@ -12,8 +12,8 @@
 
 namespace shoal::train {
 
-// Each function below returns records. The time of a record is the current time; scalar_record()
-// uses `time`. `time`: seconds since 1970.
+// The functions below return records. A new record contains the current time, except that of
+// scalar_record(), which contains its `time`. `time` is in seconds since 1970 everywhere.
 
 // Returns the first records of every file. They make a reader drop the points that it read from
 // earlier files of the run.

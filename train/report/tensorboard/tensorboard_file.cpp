@@ -1,8 +1,8 @@
-// TensorBoard's event file. Its scalars are the numbers in history.jsonl. A run that starts or
-// resumes writes a new file, which begins with the earlier points up to the checkpoint: scalars
-// from the history, images and histograms from the previous file. Then it removes the previous
-// file (if the run starts from the beginning: renames it). So no reader finds a point twice, even
-// if the run was killed or continues in a new container.
+// TensorBoard's event file. Its scalars are the numbers in history.jsonl. Every start of a run
+// writes a new file. A resumed run begins this file with the earlier points up to the checkpoint:
+// scalars from the history, images and histograms from the previous file. Then it removes the
+// previous file. A run that starts from the beginning renames the previous file. So no reader finds
+// a point twice, even if the run was killed or continues in a new container.
 
 #include <algorithm>
 #include <filesystem>
@@ -56,7 +56,8 @@ class EventFileNames {
   }
 
   // Returns the run's files in the folder, the newest last. Throws std::system_error if the folder
-  // cannot be read: without the earlier files, the new one would repeat their points.
+  // cannot be read. An empty list would be wrong: the caller would not remove the earlier files,
+  // and their points would appear twice.
   std::vector<fs::path> files(const fs::path& folder) const {
     std::vector<fs::path> found;
     for (const auto& entry : entries_of(folder))

@@ -57,9 +57,9 @@ class FlatParameters {
 
   // Trains only the parameters whose entry in `trained` is true. The others need no gradients, and
   // the optimizer leaves them as they are. Zeroes the gradients. Initially all parameters are
-  // trained. `steps`: number of steps so far. For a parameter that was never trained until now, the
-  // bias corrections of Adam, AdamW and LAMB count only later steps (ops::Segment::first_step, -1
-  // for a parameter that was never trained).
+  // trained. `steps`: number of steps so far. If a parameter is trained for the first time, `steps`
+  // becomes its ops::Segment::first_step, so the bias corrections of Adam, AdamW and LAMB count
+  // only later steps. Until then, its first_step is -1.
   void train_only(const std::vector<bool>& trained, int64_t steps);
   // Restores Segment::first_step of a parameter. Call train_only() afterwards.
   void set_first_step(size_t index, int64_t step);
@@ -82,8 +82,8 @@ class FlatParameters {
   // means than the optimizer.
   void refresh_copies();
 
-  // Returns a view of parameter `index`, with its shape, into a buffer of the same layout
-  // (optimizer state, average).
+  // Returns the slice of `flat_buffer` that belongs to parameter `index`, as a view with the
+  // parameter's shape. `flat_buffer` has the layout of flat(): optimizer state, averages.
   at::Tensor view(size_t index, const at::Tensor& flat_buffer) const;
   // Returns a contiguous (row-major), detached CPU copy of a parameter's slice of `flat_buffer`, or
   // of the parameter itself if `flat_buffer` is undefined. Throws std::out_of_range for an unknown

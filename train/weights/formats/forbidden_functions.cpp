@@ -22,8 +22,8 @@ constexpr std::string_view kModules[] = {"_ctypes",    "_pickle", "_posixsubproc
                                          "runpy",      "shutil",  "socket",
                                          "subprocess", "sys"};
 
-// Forbidden functions of other modules. Other modules may be named `code` too, so the standard
-// library's is not forbidden as a whole.
+// Forbidden functions of other modules. The standard library's module `code` is not forbidden as a
+// whole, because a module of another project may have the same name.
 constexpr std::string_view kFunctions[] = {"_io.FileIO",
                                            "_io.open",
                                            "codecs.open",
@@ -31,9 +31,15 @@ constexpr std::string_view kFunctions[] = {"_io.FileIO",
                                            "io.open",
                                            "cProfile.run",
                                            "code.interact",
+                                           "bdb.Bdb.run",
+                                           "cProfile.runctx",
                                            "commands.getoutput",
                                            "commands.getstatusoutput",
+                                           "operator.attrgetter",
+                                           "operator.methodcaller",
                                            "pdb.run",
+                                           "pkgutil.resolve_name",
+                                           "pydoc.locate",
                                            "profile.run",
                                            "timeit.timeit",
                                            "torch.hub.load",
@@ -67,8 +73,8 @@ bool is_getattr(std::string_view text) {
   return text == "builtins getattr" || text == "__builtin__ getattr";
 }
 
-// Returns the part before the first dot, without underscores around it: modules have the modules
-// that they import as attributes, such as random._os.
+// Returns the part before the first dot, without underscores around it. So `_os` counts as `os`: a
+// module that imports `os` may offer it under that name (random._os).
 std::string_view first_part(std::string_view path) {
   path = path.substr(0, path.find('.'));
   path.remove_prefix(std::min(path.find_first_not_of('_'), path.size()));
@@ -93,7 +99,8 @@ bool begins_with_function(std::string_view path) {
 }
 
 // Whether a function is forbidden. `text`: "module name". The name may lead through other modules:
-// "torch.serialization os.system". Call it for other functions than getattr.
+// "torch.serialization os.system". Do not call it for getattr: is_member() decides which of its
+// calls are allowed.
 bool is_forbidden(const std::string& text) {
   const std::string path = dotted(text);
   const auto is_module = [](std::string_view part) {
@@ -108,12 +115,14 @@ bool is_forbidden(const std::string& text) {
 }
 
 // Whether a call of getattr is a member of an enum or a method: getattr(CLASS, "NAME") or
-// getattr(OBJECT, "NAME"). Python pickles them in this way.
+// getattr(OBJECT, "NAME"). Python pickles them in this way. NAME must not be a module: modules that
+// import os have an attribute os.
 bool is_member(const PickleValue& call) {
   return call.kind == Kind::call && call.items.size() == 2 &&
          (call.items[0]->kind == Kind::name || call.items[0]->kind == Kind::call) &&
          call.items[1]->kind == Kind::text && !call.items[1]->text.empty() &&
-         call.items[1]->text[0] != '_';
+         call.items[1]->text[0] != '_' && call.items[1]->text != "builtins" &&
+         !contains(kModules, call.items[1]->text);
 }
 
 bool is_forbidden(const PickleValue& value) {
@@ -138,7 +147,7 @@ bool leads_to(const PickleValue& from, const std::string& text, size_t& visits) 
 }
 
 // Returns the key of the entry that contains a forbidden value with this text; empty if none was
-// found, such as for attributes of an object, which Pickle ignores.
+// found. Finds no values in attributes of objects, because Pickle drops attributes.
 std::string entry_with(const std::string& text, const PickleValue& root) {
   size_t visits = kMaxVisits;
   for (size_t i = 0; root.kind == Kind::dict && i + 1 < root.items.size(); i += 2)

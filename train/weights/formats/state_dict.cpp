@@ -94,9 +94,9 @@ std::string pickled_class(const PickleValue& root) {
                   "; choose one with --weights-entry NAME");
 }
 
-// Returns the first entry at or below the key `wanted`. If `wanted` is empty: the averaged weights
-// if there are any, else the entry with a usual name, else the only entry. Throws UserError if
-// there is no such entry or the choice is ambiguous.
+// Returns the first entry at or below the key `wanted`. If `wanted` is empty, returns the first at
+// or below a key in kAveraged or, if there is none, in kUsual; otherwise the only entry. Throws
+// UserError if there is no such entry or the choice is ambiguous.
 const Entry& choose(const PickleValue& root, const std::vector<Entry>& found,
                     const std::string& wanted) {
   if (found.empty()) {

@@ -94,9 +94,11 @@ void TorchArchive::open_zip(std::span<const char> bytes) {
   const std::string first(zip->first_name());
   const std::string folder = first.substr(0, first.find('/')) + "/";
   const auto pickle = zip->find(folder + "data.pkl");
-  if (const std::string_view image = zip->image_name(); !pickle && !image.empty())
-    throw UserError("is an archive of images, such as " + std::string(image) + ", not weights");
-  if (!pickle) throw std::runtime_error("it has no data.pkl");
+  if (!pickle) {
+    if (const std::string_view image = zip->image_name(); !image.empty())
+      throw UserError("is an archive of images, such as " + std::string(image) + ", not weights");
+    throw std::runtime_error("it has no data.pkl");
+  }
   object_ = read_pickle(*pickle);
   storages_ = [zip, folder](const std::string& key) {
     const auto found = zip->find(folder + "data/" + key);

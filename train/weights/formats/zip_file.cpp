@@ -11,6 +11,7 @@
 
 #include "base/format/zip_format.h"
 #include "base/text.h"
+#include "data/container/image_files.h"
 
 namespace shoal::train {
 namespace {
@@ -121,12 +122,8 @@ std::optional<std::span<const char>> ZipFile::find(const std::string& name) cons
 }
 
 std::string_view ZipFile::image_name() const {
-  for (const auto& [name, entry] : entries_) {
-    const std::string end =
-        lower(std::string(name.substr(name.size() - std::min<size_t>(name.size(), 5))));
-    for (const char* const extension : {".jpg", ".jpeg", ".png"})
-      if (end.ends_with(extension)) return name;
-  }
+  for (const auto& [name, entry] : entries_)
+    if (data::has_image_extension(name)) return name;
   return {};
 }
 

@@ -50,10 +50,9 @@ class AxisWriter {
   std::string truncated(const std::string& x) { return cast(x, OnnxType::i64); }
   std::string at_least_zero(const std::string& x) { return node("Max", x, integer(0)); }
 
-  // Returns the number of the first pixel of the crop in the resized image. If the offset of the
-  // crop ends in .5, rounds it to even, like Python's round(). If the image is smaller than the
-  // crop, returns a negative number; if the number of missing pixels is odd, the additional one is
-  // at the end.
+  // Returns the index, in the resized image, of the crop's first pixel. If the offset of the crop
+  // ends in .5, rounds it to even, like Python's round(). If the image is smaller than the crop,
+  // returns minus half of the number of missing pixels, rounded towards 0.
   std::string first_pixel(const std::string& out) {
     const std::string excess = at_least_zero(node("Sub", out, integer(crop_)));
     const std::string half = node("Mul", real(excess), graph_.scalar(0.5));
@@ -61,9 +60,9 @@ class AxisWriter {
     return node("Sub", truncated(graph_.node("Round", {half})), node("Div", missing, integer(2)));
   }
 
-  // Returns the source pixels that each block reads, blocks×1×window. All blocks have windows of
-  // the same size, within the image. A window starts at the first pixel of the filter of the
-  // block's first output, and is up to 3 pixels longer than needed.
+  // Returns the indexes of the source pixels that each block reads, blocks×1×window. All blocks
+  // have windows of the same size, within the image. A window starts at the first source pixel that
+  // the block's first output pixel needs, and is up to 3 pixels longer than needed.
   std::string window(const std::string& in, const std::string& center, const std::string& scale,
                      const std::string& support, int64_t block) {
     const std::string between = node("Mul", scale, graph_.scalar(static_cast<double>(block - 1)));
@@ -117,7 +116,8 @@ class AxisWriter {
 }  // namespace
 
 OnnxBlocks onnx_blocks(int64_t crop) {
-  // In larger blocks, more weights are 0. In smaller ones, more source pixels are in two windows.
+  // A compromise between computing with many weights of 0 (large blocks) and reading many source
+  // pixels twice, because they are in the windows of two blocks (small blocks).
   constexpr int64_t kSize = 16;
   const int64_t count = (crop + kSize - 1) / kSize;
   return {count, (crop + count - 1) / count};

@@ -10,9 +10,10 @@
 
 namespace shoal::train {
 
-// One direction of a resize with crop. Output pixels are divided into blocks: those of a block read
-// the same window of source pixels. A direction is so computed by few matrix products, whose cost
-// grows with the size of the image and not with its square.
+// One direction of a resize with crop. Divides the output pixels into blocks. All pixels of a block
+// read the same window of source pixels, so one small matrix product computes a block. The cost per
+// row or column is proportional to its length. One product for all output pixels would cost
+// (source pixels) × (output pixels).
 struct OnnxAxis {
   std::string pixels;   // int64 blocks×window: numbers of the source pixels that a block reads
   std::string weights;  // float64 blocks×size×window: multiples of 2^-22

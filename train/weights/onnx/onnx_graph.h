@@ -49,9 +49,10 @@ class OnnxGraph {
   // Adds a node with one output. An empty name in `inputs` omits an optional input.
   std::string node(const std::string& operation, const std::vector<std::string>& inputs,
                    const Attributes& attributes = {});
-  // Adds an If node, whose value of type `type` is that of one of two branches. The model evaluates
-  // only this branch. `condition`: a bool without dimensions. Each function adds the nodes of its
-  // branch, which may use all values added before, and returns the value of the branch's last node.
+  // Adds an If node. The model evaluates one of two branches, selected by `condition` (a bool
+  // without dimensions), and the branch's value of type `type` becomes the node's. `if_true` and
+  // `if_false` each add the nodes of a branch, which may use all values added before, and return
+  // the value of the branch's last node.
   using Branch = std::function<std::string()>;
   std::string choose(const std::string& condition, OnnxType type, const Branch& if_true,
                      const Branch& if_false);

@@ -13,8 +13,9 @@ namespace shoal::train {
 // float32 batch×channels×size×size.
 //
 // Pixels are bit-equal to data::Transform's in every runtime that computes in float64, whatever its
-// order of summation. Images may have any size. The model resizes in two passes and rounds to 8
-// bits after each.
+// order of summation. The model resizes in two passes and rounds to 8 bits after each. Images may
+// have any size; the first pass needs about 24 bytes of memory for each pixel that it reads, for
+// all images of the batch at once.
 std::string add_preprocessing(OnnxGraph& graph, const OnnxDimension& batch,
                               const data::TransformOptions& evaluation);
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/dataset.h"
+#include "tests/support/redirected.h"
 #include "tests/support/spawn_ranks.h"
 #include "tests/support/temporary_directory.h"
 
@@ -95,6 +96,28 @@ TEST_CASE("weights have a mean of 1 over the training images") {
   job.balance = 0;
   job.model.classes = 4;  // --classes names a class without images
   check_near(weights(job, images), {8 / 12.0, 0, 2, 0});
+}
+
+TEST_CASE("the smallest and the largest class weight are logged, and the images with --balance") {
+  const Labels images({0, 0, 0, 0, 0, 0, 2, 2});  // none of 'great dane'
+  train::ResolvedJob job = job_with("balanced");
+  const auto logged = [&] {
+    return test::stderr_of([&] {
+      app::log_balance(job, images, dist::connect({}));
+      weights(job, images);
+    });
+  };
+  CHECK_THAT(logged(), Contains("class weights in the loss: 0.667 for 'cat' to 2 for 'elk'") &&
+                           !Contains("--balance"));
+  job.balance = 0.5;  // sqrt(6) to sqrt(2): 5.07 and 2.93 of 8
+  CHECK_THAT(logged(),
+             Contains("--balance 0.5") && Contains("3 images of 'elk' to 5 images of 'cat'"));
+  job.balance = 1;
+  CHECK_THAT(logged(),
+             Contains("about 4 images of every class") && Contains("loss: 1 for every class"));
+  job.class_weighting = "none";
+  job.balance = 0;
+  CHECK(logged().empty());
 }
 
 TEST_CASE("weights count the images of all hosts, and only rank 0 reads the file") {

@@ -124,6 +124,22 @@ TEST_CASE("a missing input is an error that names its option") {
   CHECK_THROWS_AS(open(job), UserError);
 }
 
+TEST_CASE("without validation images, the error names a list's column of splits") {
+  const test::TemporaryDirectory folder;
+  const fs::path list = folder.path() / "train.csv";
+  std::ofstream(list) << "image,label,split\n1.jpg,cat,train\n2.jpg,cat,test\n";
+  train::Job named = job_of("");
+  named.train_dir = list.string();
+  for (const train::Job& job : {named, job_of(list), job_of(folder.path())})
+    CHECK_THROWS_WITH(open(job), Contains("train.csv") && Contains("'split' ('train', 'test')") &&
+                                     Contains("--train LIST --val LIST") &&
+                                     !Contains("--val-split"));
+  CHECK_THROWS_WITH(open(job_of(list), /*with_train=*/false),
+                    Contains("'split'") && Contains("--val LIST") && !Contains("--train"));
+  std::ofstream(list) << "image,label,split\n1.jpg,cat,train\n2.jpg,cat,train\n";
+  CHECK_THROWS_WITH(open(named), Contains("--val-split") && !Contains("'split'"));
+}
+
 TEST_CASE("classes that differ only in case are warned about") {
   const test::TemporaryDirectory folder;
   for (const char* name : {"train/Cat/1.jpg", "train/cat/1.jpg", "val/cat/1.jpg"})
@@ -255,14 +271,16 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     train::Job job = job_of(folder.path());
     job.sharded = "train";
     job.val_split = 0.25;
-    // The first host has all 40 images. The second host has only images of the training part, and
-    // lacks `last`, which is never held out.
+    // The first host has all 40 images. The second host has only images that are not held out. It
+    // also lacks `last`, the image with the largest hash: the only training image that the larger
+    // --val-split at the end of this test leaves.
     std::string last;
     const auto name_of = [](int i) { return "cat/" + std::to_string(i) + ".jpg"; };
     for (int i = 0; i < 40; ++i)
       if (last.empty() || hash_bytes(name_of(i)) > hash_bytes(last)) last = name_of(i);
     for (int i = 0; i < 40; ++i)
-      if (env.rank == 0 || (!data::is_held_out(name_of(i), job.val_split) && name_of(i) != last))
+      if (env.rank == 0 ||
+          (!data::is_held_out(hash_bytes(name_of(i)), job.val_split) && name_of(i) != last))
         write_image(folder.path() / "train" / name_of(i));
     dist::Communicator world = dist::connect(env);
     world.env.local_rank = 0;
@@ -289,7 +307,8 @@ TEST_CASE("hosts with different images hold out the same images as one host with
   int expected = 0, lost = 0;
   for (int label = 0; label < kClasses; ++label) {
     const std::string a = name_of(label, 0), b = name_of(label, 1);
-    const bool a_out = data::is_held_out(a, kShare), b_out = data::is_held_out(b, kShare);
+    const bool a_out = data::is_held_out(hash_bytes(a), kShare),
+               b_out = data::is_held_out(hash_bytes(b), kShare);
     lost += a_out && b_out;
     expected += a_out && b_out ? 1 : a_out + b_out;
   }

@@ -86,6 +86,14 @@ TEST_CASE("some of ImageNet's folders are the outputs of weights with 1000 of th
   CHECK(relabeled(folders, 1000).empty());  // the labels are right already
 }
 
+TEST_CASE("weights with 1000 outputs and no class names are advised to use --classes imagenet") {
+  CHECK_THAT(
+      app::class_names_advice(weights_with(1000), "numbers are printed"),
+      Contains("x.pt") && Contains("so numbers are printed") && Contains("--classes imagenet"));
+  CHECK(app::class_names_advice(weights_with(1000, Names(1000, "cat")), "").empty());
+  CHECK(app::class_names_advice(weights_with(999), "").empty());
+}
+
 TEST_CASE("class names come from --classes, else from the weights") {
   const test::TemporaryDirectory folder;
   const fs::path file = folder.path() / "names.txt";

@@ -134,7 +134,7 @@ TEST_CASE("a run that ended within an epoch counts the part of the epoch that it
   CHECK_THAT(printed(), Contains(" 1.9/1.5 "));
   summary("2", R"("epoch":1,"step_in_epoch":8)");
   CHECK(app::find_runs(folder.path()).at(0).epochs == 2);
-  // 3 of 18 steps: a sixth of the first epoch, which the end of the run evaluated.
+  // The run ended after 3 of 18 steps, and evaluated then. It counts as a sixth of an epoch.
   write_text(folder.path() / "history.jsonl",
              kTwoEpochs.substr(0, kTwoEpochs.find("\n{\"event\":\"train\"")));
   write_text(folder.path() / "config.toml", "[general]\nmax-steps = 3  # command line\n");

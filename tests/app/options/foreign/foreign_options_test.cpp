@@ -160,7 +160,8 @@ TEST_CASE("SMDDP's hyperparameters keep their meaning") {
   CHECK(job.sync_bn);
   CHECK(job.mix.mixup == 0.2);
   CHECK(job.optimizer.weight_decay == 5e-6);
-  // Options that are not given have the defaults of SMDDP's trainer.
+  // Options that are not given have the defaults of the trainer in the examples of SMDDP,
+  // SageMaker's library for data parallelism.
   CHECK(job.optimizer.kind == train::OptimizerOptions::Kind::rmsprop);
   CHECK(job.optimizer.eps == 0.001);
   CHECK(job.schedule.warmup_epochs == 5);

@@ -164,9 +164,9 @@ ask() {
 }
 )";
 
-// The line is completed in an interactive shell that runs in a pseudo-terminal. A function replaces
-// the builtin compadd, to which the completion system passes all words, and writes the words that
-// match. loaded() replaces LOAD.
+// Completes the lines in an interactive zsh that runs in a pseudo-terminal. zsh passes all possible
+// words to its builtin compadd. A function with this name writes those that match to a file, and
+// then calls the builtin. loaded() replaces LOAD by commands that load the completions.
 constexpr const char* kZsh = R"(
 zmodload zsh/zpty
 cat >$SHARE/inner <<'END'

@@ -129,7 +129,7 @@ TEST_CASE("a run from printed settings has the settings of the first, with their
   const Arguments again = read_back(Command::train, text);
   CHECK(settings_of(again) == settings_of(first));
   CHECK(again.notes.empty());
-  // `again` and `first` have the same given options. --resume would restore all other options.
+  // `again` must have the same given options as `first`: --resume restores all others.
   for (const auto& [name, origin] : first.origins)
     CHECK((name == "config" || again.origins.contains(name)));
   for (const auto& [name, origin] : again.origins)

@@ -128,7 +128,8 @@ TEST_CASE("a recipe that the user did not name does not replace the checkpoint's
 }
 
 TEST_CASE("a restored learning rate is not scaled again") {
-  // These options of SMDDP's trainer imply a recipe with scale-lr.
+  // --train_batch_size and --max_epochs belong to the trainer in the examples of SMDDP, SageMaker's
+  // library for data parallelism. They imply a recipe with scale-lr.
   Arguments arguments = parsed({"--train_batch_size", "8", "--max_epochs", "5", "--resume"});
   REQUIRE(arguments.job.scale_lr);
   app::take_saved_settings(arguments, kSaved, 10);
@@ -267,7 +268,7 @@ TEST_CASE("a setting without effect in both runs may differ within an epoch") {
              Catch::Contains("within an epoch with shuffle_buffer 9"));
   CHECK_THAT(refusal(buffer, {"shuffle_buffer"}, {"--forward-reads"}),
              Catch::Contains("shuffle_buffer 9, this run has 1024"));
-  // Whether --sharded has an effect depends on the hosts, so checkpoints do not store it.
+  // The effect of --sharded depends on the hosts, so --sharded never counts as without effect.
   CHECK_THAT(refusal({{"sharded", "both"}}, {}, {}),
              Catch::Contains("within an epoch with sharded both"));
 }
@@ -282,7 +283,8 @@ TEST_CASE("evaluation compares only the options it depends on") {
 
 TEST_CASE("checkpoints save all training options except those known not to change results") {
   const std::set<std::string> kWithoutEffect = {
-      // The data itself; its classes and number of images are compared instead.
+      // Say where the data is and how to read it. Checkpoints save its classes and number of images
+      // instead.
       "data", "train", "val", "val-labels", "val-synsets", "tfrecord-keys",
       // Affect only the speed, not the pixels.
       "decoder",

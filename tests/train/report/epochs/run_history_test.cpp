@@ -43,6 +43,20 @@ TEST_CASE("a history is read back by epoch, as it was written") {
   CHECK_FALSE(best_epoch({}));
 }
 
+TEST_CASE("rows of other events, or of impossible epochs, belong to no epoch") {
+  EpochCollector collector;
+  for (const char* event : {"train", "valid", "valid_ema"})
+    CHECK(collector.add({{"event", event}, {"epoch", 3}}) == 3);
+  CHECK_FALSE(collector.add({{"event", "test"}, {"epoch", 4}}));
+  CHECK_FALSE(collector.add({{"event", 1}, {"epoch", 4}}));
+  CHECK_FALSE(collector.add({{"epoch", 4}}));
+  for (const nlohmann::json& epoch : std::vector<nlohmann::json>{-1, 1e9, 1e300, "4", nullptr})
+    CHECK_FALSE(collector.add({{"event", "train"}, {"epoch", epoch}}));
+  CHECK_FALSE(collector.add({{"event", "train"}}));
+  REQUIRE(collector.epochs().size() == 1);
+  CHECK(collector.epochs()[0].epoch == 3);
+}
+
 TEST_CASE("an epoch's speed is that of all its steps, not of the last row") {
   StepReport step;  // of 4 images: 30 steps at 10 images/s take 12 s, then 3 at 100 take 0.12 s
   step.last = step.epoch_sum = {4, 1, 2, 4, 0};

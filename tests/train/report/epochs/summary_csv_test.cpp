@@ -26,7 +26,7 @@ namespace {
 using CsvRow = std::map<std::string, std::string>;  // cells by their columns' names
 constexpr int64_t kStepsPerEpoch = 4;
 
-// The sink and the history that it continues, as a Reporter has them.
+// The writer of summary.csv and the history that it continues, as in a Reporter.
 class ReportedRun {
  public:
   explicit ReportedRun(const ResolvedJob& job, int64_t keep_lines = 0, int64_t epoch = 0)

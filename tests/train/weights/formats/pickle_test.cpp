@@ -100,7 +100,7 @@ TEST_CASE("a small pickle cannot take more than the stated memory", "[slow][sing
     return bytes + ".";
   };
   const std::string tuple = "(" + std::string(30000, 'N') + "tq\1";
-  // Each call copies its arguments: 2,000 times 30,000 pointers from 52 kB.
+  // Each of 2,000 calls copies its 30,000 arguments: 60 million pointers from a pickle of 40 kB.
   const std::string calls = pickle_of(tuple + "cmodule\nname\nq\2", "h\2h\1R", 2000);
   CHECK_THROWS_WITH(Pickle(calls.data(), calls.size()), Catch::Contains("more memory"));
   // Each persistent id copies its arguments too.

@@ -177,7 +177,7 @@ const std::map<std::string, Operator>& operators() {
   return table;
 }
 
-// Computes the nodes' outputs from the values before them.
+// Computes the nodes in order and adds their outputs to `values`.
 void run(const std::vector<OnnxNode>& nodes, std::map<std::string, OnnxValue>& values) {
   for (const OnnxNode& node : nodes) {
     if (node.operation == "If") {

@@ -59,8 +59,8 @@ size_t elements(const std::vector<int64_t>& shape);
 OnnxValue convolve(const OnnxNode& node, const std::vector<OnnxValue>& inputs);
 OnnxValue max_pool(const OnnxNode& node, const OnnxValue& x);
 
-// The operators that move elements or multiply matrices (onnx_layout.cpp). gather(): along axis 1.
-// multiply(): matrices a[b] and x[n][b] for each n and b.
+// The operators that move elements or multiply matrices (onnx_layout.cpp). gather() supports only
+// axis 1. multiply() returns the matrix product of a[b] and x[n][b] for each n and b.
 OnnxValue transpose(const OnnxNode& node, const OnnxValue& x);
 OnnxValue gather(const OnnxNode& node, const OnnxValue& x, const OnnxValue& indices);
 OnnxValue slice(const std::vector<OnnxValue>& inputs);

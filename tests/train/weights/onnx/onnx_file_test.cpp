@@ -112,7 +112,8 @@ std::vector<uint8_t> pixels_of(const data::Size& size) {
   return pixels;
 }
 
-// Returns the image as the model's input, N×H×W×C. One channel: gray as from Pillow's convert("L").
+// Returns the image as the model's input, N×H×W×C. Converts it to gray if `channels` is 1, like
+// Pillow's convert("L").
 OnnxValue input_of(const std::vector<uint8_t>& pixels, const data::Size& size, int64_t channels) {
   OnnxValue value{{1, size.height, size.width, channels}, {}, false};
   for (size_t i = 0; i < pixels.size(); i += 3) {
@@ -203,7 +204,8 @@ TEST_CASE("a missing tensor and one of another size are named") {
 
 TEST_CASE("preprocessing in the graph gives exactly the pixels of evaluation") {
   using data::Interpolation;
-  // Wide, high, very high (the vertical pass comes first), square, equal to a resize, tiny.
+  // Wide, high, very high (so that the vertical pass comes first), square, 16 pixels wide (so that
+  // a resize to 16 changes nothing), tiny.
   const data::Size sizes[] = {{61, 41}, {37, 53}, {24, 60}, {17, 17}, {16, 24}, {11, 7}, {1, 1}};
   for (const int64_t channels : {3, 1})
     for (const auto interpolation : {Interpolation::bilinear, Interpolation::bicubic})

@@ -82,7 +82,7 @@ OnnxValue slice(const std::vector<OnnxValue>& inputs) {
   return strided(x, shape, steps, first);
 }
 
-// A size of 0 keeps the input's, -1 is what remains.
+// In `shape`, 0 keeps the input's size in that dimension, and -1 stands for the size that fits.
 OnnxValue reshape(OnnxValue x, const OnnxValue& shape) {
   std::vector<int64_t> sizes;
   int64_t known = 1;
