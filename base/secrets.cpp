@@ -117,19 +117,22 @@ std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lo
 }
 
 // Whether `value` looks like a path. Keys in base64 may contain slashes too, but mix capital and
-// small letters and digits, and are longer than most relative paths.
+// small letters and digits, and are longer than most relative paths. Folders in absolute paths may
+// mix them too if their names are short.
 bool may_be_path(std::string_view value) {
-  constexpr size_t kLongest = 40;
+  constexpr size_t kLongest = 40, kShortName = 16;
   if (value.starts_with("./") || value.starts_with("~/")) return true;
   if (value.find('/') == value.npos || value.find_first_of("+=") != value.npos) return false;
   if (!value.starts_with('/') && value.size() >= kLongest) return false;
+  const size_t may_mix = value.starts_with('/') && value.rfind('/') > 0 ? kShortName : 0;
   for (size_t begin = 0; begin < value.size();) {
     const size_t end = std::min(value.find('/', begin), value.size());
     const auto has = [&](int (*is)(int)) {
       return std::ranges::any_of(value.substr(begin, end - begin),
                                  [&](char c) { return is(static_cast<unsigned char>(c)) != 0; });
     };
-    if (has(std::isupper) && has(std::islower) && has(std::isdigit)) return false;
+    const bool mixed = has(std::isupper) && has(std::islower) && has(std::isdigit);
+    if (mixed && end - begin >= may_mix) return false;
     begin = end + 1;
   }
   return true;

@@ -79,8 +79,7 @@ int bench_command(const Arguments& given) {
   if (arguments.bench.train && arguments.bench.eval)
     throw UserError("--train and --eval exclude each other; remove one");
   check_options(arguments, *chosen);
-  if (const std::string& file = arguments.job.classes_file; !file.empty())
-    arguments.job.classes = std::ssize(read_class_names(file, "a number"));
+  count_classes(arguments.job);
   install_polled_signals();
   return chosen->run(arguments);
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/commands/commands.h"
+#include "app/commands/inputs/output_file.h"
 #include "app/commands/inputs/weights.h"
 #include "app/commands/printable_row.h"
 #include "app/commands/session.h"
@@ -76,25 +77,6 @@ void resolve_arguments(Arguments& arguments) {
       throw UserError(std::string(name) + " is only for --format onnx; remove it");
 }
 
-// Throws UserError if `file` is a checkpoint of a run.
-void require_no_checkpoint(const fs::path& file) {
-  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  if (!train::parse_checkpoint_name(file.stem())) return;
-  std::error_code none;
-  if (folder.filename() == train::kCheckpointsFolder ||
-      fs::exists(folder / train::kManifestFile, none))
-    throw UserError("--output " + file.string() +
-                    " is a checkpoint of a run, which needs it for --resume; choose another file");
-}
-
-// Throws UserError if `file` is the file that the weights were read from.
-void require_not_input(const fs::path& file, const fs::path& input) {
-  std::error_code none;
-  if (fs::equivalent(file, input, none))
-    throw UserError("--output " + file.string() +
-                    " is the file to export, which would be replaced; choose another file");
-}
-
 // Throws UserError if the format is torchvision's and torchvision does not have the network.
 // `arguments`: after resolve_arguments().
 void require_torchvision(const Arguments& arguments, const models::ModelInfo& info) {
@@ -102,8 +84,8 @@ void require_torchvision(const Arguments& arguments, const models::ModelInfo& in
   const std::string& output = arguments.export_to;
   throw UserError((output.empty() ? "--format torchvision" : "--output " + output) +
                   ": torchvision does not have the network " + info.name +
-                  ", so it cannot load a state dict of it; export to .safetensors (the same "
-                  "tensors, which Python reads too) or to .onnx");
+                  ", so it cannot load a state dict of it; export to .onnx, which Python runs, or "
+                  "to .safetensors");
 }
 
 // Logs how torchvision loads the file, and what the file does not contain.

@@ -1,6 +1,7 @@
 // shoal predict: classifies images.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <iterator>
@@ -9,6 +10,7 @@
 #include "app/commands/evaluation/evaluation.h"
 #include "app/commands/evaluation/predictions.h"
 #include "app/commands/inputs/agreement.h"
+#include "app/commands/inputs/output_file.h"
 #include "app/commands/session.h"
 #include "app/options/settings/implied_settings.h"
 #include "app/platform/signals.h"
@@ -49,19 +51,35 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
   return images;
 }
 
-// If no option names the weights, moves the first positional word to --weights. Only looks at the
-// words, because the weights may exist on rank 0's host only. Throws UserError if there are no
-// weights.
+// If no option names the weights, moves the first positional word to --weights. A word need not
+// look like weights if images follow it, because the weights may exist on rank 0's host only.
+// Throws UserError if there are no weights.
 void take_weights(Arguments& arguments) {
   train::Job& job = arguments.job;
   std::vector<std::string>& paths = arguments.paths;
-  if (job.checkpoint.empty() && job.weights.empty() && paths.size() > 1 && paths[0] != "-" &&
-      !data::has_image_extension(paths[0])) {
+  const bool may_be_weights = !paths.empty() && paths[0] != "-" &&
+                              !data::has_image_extension(paths[0]) &&
+                              (paths.size() > 1 || looks_like_weights(paths[0]));
+  if (job.checkpoint.empty() && job.weights.empty() && may_be_weights) {
     job.weights = paths[0];
     paths.erase(paths.begin());
     imply_settings(arguments);
   }
   require_weights(arguments);
+}
+
+// Sets the format that the ending of --output selects. Throws UserError if an option selects
+// another one.
+void take_format(Arguments& arguments) {
+  const std::string& output = arguments.predict_output;
+  if (output == "-") throw UserError("--output -: omit --output to write to standard output");
+  const std::string ending = std::filesystem::path(output).extension();
+  const bool csv = ending == ".csv", json = ending == ".json" || ending == ".jsonl";
+  if ((csv && arguments.json) || (json && arguments.csv))
+    throw UserError("--output " + output + ": the ending " + ending + " contradicts " +
+                    (csv ? "--json" : "--csv") + "; remove it or change the ending");
+  arguments.csv |= csv;
+  arguments.json |= json;
 }
 
 }  // namespace
@@ -72,16 +90,21 @@ int predict_command(const Arguments& given) {
   begin(arguments.job, env);
   if (env.rank == 0) install_interruption_signals();
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
+  take_format(arguments);
   take_weights(arguments);
   Evaluation evaluation(arguments, env);
   const std::string& output = arguments.predict_output;
   dist::on_rank_0(evaluation.group(), [&] {
-    if (!output.empty()) require_writable_file("--output", output);
+    if (output.empty()) return;
+    require_no_checkpoint(output);
+    for (const std::string& path : arguments.paths) require_not_input(output, path);
+    require_writable_file("--output", output);
   });
   const auto images = open_sources(arguments, evaluation.communicator());
   Weights weights = open_weights(arguments, evaluation.group());
   take_class_names(arguments, weights);
   evaluation.open(weights, images);
+  if (!output.empty() && env.rank == 0) require_not_input(output, weights.file);
   const PredictionRows rows(arguments, weights.classes);
   if (env.rank == 0) log_origin(weights);
   if (const auto advice = class_names_advice(weights, "classes are printed as numbers");

@@ -141,7 +141,7 @@ void check_restored(const train::Job& job, const train::Start& start) {
 
 // Warns if --weights is another program's file whose contents do not have the digest in its name.
 void check_digest(const std::string& file, const train::CheckpointData& weights) {
-  if (weights.text.contains("arch")) return;  // shoal wrote the file
+  if (weights.is_ours()) return;
   if (const std::string note = wrong_digest_note(file); !note.empty())
     log::warning("--weights " + file + ": " + note);
 }
@@ -152,7 +152,7 @@ void take_model(Arguments& arguments, const train::Start& start, bool leader) {
   const std::string name =
       network_of(*start.weights, start.weights_file, arguments.job.load_partial);
   if (name.empty()) return;
-  apply(arguments, "model", name, kWeightsOrigin + arguments.job.weights);
+  take_network(arguments, name);
   if (leader) log::info("model " + name + ": the network of " + start.weights_file);
 }
 

@@ -24,4 +24,9 @@ std::vector<std::string> read_class_names(const std::string& path, const std::st
   return names;
 }
 
+void count_classes(train::Job& job) {
+  if (!job.classes_file.empty())
+    job.classes = std::ssize(read_class_names(job.classes_file, "a number"));
+}
+
 }  // namespace shoal::app

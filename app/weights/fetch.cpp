@@ -130,14 +130,14 @@ class Fetch {
     const LockFileRemoval removal(lock);
     const State state = state_of(file);
     if (state == State::good) return path.string();  // the process that had the lock has stored it
-    damaged_ = state == State::damaged ? path.string() : "";
+    if (state == State::damaged) damaged_ = path.string();
     ProgressLine progress(path.filename().string(), options_);
     DownloadOptions how = options_.download;
     how.sha256 = file.sha256;
     how.progress = [&progress](int64_t done, int64_t total) { progress.show(done, total); };
     if (!remote_.from_hugging_face || !file.url.starts_with("https://")) how.token.clear();
     const std::string start = option_ + ": downloading " + file.url;
-    if (!damaged_.empty())
+    if (state == State::damaged)
       log::warning(start + " again, because the SHA-256 of " + damaged_ + " does not begin with " +
                    file.sha256);
     else
@@ -166,7 +166,7 @@ class Fetch {
   const std::string option_;
   const RemoteWeights& remote_;
   const FetchOptions& options_;
-  std::string damaged_;  // path of the damaged file in the cache that is downloaded; empty: none
+  std::string damaged_;  // path of a damaged file in the cache; empty: none was found
 };
 
 }  // namespace

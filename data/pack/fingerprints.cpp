@@ -45,6 +45,9 @@ void Fingerprints::read(int64_t sample, std::vector<uint8_t>& bytes) const {
     print = hash_image(bytes, of_);
   } catch (const DamagedImage&) {
     print = 0;  // the caller reports it when it decodes the image
+  } catch (const MissingLibrary&) {
+    if (of_ == Of::pixels) throw;
+    print = 0;
   }
 }
 
@@ -56,8 +59,6 @@ void Fingerprints::complete(int threads, const std::function<void(int64_t)>& pro
       thread_local std::vector<uint8_t> bytes;
       try {
         read(static_cast<int64_t>(i), bytes);
-      } catch (const MissingLibrary&) {
-        throw;
       } catch (const std::runtime_error&) {
         prints_[i] = 0;
       }
@@ -65,6 +66,10 @@ void Fingerprints::complete(int threads, const std::function<void(int64_t)>& pro
     const std::lock_guard lock(mutex);
     if (++done % 1000 == 0 && progress) progress(done);
   });
+}
+
+int64_t Fingerprints::without_hash() const {
+  return std::ranges::count(prints_, uint64_t{0});
 }
 
 void Fingerprints::hash_pixels_of_shared(const Fingerprints& first, const Fingerprints& second,
@@ -83,8 +88,6 @@ void Fingerprints::hash_pixels_of(const std::unordered_set<uint64_t>& hashes, in
     try {
       inner().read(static_cast<int64_t>(i), bytes);
       prints_[i] = hash_image(bytes, Of::pixels);
-    } catch (const MissingLibrary&) {
-      throw;
     } catch (const std::runtime_error&) {  // damaged, or vanished: equals no other image
     }
   });

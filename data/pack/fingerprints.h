@@ -22,18 +22,20 @@ class Fingerprints final : public ForwardingDataset {
 
   Fingerprints(std::shared_ptr<const Dataset> images, Of of);
 
+  // Also hashes the image. Throws MissingLibrary only for Of::pixels; with Of::first_rows, an image
+  // that only a missing library could decode gets no hash.
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
 
-  // Reads the images that were not read yet. Ignores those that cannot be read. Calls `progress`
-  // every 1000 images with the number done: from any thread, one call at a time. Throws
-  // MissingLibrary.
+  // Reads the images that were not read yet. Ignores those that cannot be read or decoded. Calls
+  // `progress` every 1000 images with the number done: from any thread, one call at a time.
   void complete(int threads, const std::function<void(int64_t)>& progress = {}) const;
 
-  // Returns the hash of an image; 0 if it was not read or is damaged.
+  // Returns the hash of an image; 0 if it was not read, or could not be decoded.
   uint64_t of(int64_t sample) const { return prints_[static_cast<size_t>(sample)]; }
+  int64_t without_hash() const;  // number of images whose hash is 0
 
   // Hashes all pixels of the images whose hashes of first rows are in both sets, and sets all other
-  // hashes to 0. Reads these images again. Throws MissingLibrary.
+  // hashes to 0. Reads these images again.
   static void hash_pixels_of_shared(const Fingerprints& first, const Fingerprints& second,
                                     int threads);
 

@@ -36,7 +36,7 @@ struct ListContent {
   int64_t files() const { return static_cast<int64_t>(next.size()) + (whole ? 0 : 1); }
 };
 
-ListContent read_list(const std::string& folder) {
+ListContent read_shard_list(const std::string& folder) {
   ListContent list;
   std::vector<std::string> lines = read_lines(fs::path(folder) / kList);
   if (lines.empty()) return list;
@@ -85,7 +85,7 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
                                 " is a file; with --shard-size, the destination must be a folder");
   create_folders(folder);
   if (is_sharded_set(folder)) {
-    const ListContent list = read_list(folder);
+    const ListContent list = read_shard_list(folder);
     const bool replace = overwrite && (list.whole || list.head != first_line(request));
     if (replace) {
       refuse_unlisted(folder, list);
@@ -116,7 +116,7 @@ void ShardList::replace_later() {
   target_ = folder_;
   folder_ = (fs::path(target_) / kReplacement).string();
   create_folders(folder_);
-  const ListContent list = is_sharded_set(folder_) ? read_list(folder_) : ListContent{};
+  const ListContent list = is_sharded_set(folder_) ? read_shard_list(folder_) : ListContent{};
   if (list.head == first_line(request_))
     next_ = list.next;
   else
@@ -143,7 +143,7 @@ void ShardList::close() {
 }
 
 void ShardList::replace() {
-  const ListContent old = read_list(target_);
+  const ListContent old = read_shard_list(target_);
   // From here on, the folder may contain files of both sets. The list written here keeps other
   // processes from reading or continuing the set. It has as many entries as the larger set: if this
   // replacement is interrupted, the next one removes all listed files that it does not need.
@@ -173,7 +173,7 @@ bool is_sharded_set(const std::string& path) {
 
 std::vector<std::string> packed_files(const std::string& path) {
   if (!is_sharded_set(path)) return {path};
-  const ListContent list = read_list(path);
+  const ListContent list = read_shard_list(path);
   if (!list.whole)
     throw std::invalid_argument(path + " is unfinished; run the same `shoal pack` command again");
   if (list.next.empty()) throw std::invalid_argument(path + " has no packed file");

@@ -70,8 +70,9 @@ void refuse_pipe_file(const std::string& path) {
 // Returns the part of an error that names the list FOLDER.csv or FOLDER.tsv; empty if there is no
 // such list.
 std::string list_beside(const std::string& folder) {
+  const std::string name = folder.substr(0, folder.find_last_not_of('/') + 1);
   for (const char* extension : kListExtensions)
-    if (const std::string list = folder + extension; is_csv_list(list))
+    if (const std::string list = name + extension; is_csv_list(list))
       return "the list " + list + " if its paths are relative to its own folder, ";
   return "";
 }

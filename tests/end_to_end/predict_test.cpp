@@ -294,7 +294,12 @@ TEST_CASE("predict takes the weights as the first word, and -o writes the rows t
   const auto two = test::run_shoal({"predict", m.run, images, "--csv", "-o", file, "--nproc", "2"});
   INFO(two.err);
   CHECK(two.exit_code == 0);
-  CHECK(test::lines_of(test::read_text(file)).size() == test::lines_of(expected).size());
+  CHECK(test::read_text(file) == expected);
+
+  // The ending selects the format.
+  const std::string json = (m.directory.path() / "rows.jsonl").string();
+  CHECK(test::run_shoal({"predict", m.run, images, "-o", json}).exit_code == 0);
+  CHECK(test::read_text(json) == m.predict({"--json", images}).out);
 
   const std::string image = m.json({images}).front()["path"];
   const auto refusal = [](const Words& words) {
@@ -303,10 +308,17 @@ TEST_CASE("predict takes the weights as the first word, and -o writes the rows t
     return outcome.err;
   };
   CHECK_THAT(refusal({"predict", image, images}), Contains("no weights given"));
-  CHECK_THAT(refusal({"predict", image, m.run}), Contains("did you mean --checkpoint " + m.run));
+  CHECK_THAT(refusal({"predict", image, m.run}), Contains("write them first: " + m.run));
+  CHECK_THAT(refusal({"predict", m.run}), Contains("at least one image"));
   CHECK_THAT(refusal({"predict", "-", images}), Contains("no weights given"));
   CHECK_THAT(refusal({"predict", "none.pt", image}),
              Contains("error: none.pt: no such file") && !Contains("--weights"));
   CHECK_THAT(refusal({"predict", m.run, image, "-o", file + "/x.csv"}), Contains("--output"));
+  CHECK_THAT(refusal({"predict", m.run, image, "-o", "-"}), Contains("omit --output"));
+  CHECK_THAT(refusal({"predict", m.run, image, "--json", "-o", file}),
+             Contains("contradicts --json"));
+  const std::string before = test::read_text(image);
+  CHECK_THAT(refusal({"predict", m.run, image, "-o", image}), Contains("is the input"));
+  CHECK(test::read_text(image) == before);
   CHECK_THAT(m.predict({}, 2).err, Contains("at least one image"));
 }

@@ -30,6 +30,9 @@ struct CheckpointData {
   std::vector<std::string> classes;
   std::vector<std::pair<std::string, std::string>> settings;
 
+  // Whether shoal wrote the file. read_weights() sets text["arch"] only for files of shoal.
+  bool is_ours() const { return text.contains("arch"); }
+
   // Return an entry. Throw std::runtime_error that names the entry if it is missing.
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;

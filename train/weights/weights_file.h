@@ -14,8 +14,7 @@ struct OpenedCheckpoint {
   std::string file;
   std::string entry;  // the entry used; empty: the file has a single set of weights
 
-  // Whether shoal wrote the file. read_weights() sets text["arch"] only for files of shoal.
-  bool is_ours() const { return data.text.contains("arch"); }
+  bool is_ours() const { return data.is_ours(); }
   // "epoch 3, step 1234, entry ema, 5,288,548 parameters"; unknown parts are omitted.
   std::string contents() const;
   std::string origin() const;  // "weights of FILE (CONTENTS)"

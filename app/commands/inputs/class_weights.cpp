@@ -83,7 +83,8 @@ std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::D
 }
 
 // Returns a text such as "0.5 for 'cat' to 2 for 'dog'" about the smallest and the largest value of
-// the classes that are used, or "1 for every class". `text`: makes "0.5 for" of a value.
+// the classes that are used, or "1 for every class". If some
+// classes are not used: "1 for every class with images". `text`: makes "0.5 for" of a value.
 template <class Value, class Text>
 std::string range_text(const std::vector<Value>& values, const std::vector<int64_t>& uses,
                        const std::vector<std::string>& classes, const Text& text) {
@@ -93,7 +94,8 @@ std::string range_text(const std::vector<Value>& values, const std::vector<int64
   const auto by_value = [&](size_t a, size_t b) { return values[a] < values[b]; };
   const auto [least, most] = std::ranges::minmax_element(used, by_value);
   const std::string low = text(values[*least]), high = text(values[*most]);
-  if (low == high) return low + " every class";
+  if (low == high)
+    return low + " every class" + (used.size() < classes.size() ? " with images" : "");
   return low + " '" + classes[*least] + "' to " + high + " '" + classes[*most] + "'";
 }
 

@@ -18,6 +18,9 @@ NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprint
                         const std::string& what, int threads) {
   complete(first, threads);
   complete(second, threads);
+  if (const int64_t missing = first.without_hash() + second.without_hash(); missing > 0)
+    log::warning(counted(missing, "image") + " of " + what +
+                 " cannot be decoded and could not be compared");
   log::status("comparing images");
   data::Fingerprints::hash_pixels_of_shared(first, second, threads);
   log::status("");

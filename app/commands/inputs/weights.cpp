@@ -26,16 +26,8 @@ namespace {
 // Returns the error message for a command without weights. Suggests the first of the positional
 // `paths` that looks like weights.
 std::string no_weights(const std::vector<std::string>& paths) {
-  namespace fs = std::filesystem;
-  const auto is_weights = [](const fs::path& path) {
-    const std::string ending = path.extension();
-    const fs::path directory = train::parse_checkpoint_path(path).directory;
-    std::error_code none;
-    return ending == ".pt" || ending == ".pth" || ending == ".safetensors" ||
-           (!directory.empty() && fs::is_directory(directory / train::kCheckpointsFolder, none));
-  };
-  const auto found = std::ranges::find_if(paths, is_weights);
-  if (found != paths.end()) return "no weights given; did you mean --checkpoint " + *found + "?";
+  const auto found = std::ranges::find_if(paths, looks_like_weights);
+  if (found != paths.end()) return "no weights given; write them first: " + *found;
   return "no weights given: write WEIGHTS first (a run, any file of weights, or a name that `shoal "
          "weights` lists), or add --weights WEIGHTS or --checkpoint PATH (a run of shoal)";
 }
@@ -132,6 +124,15 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
 }
 
 }  // namespace
+
+bool looks_like_weights(const std::string& path) {
+  namespace fs = std::filesystem;
+  const std::string ending = fs::path(path).extension();
+  const fs::path directory = train::parse_checkpoint_path(path).directory;
+  std::error_code none;
+  return ending == ".pt" || ending == ".pth" || ending == ".safetensors" ||
+         (!directory.empty() && fs::is_directory(directory / train::kCheckpointsFolder, none));
+}
 
 void require_weights(const Arguments& arguments) {
   const train::Job& job = arguments.job;

@@ -47,6 +47,8 @@ Weights open_selected_weights(Arguments arguments);
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().
 void require_weights(const Arguments& arguments);
+// Whether `path` has the ending of a file of weights, or is a folder of a run.
+bool looks_like_weights(const std::string& path);
 // Returns an error about weights as the user should see it: without "--weights " if the user gave
 // them as a positional word, which commands store in job.weights.
 UserError in_users_words(const Arguments& arguments, const UserError& error);

@@ -176,8 +176,7 @@ models::Network listed_network(const Arguments& arguments) {
 
 int models_command(const Call& call) {
   Arguments arguments = call.arguments;
-  if (const std::string& file = arguments.job.classes_file; !file.empty())
-    arguments.job.classes = std::ssize(read_class_names(file, "a number"));
+  count_classes(arguments.job);
   if (!arguments.layers.empty()) {
     if (!arguments.paths.empty())
       throw UserError("--layers names the network; remove '" + arguments.paths.front() + "'");

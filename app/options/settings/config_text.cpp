@@ -1,6 +1,7 @@
 #include "app/options/settings/config_text.h"
 
 #include "app/options/settings/config_file.h"
+#include "app/options/settings/implied_settings.h"
 #include "app/options/settings/settings.h"
 #include "base/json.h"
 #include "base/secrets.h"
@@ -43,8 +44,9 @@ std::string given_line(const Option& option, const std::string& value, const std
     return "# " + assignment(option, shown) + comment + "; secret: give it on the command line";
   if (!is_utf8(text))
     return "# " + assignment(option, shown) + comment + "; not UTF-8: give it on the command line";
-  const bool from_recipe = origin.starts_with(kRecipeOrigin);
-  return (from_recipe ? "# " : "") + assignment(option, text) + comment;
+  // The options `recipe` and `weights` give these values again.
+  const bool implied = origin.starts_with(kRecipeOrigin) || origin.starts_with(kWeightsOrigin);
+  return (implied ? "# " : "") + assignment(option, text) + comment;
 }
 
 std::string option_line(const Option& option, const Arguments& arguments) {

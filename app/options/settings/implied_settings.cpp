@@ -10,8 +10,7 @@ namespace {
 // Sets --model to the network `implied` by the weights' name. Throws UserError if --model differs.
 void imply_model(Arguments& arguments, const std::string& implied) {
   const std::string& weights = arguments.job.weights;
-  if (!is_chosen(arguments, "model"))
-    return apply(arguments, "model", implied, kWeightsOrigin + weights);
+  if (!is_chosen(arguments, "model")) return take_network(arguments, implied);
   const std::string& origin = arguments.origins.at("model");
   const Option& model = require_option(arguments.command, "model", kCommandLine);
   if (const std::string given = model.get(arguments); given != implied)
@@ -22,7 +21,7 @@ void imply_model(Arguments& arguments, const std::string& implied) {
 
 // Sets the preprocessing with which the accuracy of the weights was measured, unless it is given.
 void imply_preprocessing(Arguments& arguments, const KnownWeights& weights) {
-  const auto given = [&](const char* name) { return arguments.origins.contains(name); };
+  const auto given = [&](const char* name) { return is_chosen(arguments, name); };
   const auto imply = [&](const char* name, const std::string& value) {
     if (!given(name)) apply(arguments, name, value, kWeightsOrigin + arguments.job.weights);
   };
@@ -41,6 +40,15 @@ void imply_preprocessing(Arguments& arguments, const KnownWeights& weights) {
 }
 
 }  // namespace
+
+void take_network(Arguments& arguments, const std::string& network) {
+  for (const char* size : {"size", "val-size"}) {
+    if (is_chosen(arguments, size) || !arguments.origins.contains(size)) continue;
+    apply(arguments, size, "none", "");
+    arguments.origins.erase(size);
+  }
+  apply(arguments, "model", network, kWeightsOrigin + arguments.job.weights);
+}
 
 void imply_settings(Arguments& arguments) {
   const std::string& name = arguments.job.weights;

@@ -14,4 +14,8 @@ inline constexpr const char* kWeightsOrigin = "--weights ";
 // network.
 void imply_settings(Arguments& arguments);
 
+// Sets --model to `network`, the network of --weights. Removes the image sizes of a recipe that the
+// user did not name, because they belong to that recipe's network.
+void take_network(Arguments& arguments, const std::string& network);
+
 }  // namespace shoal::app

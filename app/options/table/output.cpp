@@ -60,7 +60,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            JOB(cache_dir))
            .unset_is("none, on SageMaker the warm pool's folder or TMPDIR/shoal-cache")
            .default_in(kTrain,
-                       "OUTPUT/cache, on SageMaker the warm pool's folder or TMPDIR/shoal-cache"),
+                       "OUTPUT/cache, on SageMaker the warm pool's folder or TMPDIR/shoal-cache")
+           .default_in(kCheck | kAverage | kBench, "none"),
        memory_row(
            "cache", kTrain | kBench,
            "Memory per process for caching encoded training images, such as 16G; useful with "

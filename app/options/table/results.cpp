@@ -13,7 +13,7 @@ void add_results(std::vector<Option>& table) {
            .short_form('o')
            .unset_is("none"),
        row("output", kPredict | kCommon, "FILE",
-           "File for the predictions: text, or the format that --csv or --json selects",
+           "File for the predictions; .csv, .json and .jsonl select the format",
            FIELD(predict_output))
            .short_form('o')
            .unset_is("standard output"),

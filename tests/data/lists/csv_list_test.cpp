@@ -352,5 +352,6 @@ TEST_CASE("only an existing file is a list, and folders of images may contain li
   t.write("flat/1.jpg", jpeg_text(1));
   CHECK_THAT(message_of(t / "flat"), !Contains("the list"));
   t.write("flat.csv", std::string("path,label\n"));
-  CHECK_THAT(message_of(t / "flat"), Contains("the list " + t / "flat.csv"));
+  for (const char* folder : {"flat", "flat/"})
+    CHECK_THAT(message_of(t / folder), Contains("the list " + t / "flat.csv"));
 }

@@ -182,8 +182,7 @@ TEST_CASE("export replaces neither the file that it reads nor a checkpoint of a 
     CHECK_THAT(refusal({input, "-o", checkpoint}),
                Contains("--output " + checkpoint + " is a checkpoint of a run"));
   for (const std::string& output : {other, link})
-    CHECK_THAT(refusal({other, "-o", output}),
-               Contains("--output " + output + " is the file to export"));
+    CHECK_THAT(refusal({other, "-o", output}), Contains("--output " + output + " is the input"));
   CHECK(test::read_text(checkpoint) == before);
   CHECK(test::read_text(other) == exported);
 }

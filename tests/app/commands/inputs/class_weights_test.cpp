@@ -113,8 +113,8 @@ TEST_CASE("the smallest and the largest class weight are logged, and the images 
   CHECK_THAT(logged(),
              Contains("--balance 0.5") && Contains("3 images of 'elk' to 5 images of 'cat'"));
   job.balance = 1;
-  CHECK_THAT(logged(),
-             Contains("about 4 images of every class") && Contains("loss: 1 for every class"));
+  CHECK_THAT(logged(), Contains("about 4 images of every class with images") &&
+                           Contains("loss: 1 for every class with images"));
   job.class_weighting = "none";
   job.balance = 0;
   CHECK(logged().empty());

@@ -150,6 +150,11 @@ TEST_CASE("implied recipes and settings from a container are printed and read ba
   CHECK_THAT(text, Contains("\ntrain = \"/base/input/data/train\"  # channel train\n"));
   CHECK_THAT(text, Contains("\nlr = 0.5  # hyperparameters.json\n"));
   CHECK(settings_of(read_back(Command::train, text)) == settings_of(container));
+  // The network follows from the weights, so that the file can be used with others.
+  const Arguments tuned = app::gather({"train", "--data", "x", "--weights", "torchvision:resnet50"},
+                                      {{"HOME", "/home"}}, test::fake({}, {}));
+  CHECK_THAT(text_of(tuned), Contains("\n# model = \"resnet50\"  # --weights torchvision"));
+  CHECK(settings_of(read_back(Command::train, text_of(tuned))) == settings_of(tuned));
 }
 
 TEST_CASE("printed settings do not contain secrets") {

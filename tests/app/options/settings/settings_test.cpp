@@ -202,6 +202,12 @@ TEST_CASE("the name of the weights implies --model, and another --model is an er
   const Arguments example = gathered({"train", "photos", "--weights", "torchvision:resnet50"});
   CHECK(example.recipe == "imagenet_example");
   CHECK(example.job.model.name == "resnet50");
+  CHECK_FALSE((example.job.size || example.job.val_size));  // the recipe's are for its network
+  CHECK(
+      gathered({"train", "photos", "--size", "96", "--weights", "torchvision:resnet50"}).job.size ==
+      96);
+  CHECK(gathered({"train", "photos", "--eval-only", "--weights", "torchvision:efficientnet_b4"})
+            .job.val_size == 380);
 
   Words same = train, other = train, recipe = train;
   same.insert(same.end(), {"--model", "resnet50"});
