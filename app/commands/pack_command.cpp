@@ -141,13 +141,15 @@ int pack(const Arguments& arguments, int threads) {
   require_writable_folder("DEST", std::filesystem::absolute(arguments.paths[1]).parent_path());
   std::shared_ptr<const data::Dataset> dataset = data::open_dataset(source, opening);
   if (const std::string names = split_folders(dataset->classes()); !names.empty())
-    log::warning("the class folders are called " + names +
-                 "; to pack one split, give only the folder with its classes");
+    throw UserError("the class folders of " + source + " are called " + names +
+                    "; give only the folder of one split, which contains its classes");
   const auto progress = [&](int64_t done) {
     log::status(strf("packing: %ld of %ld images", done, dataset->size()));
   };
   std::shared_ptr<const data::Fingerprints> prints, others;
   if (!arguments.compare.empty()) {
+    if (!data::resolve(arguments.compare).exists)
+      throw UserError("--compare: " + arguments.compare + " does not exist");
     using enum data::Fingerprints::Of;
     data::OpenOptions comparing;
     comparing.warning = log::warning;
@@ -155,6 +157,9 @@ int pack(const Arguments& arguments, int threads) {
       comparing.tfrecord_keys = arguments.job.tfrecord_keys;
     others = std::make_shared<data::Fingerprints>(data::open_images({arguments.compare}, comparing),
                                                   first_rows);
+    others->complete(threads);
+    if (others->without_hash() == others->size())
+      throw UserError("--compare: no image in " + arguments.compare + " can be decoded");
     dataset = prints = std::make_shared<data::Fingerprints>(dataset, first_rows);
   }
   install_resumable_signals();

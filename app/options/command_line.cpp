@@ -161,7 +161,8 @@ std::string expanded_pattern(const Surplus& surplus) {
 // `surplus.option` or, if there is no such option, the word `last`.
 UserError unexpected_word(Command command, const std::string& last, const Surplus& surplus) {
   if (!surplus.option)
-    return UserError("unexpected word '" + last + "'; options begin with --, see `shoal " +
+    return UserError("unexpected word '" + last + "'; options begin with --" +
+                     (find_option(command, "data") ? ", as in --data DIR" : "") + ", see `shoal " +
                      command_name(command) + " --help`");
   const std::string option = "--" + surplus.option->name;
   const std::string pattern = expanded_pattern(surplus);
@@ -221,6 +222,8 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   arguments.command = command;
   const RewrittenWords rewritten = rewrite(command, words, arguments.ineffective);
   const Pairs pairs = tokenize(command, rewritten.words, arguments.paths);
+  if (std::ranges::find(arguments.paths, "") != arguments.paths.end())
+    throw UserError("an argument is empty; is a variable of the shell not set?");
   std::string recipe;
   std::vector<Setting> ours = in_our_words(arguments, settings, recipe);
   if (!rewritten.recipe.empty()) recipe = rewritten.recipe;

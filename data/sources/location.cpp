@@ -113,7 +113,9 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
   all.push_back(folder + "/ILSVRC2012_img_" + split + ".tar");
   for (const char* extension : kListExtensions) all.push_back(place + extension);
   all.push_back(place + "-*");
-  if (split == "val") all.push_back(folder + "/validation-*");
+  if (split == "val")
+    for (const char* name : {"/validation-*", "/validation", "/valid"})
+      all.push_back(folder + name);
   for (const char* name : cifar_files(split)) all.push_back(folder + "/" + name);
   return all;
 }

@@ -1,5 +1,7 @@
 #include "data/sources/split_folder.h"
 
+#include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -23,8 +25,8 @@ std::string top_folder(const std::vector<Scan>& scans) {
       if (!first.empty()) top = first;
     }
   }
-  const bool is_split = top == "train/" || top == "val/" || top == "validation/" || top == "test/";
-  return is_split ? "" : std::string(top);
+  constexpr std::string_view kSplits[] = {"train/", "val/", "validation/", "valid/", "test/"};
+  return std::ranges::find(kSplits, top) != std::end(kSplits) ? "" : std::string(top);
 }
 
 // Returns the images in `folder`.
@@ -41,7 +43,7 @@ Scan inside(const Scan& scan, std::string_view folder) {
 // Returns the images of `split` in each file; empty if there are none.
 std::vector<Scan> images_of(const std::vector<Scan>& scans, const std::string& split) {
   std::vector<std::string> folders = {split + "/"};
-  if (split == "val") folders.emplace_back("validation/");
+  if (split == "val") folders.insert(folders.end(), {"validation/", "valid/"});
   for (const std::string& top : {std::string(), top_folder(scans)}) {
     for (const std::string& folder : folders) {
       std::vector<Scan> kept;

@@ -9,10 +9,10 @@
 
 namespace shoal::data {
 
-// Keeps only the images in the folder of options.split, such as train/. For "val", this is val/, or
-// validation/ if val/ has no image. The folder may be in a single top folder: photos/train/. Throws
-// std::invalid_argument if no image remains. `files`: the file of each scan, at least one. Calls
-// options.warning as OpenOptions::val_unused describes.
+// Keeps only the images in the folder of options.split, such as train/. For "val", this is the
+// first of val/, validation/ and valid/ that has an image. The folder may be in a single top
+// folder: photos/train/. Throws std::invalid_argument if no image remains. `files`: the file of
+// each scan, at least one. Calls options.warning as OpenOptions::val_unused describes.
 void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
                 const OpenOptions& options);
 

@@ -53,6 +53,13 @@ TEST_CASE("pack describes and verifies a packed set, and names the images that t
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0] == Json{test::first_file(data + "/val").string(), data + "/train/copy.jpg"});
   CHECK_THAT(shared.err, Contains("share 1 image") && Contains("copy.jpg"));
+  test::write_text(images.packed + "/text", "no image");
+  for (const std::string& nothing : {data + "/none", images.packed + "/text"}) {
+    const auto refused =
+        test::run_shoal({"pack", data + "/val", images.packed + "/no.pack", "--compare", nothing});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, Contains("--compare: "));
+  }
 
   std::fstream file(set, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(200);

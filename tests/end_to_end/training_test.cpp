@@ -287,11 +287,6 @@ TEST_CASE("the list of models is limited to names, or to those that contain a wo
   CHECK(names({"resnet18", "v3_small"}) ==
         std::vector<std::string>{"resnet18", "mobilenet_v3_small"});
   CHECK(names({"resnet18", "resnet1", "resnet18"}) == std::vector<std::string>{"resnet18"});
-  for (const char* command : {"models", "weights"}) {
-    const auto empty = test::run_shoal({command, ""});
-    CHECK(empty.exit_code == 2);
-    CHECK_THAT(empty.err, Catch::Contains("a name is empty"));
-  }
   const auto unknown = test::run_shoal({"models", "resnte50"});
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, Catch::Contains("resnte50") && Catch::Contains("did you mean resnet50?"));

@@ -66,6 +66,10 @@ Located locate_weights(const std::string& text, const std::string& name) {
   if (!directory.empty()) return locate_in(directory, best, option);
   if (!fs::exists(path)) throw UserError(option + ": no such file or directory");
   Located located{read_checked(path), path.string()};
+  if (located.file.ends_with(".onnx") && !is_weights_file(located.bytes))
+    throw UserError(option +
+                    " is an ONNX model, which shoal writes but does not read; use the weights that "
+                    "it was exported from");
   if (!is_weights_file(located.bytes))
     throw UserError(option +
                     " is not a checkpoint (neither a file of torch.save nor a safetensors file); "

@@ -11,7 +11,6 @@ std::vector<size_t> selected_rows(const std::vector<std::string>& words, const R
   };
   for (size_t row = 0; words.empty() && row < names.rows; ++row) add(row);
   for (const std::string& word : words) {
-    if (word.empty()) throw UserError("a name is empty; is a variable of the shell not set?");
     bool found = false;
     for (const auto& is_named : {names.matches, names.contains}) {
       for (size_t row = 0; row < names.rows; ++row) {

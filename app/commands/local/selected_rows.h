@@ -18,8 +18,7 @@ struct RowNames {
 
 // Returns the indexes of the rows that the words name, in the order of the words, each once. A word
 // names the rows that it matches or, if it matches none, those whose names contain it. Without
-// words, returns all rows. Throws UserError for an empty word, and unknown() for one that names
-// nothing.
+// words, returns all rows. Throws unknown() for a word that names nothing.
 std::vector<size_t> selected_rows(const std::vector<std::string>& words, const RowNames& names);
 
 }  // namespace shoal::app

@@ -44,8 +44,10 @@ std::string given_line(const Option& option, const std::string& value, const std
     return "# " + assignment(option, shown) + comment + "; secret: give it on the command line";
   if (!is_utf8(text))
     return "# " + assignment(option, shown) + comment + "; not UTF-8: give it on the command line";
-  // The options `recipe` and `weights` give these values again.
-  const bool implied = origin.starts_with(kRecipeOrigin) || origin.starts_with(kWeightsOrigin);
+  // The options `recipe` and `weights` give their values again. --resume belongs to one start of a
+  // run.
+  const bool implied = origin.starts_with(kRecipeOrigin) || origin.starts_with(kWeightsOrigin) ||
+                       option.name == "resume";
   return (implied ? "# " : "") + assignment(option, text) + comment;
 }
 

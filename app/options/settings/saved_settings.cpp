@@ -4,6 +4,7 @@
 
 #include "app/options/settings/implied_settings.h"
 #include "base/hash.h"
+#include "base/secrets.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -34,10 +35,12 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     if (!option.saving) continue;
     std::string name = option.name;
     std::replace(name.begin(), name.end(), '-', '_');
-    settings.push_back({name, option.resolved(job), option.saving->may_differ,
+    settings.push_back({name, masked(option.resolved(job)), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
+    const std::string& value = settings.back().value;
     settings.back().is_default =
-        option.unset.empty() && settings.back().value == option.get(defaults);
+        option.unset.empty() ? value == option.get(defaults)
+                             : value == "none" || (!option.off.empty() && value == option.off);
   }
   if (job.open_ended)  // --max-steps is the length of the schedule
     settings.push_back(
@@ -69,6 +72,7 @@ void take_saved_settings(Arguments& arguments,
     const std::string& origin = arguments.origins.at(option);
     // The checkpoint replaces --weights, and so the settings that follow from them.
     if (origin == kCheckpointOrigin || origin.starts_with(kWeightsOrigin)) return false;
+    if (option == "weights") return false;
     if (option == "batch-size" && arguments.job.fit_batch_size) return false;
     // SageMaker's input mode FastFile turns forward-reads on. The checkpoint's value wins, so that
     // the image order does not change within a run.

@@ -246,11 +246,12 @@ std::string requested_text(const Arguments& arguments) {
   for (const auto& [who, entries] : by_origin(arguments)) {
     if (who == kByDefault) continue;
     text += text.empty() ? "" : "\n";
+    const bool implied = who.starts_with("from recipe ") && !arguments.origins.contains("recipe");
     // All settings that a checkpoint can restore are listed later, with their final values.
     text += who == std::string("from ") + kCheckpointOrigin
                 ? who + ": " + counted(static_cast<int64_t>(entries.size()), "setting") +
                       ", listed below"
-                : wrapped(who + ":", entries, 2);
+                : wrapped(who + (implied ? ", which the command line implies:" : ":"), entries, 2);
   }
   return text;
 }

@@ -87,7 +87,8 @@ void add_model(std::vector<Option>& table) {
            "names); see docs/training.md",
            JOB(weights))
            .unset_is("none")
-           .default_in(kTrain, "random weights"),
+           .default_in(kTrain, "random weights")
+           .changes_results(),
        row("weights-cache", kRun | kAverage | kInspect | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
            .unset_is("$SHOAL_CACHE/weights if set; else, on SageMaker with a warm pool, "

@@ -92,6 +92,11 @@ TEST_CASE("predict takes paths before, between and after options") {
   CHECK(arguments.json);
 }
 
+TEST_CASE("an empty argument is refused") {
+  for (const Command command : {Command::train, Command::pack, Command::models, Command::report})
+    CHECK_THROWS_WITH(app::parse(command, {""}), Contains("an argument is empty"));
+}
+
 TEST_CASE("commands with results accept -o for --output, and weights with --weights") {
   CHECK(app::parse(Command::eval, {"-o", "x"}).eval.output == "x");
   CHECK(app::parse(Command::predict, {"-o", "x"}).predict_output == "x");

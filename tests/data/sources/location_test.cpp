@@ -64,6 +64,20 @@ TEST_CASE("a split is found under each of its names, folders first") {
   }
 }
 
+TEST_CASE("validation images may be in validation/ or valid/, in folders and archives") {
+  const TempFolder t;
+  for (const std::string name : {"valid", "validation"}) {
+    INFO(name);
+    t.write(name + "/cat/1.jpg", jpeg_text(1));
+    CHECK(find_split(t.path(), "val")->text == t / name);
+    t.write("set.tar",
+            make_tar({{"train/cat/2.jpg", jpeg_text(2)}, {name + "/cat/1.jpg", jpeg_text(1)}}));
+    const auto images = open_dataset(find_split(t / "set.tar", "val").value());
+    REQUIRE(images->size() == 1);
+    CHECK(content(*images, 0) == jpeg_text(1));
+  }
+}
+
 TEST_CASE("lists are the splits of their folder") {
   const TempFolder t;
   t.write("cats/1.jpg", "a");

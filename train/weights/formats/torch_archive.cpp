@@ -19,7 +19,8 @@ constexpr size_t kTensorMemory = 512;  // bytes per tensor in addition to its el
 constexpr size_t kSpare = size_t{64} << 20;
 
 [[noreturn]] void refuse(const std::string& name) {
-  throw std::runtime_error(name.substr(0, kMaxKey) + ": its storage is missing or too short");
+  throw std::runtime_error("the values of " + name.substr(0, kMaxKey) +
+                           " are missing or cut short; copy the file again");
 }
 
 Element storage_element(const std::string& name) {
