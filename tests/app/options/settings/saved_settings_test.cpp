@@ -170,7 +170,7 @@ train::ResolvedJob run_of(const Arguments& arguments) {
   here.model.drop_path = arguments.job.model.drop_path.value_or(0.2);
   here.model.stages = {"stem", "layers", "classifier"};
   train::Job job = arguments.job;
-  job.weights = "weights.pth";  // --freeze needs weights
+  if (job.weights.empty()) job.weights = "weights.pth";  // --freeze needs weights
   train::ResolvedJob run = train::resolve(job, here);
   run.settings = app::settings_of(run);
   return run;
@@ -289,7 +289,7 @@ TEST_CASE("checkpoints save all training options except those known not to chang
       // Affect only the speed, not the pixels.
       "decoder",
       // Used only at a fresh start.
-      "weights", "weights-entry", "weights-cache", "load-partial",
+      "weights-entry", "weights-cache", "load-partial",
       // Not saved themselves, but included in two saved settings: global-batch-size and lr.
       "batch-size", "batch-per-host", "scale-lr",
       // Affect when a run ends, not its steps.

@@ -74,7 +74,7 @@ TEST_CASE("files that are damaged, hostile or without weights are refused by nam
   const auto outside = zip_of(
       {{"a/data.pkl", pickled_dict(pickled("fc.weight") + pickled(HandMadeTensor{5, {1}, {1}}))},
        {"a/data/0", std::string(16, '\1')}});
-  CHECK_THROWS_WITH(read_contents(outside, "x.pth"), Contains("x.pth") && Contains("storage"));
+  CHECK_THROWS_WITH(read_contents(outside, "x.pth"), Contains("x.pth") && Contains("cut short"));
   const std::string code =
       "\x80\x02}(" + pickled("model") + "cos\nsystem\n(" + pickled("true") + "tRu.";
   const auto executes = zip_of({{"a/data.pkl", code}});
