@@ -47,10 +47,7 @@ class CsvList {
 
   std::shared_ptr<const Dataset> open() {
     read_rows();
-    std::vector<ListFolder*> folders;
-    for (auto& [path, folder] : folders_) folders.push_back(&folder);
-    for_each_index(folders.size(), options_.threads,
-                   [&](size_t i) { find_files(*folders[i], reader_); });
+    find_images();
     check_all_exist();
     const std::vector<Listed> images = different_images();
     if (images.empty()) throw std::invalid_argument(path_ + " names no image");
@@ -116,12 +113,39 @@ class CsvList {
 
   ListFolder& folder_of(std::string_view text) {
     const auto [known, fresh] = folders_by_text_.try_emplace(text, nullptr);
-    if (!fresh) return *known->second;
-    const std::string path = plain_folder(std::string(text));
-    ListFolder& folder = folders_[path];
-    folder.prefix = path.starts_with('/') ? path : prefix_ + path;
-    if (!path.empty() && !path.ends_with('/')) folder.prefix += '/';
-    return *(known->second = &folder);
+    if (fresh) known->second = &folders_[plain_folder(std::string(text))];
+    return *known->second;
+  }
+
+  // Finds the files of all rows. If none is found, looks for all of them in a folder beside the
+  // list: Kaggle's train.csv names images in train/ or train_images/.
+  void find_images() {
+    const std::string stem = fs::path(path_).stem().string();
+    std::error_code error;  // ignored: a folder that cannot be examined is left out
+    if (find_images_in(prefix_)) return;
+    for (const std::string& name : {stem, stem + "_images", std::string("images")})
+      if (fs::is_directory(prefix_ + name, error) && find_images_in(prefix_ + name + "/")) return;
+    set_base(prefix_);
+  }
+
+  // Returns whether any file was found. `base`: as set_base().
+  bool find_images_in(const std::string& base) {
+    set_base(base);
+    std::vector<ListFolder*> folders;
+    for (auto& [path, folder] : folders_) folders.push_back(&folder);
+    for_each_index(folders.size(), options_.threads,
+                   [&](size_t i) { find_files(*folders[i], reader_); });
+    // Rows without files come first.
+    return std::ranges::any_of(
+        folders, [](const ListFolder* folder) { return !folder->rows.back().file.empty(); });
+  }
+
+  // Sets the folder that relative paths are relative to. `base`: empty, or ends with a slash.
+  void set_base(const std::string& base) {
+    for (auto& [path, folder] : folders_) {
+      folder.prefix = path.starts_with('/') ? path : base + path;
+      if (!path.empty() && !path.ends_with('/')) folder.prefix += '/';
+    }
   }
 
   void check_all_exist() const {

@@ -26,11 +26,12 @@ inline constexpr const char* kListExtensions[] = {".csv", ".tsv"};
 // Whether `path` is an existing file whose name ends in .csv or .tsv. Opens no file.
 bool is_csv_list(const std::string& path);
 
-// Opens the images that the file lists. Paths are relative to the file's folder; file:// may
-// precede absolute ones. A path without an image's extension may also name an image with one:
-// `0f3a` may be 0f3a.jpg. Samples are sorted by
-// class, folder and file name, as in class folders; with options.unlabeled, by line. Classes are
-// sorted by name, or by value if all are numbers.
+// Opens the images that the file lists. Paths are relative to the file's folder or, if no image is
+// found there, to a folder beside the file: NAME.csv has images in NAME/, NAME_images/ or images/.
+// file:// may precede absolute paths. A path without an image's extension may also name an image
+// with one: `0f3a` may be 0f3a.jpg. Samples are sorted by class, folder and file name, as in class
+// folders; with options.unlabeled, by line. Classes are sorted by name, or by value if all are
+// numbers.
 //
 // Lists the folders of the images with options.threads threads, but opens no image with an image's
 // extension. Leaves out files that are not images by name or content, and lines that repeat an

@@ -197,6 +197,11 @@ std::string split_folders(const std::vector<std::string>& classes) {
 }
 
 void check_not_splits(const Split& split, const std::vector<std::string>& classes) {
+  const data::Location& location = split.location;
+  if (!location.split.empty() && classes == std::vector<std::string>{split.name})
+    throw UserError(split.option + ": the images in " + location.text + " are directly in " +
+                    split.name + "/; put those of each class into a folder " + split.name +
+                    "/CLASS/");
   const std::string names = split_folders(classes);
   if (names.empty() || split.option == "--data") return;
   std::string folder = split.location.text;

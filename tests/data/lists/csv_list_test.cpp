@@ -187,6 +187,22 @@ TEST_CASE("names without an extension name the image beside the list") {
              Contains("line 2") && Contains("0f.3a.PNG") && Contains("0f.3a.jpg"));
 }
 
+TEST_CASE("a list may name images in a folder beside it, as on Kaggle") {
+  for (const std::string folder : {"train", "train_images", "images"}) {
+    INFO(folder);
+    const TempFolder t;
+    t.write("train.csv", "id,label\n7,cat\na/8.jpg,dog\n");
+    t.write(folder + "/7.jpg", "c");
+    t.write(folder + "/a/8.jpg", "d");
+    const auto list = open_dataset(t / "train.csv");
+    CHECK(described(*list) == Texts{"0 cat 7.jpg c", "1 dog 8.jpg d"});
+    CHECK(list->name(0) == t / folder + "/7.jpg");
+    t.write("7.jpg", "e");  // images in the list's own folder take precedence
+    CHECK_THAT(message_of(t / "train.csv"),
+               Contains("line 3") && Contains("the image " + t / "a/8.jpg does not exist"));
+  }
+}
+
 TEST_CASE("a missing image is an error that names file and line") {
   const Lists t;
   CHECK_THAT(t.refused("path,label\ncat/1.jpg,cat\n\nfox/1.jpg,fox\ncat/3.jpg,cat\n"),

@@ -90,6 +90,13 @@ TEST_CASE("--data may be an archive that contains both splits") {
   job.cache_dir = "";
   CHECK_THROWS_WITH(open(job), Contains("use --data " + tar.string()));
 
+  write_image(folder.path() / "set/flat/train/1.jpg");
+  const Names flat = {"-C", (folder.path() / "set/flat").string(), "-cf", tar.string(), "train"};
+  REQUIRE(test::run_program("/bin/tar", flat).exit_code == 0);
+  train::Job without_classes = job_of(tar);
+  without_classes.val_split = 0.5;
+  CHECK_THROWS_WITH(open(without_classes), Contains("directly in train/"));
+
   pack({"train"});
   CHECK_THROWS_WITH(open(job_of(tar)), Contains("--data") && Contains("no folder val/"));
   train::Job held_out = job_of(tar);
