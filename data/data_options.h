@@ -84,8 +84,8 @@ enum class MixMode { batch, pair, elem, half };
 // Color and noise are drawn from the standard normal distribution.
 enum class EraseFill : uint8_t { constant, color, noise };
 
+// Mixup, cutmix and random erasing of the images of a training batch.
 struct MixOptions {
-  // These options change the result.
   double mixup = 0;         // alpha of the Beta distribution; 0: off
   double cutmix = 0;        // alpha of the Beta distribution; 0: off
   double mix = 1;           // probability that a draw applies mixup or cutmix at all

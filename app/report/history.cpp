@@ -32,8 +32,8 @@ class History {
   Json json() const;
 
  private:
-  // Steps and times of an epoch: those of the last row. Exception: val_seconds is the sum over the
-  // epoch's evaluations. NaN: unknown.
+  // Steps of an epoch and average seconds per step, from the epoch's last rows in history.jsonl.
+  // Exception: val_seconds is the sum over the epoch's evaluations. NaN: unknown.
   struct EpochTimes {
     double step = kMissing, steps = 0;
     double step_seconds = 0, data_seconds = 0;

@@ -67,8 +67,8 @@ void refuse_pipe_file(const std::string& path) {
       format_names() + ")");
 }
 
-// Returns the part of an error that names the list FOLDER.csv or FOLDER.tsv; empty if there is no
-// such list.
+// If there is a list FOLDER.csv or FOLDER.tsv, returns words for an error message that suggest it.
+// Otherwise returns an empty text.
 std::string list_beside(const std::string& folder) {
   const std::string name = folder.substr(0, folder.find_last_not_of('/') + 1);
   for (const char* extension : kListExtensions)

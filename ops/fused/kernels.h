@@ -231,9 +231,10 @@ struct Join {
   void* dy = nullptr;
 };
 
-// The mean over the pixels of each image. Backward of a deferred operand only computes the batch
-// norm's sums Σ dz and Σ dz * (x - mean), where dz = spread * activation'(z). Otherwise, backward
-// writes dx.u = spread.
+// The mean over the pixels of each image. Backward reads `spread`, the gradient of each averaged
+// value. Within a channel, it is the same for all pixels of an image. If `input` is deferred,
+// backward only computes the batch norm's sums Σ dz and Σ dz * (x - mean), where
+// z = x * scale + shift and dz = spread * activation'(z). Otherwise, it writes dx.u = spread.
 struct Pool {
   int64_t images, pixels, channels;
   Operand input;

@@ -1,5 +1,6 @@
-// What the fused step computes between its kernels: the vectors of batch norms, total weight
-// gradients, packed weights, the gradients of squeeze-excite, and linear layers.
+// What the fused step computes between its kernels: the per-channel values of batch norms (mean,
+// scale, shift and others), total weight gradients, packed weights, the gradients of
+// squeeze-excite, and linear layers.
 
 #include <omp.h>
 

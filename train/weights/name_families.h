@@ -41,8 +41,8 @@ struct Place {
 
 struct NameFamily {
   const char* name;  // "timm"
-  // Returns the name that the program gives to a tensor; empty if the program does not have the
-  // tensor's network. Null: the names are torchvision's.
+  // Returns the name that a tensor has in the program `name`; empty if that program does not have
+  // the tensor's network. Null: the names are torchvision's.
   std::string (*rename)(const Place& place);
   // Batch norm's eps in this program's networks; 0: the same as in shoal's.
   double batch_norm_eps;

@@ -58,10 +58,13 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
        row("cache-dir", kTrain | kEval | kCheck | kAverage | kBench, "DIR",
            "Folder for cached listings of large data folders, and for the indexes of --seek-index",
            JOB(cache_dir))
-           .unset_is("none, on SageMaker the warm pool's folder or TMPDIR/shoal-cache")
+           .unset_is("none")
            .default_in(kTrain,
-                       "OUTPUT/cache, on SageMaker the warm pool's folder or TMPDIR/shoal-cache")
-           .default_in(kCheck | kAverage | kBench, "none"),
+                       "OUTPUT/cache (on SageMaker the warm pool's folder, or TMPDIR/shoal-cache "
+                       "without a warm pool)")
+           .default_in(kEval,
+                       "none (on SageMaker the warm pool's folder, or TMPDIR/shoal-cache without "
+                       "a warm pool)"),
        memory_row(
            "cache", kTrain | kBench,
            "Memory per process for caching encoded training images, such as 16G; useful with "

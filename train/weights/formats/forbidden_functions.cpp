@@ -22,8 +22,8 @@ constexpr std::string_view kModules[] = {"_ctypes",    "_pickle", "_posixsubproc
                                          "runpy",      "shutil",  "socket",
                                          "subprocess", "sys"};
 
-// Forbidden functions of other modules. The standard library's module `code` is not forbidden as a
-// whole, because a module of another project may have the same name.
+// Forbidden functions of modules that are not in kModules. The standard library's module `code` is
+// not in kModules, because a module of another project may have the same name.
 constexpr std::string_view kFunctions[] = {"_io.FileIO",
                                            "_io.open",
                                            "codecs.open",

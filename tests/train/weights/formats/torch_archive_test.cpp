@@ -98,8 +98,8 @@ TEST_CASE("dicts that are shared by many dicts cannot be searched without end") 
     for (int i = 0; i < 3000; ++i) items += pickled(i) + value;
     return items + "u";
   };
-  // 3,000 entries of a dict are the same dict of 3,000 entries. A search of this 53 kB file would
-  // visit 9 million values.
+  // An inner dict of 3,000 entries is the value of 3,000 entries of an outer dict. Code that visits
+  // the values of all entries would visit 9 million, although the file has only 53 kB.
   const std::string inner = dict_of_copies("N") + "q\1";
   std::string items = pickled("inner") + inner;
   for (int i = 0; i < 3000; ++i) items += pickled("k" + std::to_string(i)) + "h\1";
