@@ -202,7 +202,7 @@ int pack_command(const Arguments& arguments) {
   if (arguments.paths.size() != paths)
     throw UserError(reads ? "usage: `shoal pack --info PATH` or `shoal pack --verify PATH`, where "
                             "PATH is a packed set"
-                          : "usage: `shoal pack SOURCE DEST`");
+                          : "usage: `shoal pack SOURCE DEST`; DEST is the file or folder to write");
   if (reads && !arguments.compare.empty())
     throw UserError("--compare has no effect with --info and --verify; omit it");
   const int code = arguments.verify ? verify(arguments, threads)

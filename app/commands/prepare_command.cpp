@@ -95,6 +95,8 @@ int prepare_command(const Arguments& arguments) {
         "usage: `shoal prepare imagenet DOWNLOADS DEST`; DOWNLOADS must contain "
         "ILSVRC2012_img_train.tar, ILSVRC2012_img_val.tar and ILSVRC2012_devkit_t12.tar.gz");
   check_packing_options(arguments);
+  if (!fs::is_directory(arguments.paths[1]))
+    throw UserError("DOWNLOADS: there is no folder " + arguments.paths[1]);
   require_writable_folder("DEST", arguments.paths[2]);
   const train::Job& job = arguments.job;
   const fs::path folder = arguments.paths[1];

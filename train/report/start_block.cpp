@@ -1,4 +1,5 @@
 #include "base/format/counted.h"
+#include "base/format/grouped.h"
 #include "base/processor.h"
 #include "base/text.h"
 #include "models/catalogue.h"
@@ -24,9 +25,9 @@ std::string start_block(const ResolvedJob& job, const std::string& origin,
   const int64_t side = job.eval_only ? job.val_size : job.progression.largest_side();
   models::Network network = models::make_network(job.model);
   models::set_image_size(network, side);
-  std::string text = strf("%s, %ld parameters, %.2f G multiply-adds per image at %ld px",
-                          network.info.name.c_str(), network.info.parameters,
-                          network.info.multiply_adds / 1e9, side);
+  std::string text =
+      strf("%s, %s parameters, %.2f G multiply-adds per image at %ld px", network.info.name.c_str(),
+           grouped(network.info.parameters).c_str(), network.info.multiply_adds / 1e9, side);
   if (job.frozen_stages > 0)
     text += strf(
         "\nfrozen   %s, %s",

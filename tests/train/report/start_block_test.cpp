@@ -25,7 +25,7 @@ TEST_CASE("the multiply-adds at the start are those of the images of the run") {
   ResolvedJob job;
   job.model.name = "resnet18";
   job.progression.size = 64;
-  CHECK_THAT(start_block(job, "", ""), Catch::StartsWith("resnet18, 11689512 parameters, 0.15 G "
+  CHECK_THAT(start_block(job, "", ""), Catch::StartsWith("resnet18, 11,689,512 parameters, 0.15 G "
                                                          "multiply-adds per image at 64 px\n"));
   job.eval_only = true;
   job.val_size = 224;
