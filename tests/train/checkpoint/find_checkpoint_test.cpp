@@ -10,6 +10,7 @@
 #include "tests/support/capture.h"
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/export.h"
+#include "train/weights/formats/zip_file.h"
 #include "train/weights/model_file.h"
 
 using namespace shoal;
@@ -311,6 +312,24 @@ TEST_CASE("weights of another program open with --weights, but not with --checkp
   CHECK_FALSE(open_weights(file, "").is_ours());
   CHECK_THROWS_AS(open_checkpoint(file), UserError);
   CHECK_THROWS_WITH(open_checkpoint(file), Contains("--weights " + file));
+}
+
+TEST_CASE("a file of weights with a wrong checksum is read with a warning") {
+  std::vector<char> bytes =
+      read_whole_file(SHOAL_SOURCE_DIR "/tests/golden/weights/state_dict.pth");
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "weights.pth";
+  const auto warnings = [&] {
+    write_whole(file, std::string(bytes.begin(), bytes.end()));
+    return test::capture([&] { return open_weights(file, "").data.model.empty() ? 1 : 0; }).err;
+  };
+  CHECK_THAT(warnings(), !Contains("checksum"));
+  const ZipFile zip(bytes);
+  const std::string first(zip.first_name());
+  const auto values = zip.find(first.substr(0, first.find('/')) + "/data/0");
+  REQUIRE((values && !values->empty()));
+  bytes[static_cast<size_t>(values->data() - bytes.data())] ^= 1;
+  CHECK_THAT(warnings(), Contains("--weights " + file.string()) && Contains("data/0 is wrong"));
 }
 
 TEST_CASE("a rollback finds the newest intact checkpoint before a step") {

@@ -127,13 +127,18 @@ std::string_view ZipFile::image_name() const {
   return {};
 }
 
-void ZipFile::check_contents() const {
+std::string_view ZipFile::wrong_checksum() const {
   for (const auto& [name, entry] : entries_) {
     const std::span<const char> content = *find(std::string(name));
     const auto* const bytes = reinterpret_cast<const Bytef*>(content.data());
-    if (::crc32_z(0, bytes, content.size()) != entry.crc)
-      throw std::runtime_error("the checksum of its " + std::string(name) + " is wrong");
+    if (::crc32_z(0, bytes, content.size()) != entry.crc) return name;
   }
+  return {};
+}
+
+void ZipFile::check_contents() const {
+  if (const std::string_view name = wrong_checksum(); !name.empty())
+    throw std::runtime_error("the checksum of its " + std::string(name) + " is wrong");
 }
 
 }  // namespace shoal::train

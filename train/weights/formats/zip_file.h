@@ -12,7 +12,7 @@
 namespace shoal::train {
 
 // Reads single-part archives (also Zip64) whose files are stored without compression, as torch.save
-// writes them. Checks every offset and size, but CRC-32 only in check_contents().
+// writes them. Checks every offset and size, but CRC-32 only in wrong_checksum().
 class ZipFile {
  public:
   // `bytes` must outlive this object. Throws std::runtime_error if they are not a zip archive, or
@@ -21,14 +21,15 @@ class ZipFile {
 
   // Returns the name of the directory's first file.
   std::string_view first_name() const { return first_name_; }
-  // Returns the name of a file with the extension of a common image format (.jpg, .jpeg, .png);
-  // empty if there is none.
+  // Returns the name of a file that has an image's extension; empty if there is none.
   std::string_view image_name() const;
   // Returns the content of a file; nullopt if no file has that name. Throws std::runtime_error
   // if the file is compressed or encrypted, or if its data extends beyond the archive.
   std::optional<std::span<const char>> find(const std::string& name) const;
-  // Checks the CRC-32 of every file. Throws std::runtime_error if one does not match, and what
-  // find() throws.
+  // Returns the name of a file whose content does not have its CRC-32; empty if there is none.
+  // Throws what find() throws.
+  std::string_view wrong_checksum() const;
+  // Throws std::runtime_error if wrong_checksum() is not empty, and what find() throws.
   void check_contents() const;
 
  private:
