@@ -286,7 +286,8 @@ TEST_CASE("the list of models is limited to names, or to those that contain a wo
   CHECK(names({"mobilenet_v2"}) == std::vector<std::string>{"mobilenet_v2"});  // not _050
   CHECK(names({"resnet18", "v3_small"}) ==
         std::vector<std::string>{"resnet18", "mobilenet_v3_small"});
-  CHECK(names({"resnet18", "resnet1", "resnet18"}) == std::vector<std::string>{"resnet18"});
+  CHECK(names({"resnet18", "resnet1", "resnet18"}) ==
+        std::vector<std::string>{"resnet18", "resnet101", "resnet152"});
   const auto unknown = test::run_shoal({"models", "resnte50"});
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, Catch::Contains("resnte50") && Catch::Contains("did you mean resnet50?"));

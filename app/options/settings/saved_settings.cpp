@@ -33,11 +33,12 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
   std::vector<train::SavedSetting> settings;
   for (const Option& option : options()) {
     if (!option.saving) continue;
+    const std::string value = masked(option.resolved(job));
+    if (value.empty()) continue;  // a file that is not given, such as --weights
     std::string name = option.name;
     std::replace(name.begin(), name.end(), '-', '_');
-    settings.push_back({name, masked(option.resolved(job)), option.saving->may_differ,
-                        option.saving->evaluation, option.saving->advice});
-    const std::string& value = settings.back().value;
+    settings.push_back(
+        {name, value, option.saving->may_differ, option.saving->evaluation, option.saving->advice});
     settings.back().is_default =
         option.unset.empty() ? value == option.get(defaults)
                              : value == "none" || (!option.off.empty() && value == option.off);
