@@ -26,7 +26,7 @@ void check_values(const Job& job) {
 
 void require_start_weights(const Job& job) {
   require(job.freeze == "none" || !job.weights.empty(),
-          "--freeze, which --recipe finetune sets too, would keep random weights; add --weights");
+          "--freeze (also of --recipe finetune) would keep random weights; add --weights PATH");
 }
 
 namespace {
