@@ -116,9 +116,9 @@ std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lo
   return {at, at};
 }
 
-// Whether `value` looks like a path. Keys in base64 may contain slashes too, but mix capital and
-// small letters and digits, and are longer than most relative paths. Folders in absolute paths may
-// mix them too if their names are short.
+// Whether `value` looks like a path. Keys in base64 may contain slashes too. But they mix capital
+// letters, small letters and digits, and are longer than most relative paths. In absolute paths,
+// short names may contain this mix, too.
 bool may_be_path(std::string_view value) {
   constexpr size_t kLongest = 40, kShortName = 16;
   if (value.starts_with("./") || value.starts_with("~/")) return true;

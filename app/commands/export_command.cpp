@@ -14,7 +14,6 @@
 #include "base/format/grouped.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "train/checkpoint/checkpoint_listing.h"
 #include "train/checkpoint/export.h"
 #include "train/step/trainer.h"
 
@@ -84,8 +83,7 @@ void require_torchvision(const Arguments& arguments, const models::ModelInfo& in
   const std::string& output = arguments.export_to;
   throw UserError((output.empty() ? "--format torchvision" : "--output " + output) +
                   ": torchvision does not have the network " + info.name +
-                  ", so it cannot load a state dict of it; export to .onnx, which Python runs, or "
-                  "to .safetensors");
+                  "; export to .onnx or .safetensors instead");
 }
 
 // Logs how torchvision loads the file, and what the file does not contain.

@@ -233,16 +233,20 @@ Json to_json(const Arguments& arguments, const File& file, const FileContents& c
   return json;
 }
 
-// Returns the path of the weights that are given as a word or with --weights, after a download if
-// they are a name or URL.
-std::string path_of_weights(const Arguments& arguments) {
+// Returns the weights that the user named as an argument or with --weights.
+const std::string& given_weights(const Arguments& arguments) {
   const std::string& option = arguments.job.weights;
   if (arguments.paths.size() + (option.empty() ? 0 : 1) != 1)
     throw UserError(
         "inspect needs one set of WEIGHTS: a file of weights, a run, an export folder, or a name "
         "that `shoal weights` lists");
+  return option.empty() ? arguments.paths.front() : option;
+}
+
+// Returns the path of the weights, after a download if they are a name or URL.
+std::string path_of_weights(const Arguments& arguments) {
   try {
-    return weights_finder(arguments)(option.empty() ? arguments.paths.front() : option);
+    return weights_finder(arguments)(given_weights(arguments));
   } catch (const UserError& error) {
     throw in_users_words(arguments, error);
   }
@@ -261,8 +265,9 @@ int inspect_command(const Arguments& arguments) {
   const File file = open(path);
   const FileContents contents = train::read_contents(file.bytes, file.path);
   if (!contents.is_ours)
-    if (const std::string note = wrong_digest_note(file.path); !note.empty())
-      log::warning(file.path + ": " + note);
+    for (const std::string& note :
+         {wrong_digest_note(given_weights(arguments)), train::checksum_note(file.bytes)})
+      if (!note.empty()) log::warning(file.path + ": " + note);
   train::TensorShapes shapes = train::shapes_of(contents.weights);
   std::vector<std::string> names;
   for (const auto& tensor : shapes) names.push_back(tensor.name);

@@ -142,11 +142,12 @@ int pack(const Arguments& arguments, int threads) {
   std::shared_ptr<const data::Dataset> dataset = data::open_dataset(source, opening);
   if (const std::string names = split_folders(dataset->classes()); !names.empty())
     throw UserError("the class folders of " + source + " are called " + names +
-                    "; give only the folder of one split, which contains its classes");
+                    ", like the folders of splits; pack each split by itself");
   const auto progress = [&](int64_t done) {
     log::status(strf("packing: %ld of %ld images", done, dataset->size()));
   };
   std::shared_ptr<const data::Fingerprints> prints, others;
+  install_resumable_signals();
   if (!arguments.compare.empty()) {
     if (!data::resolve(arguments.compare).exists)
       throw UserError("--compare: " + arguments.compare + " does not exist");
@@ -157,12 +158,11 @@ int pack(const Arguments& arguments, int threads) {
       comparing.tfrecord_keys = arguments.job.tfrecord_keys;
     others = std::make_shared<data::Fingerprints>(data::open_images({arguments.compare}, comparing),
                                                   first_rows);
-    others->complete(threads);
+    hash_images(*others, threads);
     if (others->without_hash() == others->size())
       throw UserError("--compare: no image in " + arguments.compare + " can be decoded");
     dataset = prints = std::make_shared<data::Fingerprints>(dataset, first_rows);
   }
-  install_resumable_signals();
   const data::PackSummary s =
       data::write_pack(*dataset, arguments.paths[1], options, progress, log::warning);
   log::status("");

@@ -51,9 +51,9 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
   return images;
 }
 
-// If no option names the weights, moves the first positional word to --weights. A word need not
-// look like weights if images follow it, because the weights may exist on rank 0's host only.
-// Throws UserError if there are no weights.
+// If no option names the weights, moves the first positional argument to --weights. A single
+// argument must look like weights. The first of several need not, because the weights may exist
+// only on rank 0's host. Throws UserError if there are no weights.
 void take_weights(Arguments& arguments) {
   train::Job& job = arguments.job;
   std::vector<std::string>& paths = arguments.paths;
@@ -77,7 +77,7 @@ void take_format(Arguments& arguments) {
   const bool csv = ending == ".csv", json = ending == ".json" || ending == ".jsonl";
   if ((csv && arguments.json) || (json && arguments.csv))
     throw UserError("--output " + output + ": the ending " + ending + " contradicts " +
-                    (csv ? "--json" : "--csv") + "; remove it or change the ending");
+                    (csv ? "--json" : "--csv") + "; remove this option or change the ending");
   arguments.csv |= csv;
   arguments.json |= json;
 }
@@ -104,7 +104,9 @@ int predict_command(const Arguments& given) {
   Weights weights = open_weights(arguments, evaluation.group());
   take_class_names(arguments, weights);
   evaluation.open(weights, images);
-  if (!output.empty() && env.rank == 0) require_not_input(output, weights.file);
+  dist::on_rank_0(evaluation.group(), [&] {
+    if (!output.empty()) require_not_input(output, weights.file);
+  });
   const PredictionRows rows(arguments, weights.classes);
   if (env.rank == 0) log_origin(weights);
   if (const auto advice = class_names_advice(weights, "classes are printed as numbers");

@@ -2,7 +2,7 @@
 // Checks of the folders that a run writes to.
 
 #include "app/commands/inputs/data_places.h"
-#include "dist/connect.h"
+#include "dist/group.h"
 #include "train/job/job.h"
 
 namespace shoal::app {

@@ -40,7 +40,7 @@ void fit_batch(Arguments& arguments, const data::Source& train,
   train::Job& job = arguments.job;
   const dist::Env& env = communicator.env;
   const auto origin = arguments.origins.find("batch-size");
-  if (origin == arguments.origins.end() || !origin->second.starts_with("recipe ")) return;
+  if (origin == arguments.origins.end() || !origin->second.starts_with(kRecipeOrigin)) return;
   if (!job.batch_size || job.global_batch_size) return;
   int64_t images = train.size();
   if (train::is_sharded(job, "train"))  // each host uses as many images as the smallest share
@@ -139,14 +139,14 @@ void check_restored(const train::Job& job, const train::Start& start) {
   if (!start.data && !job.eval_only) train::require_start_weights(job);
 }
 
-// Warns if --weights is another program's file whose contents do not have the digest in its name.
+// Warns if --weights is another program's file that does not match the digest in its name.
 void check_digest(const std::string& file, const train::CheckpointData& weights) {
   if (weights.is_ours()) return;
   if (const std::string note = wrong_digest_note(file); !note.empty())
     log::warning("--weights " + file + ": " + note);
 }
 
-// Sets --model to the network of the weights, unless it is given or follows from their name.
+// Sets --model to the network of the weights, unless the user or the weights' name has set it.
 void take_model(Arguments& arguments, const train::Start& start, bool leader) {
   if (is_chosen(arguments, "model")) return;
   const std::string name =
@@ -154,6 +154,17 @@ void take_model(Arguments& arguments, const train::Start& start, bool leader) {
   if (name.empty()) return;
   take_network(arguments, name);
   if (leader) log::info("model " + name + ": the network of " + start.weights_file);
+}
+
+// The checkpoint contains the weights: removes --weights, and notes that it has no effect. The
+// checkpoint's settings name the weights that the run started from.
+void drop_weights(Arguments& arguments) {
+  const Option& weights = require_option(arguments.command, "weights", kCommandLine);
+  const train::ResolvedJob run;
+  if (std::string line = no_effect_of(weights, {arguments, run, true}); !line.empty())
+    arguments.ineffective.push_back(std::move(line));
+  arguments.job.weights.clear();
+  arguments.origins.erase("weights");
 }
 
 // Takes the preprocessing from an exported file. Such a file contains no settings.
@@ -181,6 +192,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
     arguments.job.resume_path.clear();
     arguments.job.resume = true;
   }
+  if (start.data) drop_weights(arguments);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   if (start.weights && env.rank == 0) check_digest(arguments.job.weights, *start.weights);
   if (start.weights) take_model(arguments, start, env.rank == 0);

@@ -64,7 +64,7 @@ void apply_recipe(Arguments& arguments, const std::string& name,
       if (option == "val-resize" &&
           (given.contains("size") || given.contains("val-size") || given.contains("crop-pct")))
         continue;
-      apply(arguments, option, value, "recipe " + name);
+      apply(arguments, option, value, kRecipeOrigin + name);
     }
     return;
   }
@@ -223,7 +223,7 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   const RewrittenWords rewritten = rewrite(command, words, arguments.ineffective);
   const Pairs pairs = tokenize(command, rewritten.words, arguments.paths);
   if (std::ranges::find(arguments.paths, "") != arguments.paths.end())
-    throw UserError("an argument is empty; is a variable of the shell not set?");
+    throw UserError("an argument is empty; check that its shell variable is set");
   std::string recipe;
   std::vector<Setting> ours = in_our_words(arguments, settings, recipe);
   if (!rewritten.recipe.empty()) recipe = rewritten.recipe;

@@ -34,7 +34,7 @@ std::string expected_number(const Option& option, const std::string& text) {
   return "a number " + range.sentence() + (above_limit ? ", at most 2^40" : "");
 }
 
-// Returns the default of the commands that have none of their own.
+// Returns the default for commands that are not in Option::own_defaults.
 std::string common_default(const Option& option, const Arguments& defaults) {
   const std::string value = option.get(defaults);
   if (option.kind == Kind::flag) return value == "true" ? "on" : "off";
@@ -224,7 +224,7 @@ bool is_on_command_line(const Arguments& arguments, const std::string& option) {
 bool is_chosen(const Arguments& arguments, const std::string& option) {
   const auto origin = arguments.origins.find(option);
   return origin != arguments.origins.end() &&
-         (!origin->second.starts_with("recipe ") || arguments.origins.contains("recipe"));
+         (!origin->second.starts_with(kRecipeOrigin) || arguments.origins.contains("recipe"));
 }
 
 const Option& require_option(Command command, std::string_view name, const std::string& origin) {

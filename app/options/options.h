@@ -140,6 +140,9 @@ struct Arguments {
 // Origin of a setting that the user gave on the command line.
 inline constexpr const char* kCommandLine = "command line";
 
+// First word of the origin of a setting that a recipe gave; the recipe's name follows.
+inline constexpr const char* kRecipeOrigin = "recipe ";
+
 // Whether the user gave this option on the command line.
 bool is_on_command_line(const Arguments& arguments, const std::string& option);
 
@@ -188,7 +191,7 @@ struct Option {
   std::optional<Range> range;
   bool takes_fractions = false;  // a number that need not be whole
   std::string unset;             // the default in --help, if the field's initial value is unset
-  // Defaults of some commands (bits) in --help, if they differ from that of the others.
+  // Defaults in --help for some commands (bits). The other commands have the usual default.
   std::vector<std::pair<unsigned, std::string>> own_defaults;
   std::string bare = "true";  // optional_value: the value that --x alone means
   std::string off;            // value that --no-x and `false` set; empty: a flag, or never off

@@ -101,8 +101,9 @@ int fail(const Reporting& reporting, int code, const std::string& text) {
   const std::string line = (text.starts_with("rank ") ? "" : reporting.who) + text;
   print_error(line);
   write_error_file(reporting.error_file, line);
-  // A lost connection is a consequence of another process's failure. So a worker of shoal's
-  // launcher does not write the failure file then. If no other worker does, the launcher writes it.
+  // A lost connection is a consequence of another process's failure. So in this case, a worker of
+  // shoal's launcher leaves the failure file to the process that failed. If no worker writes the
+  // file, the launcher does.
   if (code != kPeerLost || reporting.token_file < 0)
     write_failure_file(reporting.failure_file, line);
   return code;

@@ -133,7 +133,7 @@ class Channels {
 };
 
 const std::vector<std::string> kTrainFolders = {"train", "training"};
-const std::vector<std::string> kValFolders = {"val", "validation", "eval", "test"};
+const std::vector<std::string> kValFolders = {"val", "validation", "valid", "eval", "test"};
 
 std::string first_of(const Channels& channels, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -201,7 +201,7 @@ PathWithOrigin half_of(const Channels& channels, const std::string& name,
 
 void find_data(const Channels& channels, Paths& paths) {
   const std::string val =
-      first_of(channels, {"validation", "val", "eval", "test", "validation_0", "val_0"});
+      first_of(channels, {"validation", "valid", "val", "eval", "test", "validation_0", "val_0"});
   std::string train = first_of(channels, {"train", "training", "train_0", "training_0"});
   if (train.empty()) train = other_channel(channels, val);
   if (!train.empty()) {

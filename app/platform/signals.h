@@ -17,10 +17,10 @@ bool is_ignored(int signal);
 void hold_signals();
 
 // While this object exists, SIGTERM, SIGHUP and SIGINT end the process with a message, unless they
-// are ignored. For the time between hold_signals() and the functions below, in which the settings
-// are read: this may hang (network storage, a pipe). `trains_on_platform`: exits with code 0, as
-// install_training_signals() does, because the container may start again; otherwise with 128 + the
-// signal's number. Create it before threads start.
+// are ignored. Use it while the settings are read, between hold_signals() and the functions below,
+// because reading may hang (network storage, a pipe). The exit code is 128 + the signal's number.
+// With `trains_on_platform`, it is 0, as with install_training_signals(), because the container may
+// start again. Create the object before threads start.
 class EndedBySignals {
  public:
   explicit EndedBySignals(bool trains_on_platform);

@@ -98,7 +98,7 @@ class Fetch {
   std::string damage() const {
     return damaged_.empty() ? ""
                             : "; the file in the cache, " + damaged_ +
-                                  ", is damaged: replace it by an intact copy, or remove it and "
+                                  ", is damaged: replace it with an intact copy, or remove it and "
                                   "use --weights FILE";
   }
 

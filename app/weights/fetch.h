@@ -26,17 +26,17 @@ struct FetchOptions {
 //
 // Throws UserError if `what` is unknown or the server answers with an error such as 404;
 // std::runtime_error if the received file has another SHA-256, or if the download fails otherwise.
-// After a network failure, the message also names the path to which the user can copy the file by
-// hand. If the cache contains the file with another SHA-256 than expected, the message says so:
-// after a network failure instead of that path; also after an error from the server, and if the
-// received file has another SHA-256. If `what` has a tag (timm:NAME.TAG) that `shoal weights` does
-// not list for this model, the message after a network failure or an error from the server also
-// names the listed tags.
+// The message also contains advice:
+//   * If the file in the cache has another SHA-256 than expected, the message says what to do with
+//     it. Otherwise, after a network failure, it names the path to which the user can copy the
+//     file by hand.
+//   * If `what` has a tag (timm:NAME.TAG) that `shoal weights` does not list for this model, the
+//     message names the listed tags, unless a file with another SHA-256 was received.
 std::string fetch_weights(const std::string& what, const FetchOptions& options);
 
-// Returns a warning, to follow the path and a colon, if `path` is a file whose name contains a
-// digest (digest_in_name()) that its contents do not have; otherwise "". Throws std::system_error
-// if the file cannot be read.
+// Returns a warning if `path` is a file that does not match the digest in its name
+// (digest_in_name()), otherwise "". The caller prints the path and a colon before the warning.
+// Throws std::system_error if the file cannot be read.
 std::string wrong_digest_note(const std::string& path);
 
 }  // namespace shoal::app

@@ -18,9 +18,10 @@ struct ListedImage {
 
 class FileListDataset : public BasicDataset {
  public:
-  // `folder`: empty for the working directory; otherwise ends with a slash. If an image has no
-  // class folder, its key is its path relative to `folder`. The key of an image with an absolute
-  // path elsewhere has the name and a hash of its folder.
+  // `folder`: empty for the working directory; otherwise ends with a slash. The key of an image is
+  // its path from its class folder on. Without a class folder, the key is the path relative to
+  // `folder` or, if an absolute path is outside `folder`, NAME-HASH/FILE with the name and a hash
+  // of the image's own folder.
   FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes,
                   const std::string& folder);
 

@@ -78,7 +78,7 @@ std::string plain_folder(const std::string& text) {
 void find_files(ListFolder& folder, const CsvReader& reader) {
   const std::string path = folder.prefix.empty() ? "." : folder.prefix;
   std::error_code error;  // ignored: a folder that cannot be examined has no files
-  if (fs::is_directory(path, error)) folder.files = file_names(path);
+  folder.files = fs::is_directory(path, error) ? file_names(path) : Names();
   std::vector<ListedRow>& rows = folder.rows;
   sort_rows(rows, &ListedRow::name);
   FileSearch search(folder.files);

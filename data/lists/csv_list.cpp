@@ -132,7 +132,8 @@ class CsvList {
   bool find_images_in(const std::string& base) {
     set_base(base);
     std::vector<ListFolder*> folders;
-    for (auto& [path, folder] : folders_) folders.push_back(&folder);
+    for (auto& [path, folder] : folders_)
+      if (base == prefix_ || !path.starts_with('/')) folders.push_back(&folder);
     for_each_index(folders.size(), options_.threads,
                    [&](size_t i) { find_files(*folders[i], reader_); });
     // Rows without files come first.

@@ -20,6 +20,7 @@
 #include "data/sources/formats.h"
 #include "data/sources/open.h"
 #include "data/sources/pipes.h"
+#include "data/sources/split_folder.h"
 #include "data/sources/synthetic.h"
 #include "data/sources/zip_source.h"
 #include "data/tar/tar_reader.h"
@@ -113,9 +114,9 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
   all.push_back(folder + "/ILSVRC2012_img_" + split + ".tar");
   for (const char* extension : kListExtensions) all.push_back(place + extension);
   all.push_back(place + "-*");
-  if (split == "val")
-    for (const char* name : {"/validation-*", "/validation", "/valid"})
-      all.push_back(folder + name);
+  if (split == "val") all.push_back(folder + "/validation-*");
+  for (const std::string& name : folder_names(split))
+    if (name != split) all.push_back(folder + "/" + name);
   for (const char* name : cifar_files(split)) all.push_back(folder + "/" + name);
   return all;
 }

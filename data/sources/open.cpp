@@ -73,7 +73,7 @@ std::string list_beside(const std::string& folder) {
   const std::string name = folder.substr(0, folder.find_last_not_of('/') + 1);
   for (const char* extension : kListExtensions)
     if (const std::string list = name + extension; is_csv_list(list))
-      return "the list " + list + " if its paths are relative to its own folder, ";
+      return "the list " + list + ", ";
   return "";
 }
 

@@ -1,7 +1,6 @@
 #include "data/sources/split_folder.h"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -25,8 +24,10 @@ std::string top_folder(const std::vector<Scan>& scans) {
       if (!first.empty()) top = first;
     }
   }
-  constexpr std::string_view kSplits[] = {"train/", "val/", "validation/", "valid/", "test/"};
-  return std::ranges::find(kSplits, top) != std::end(kSplits) ? "" : std::string(top);
+  std::vector<std::string> splits = folder_names("val");
+  splits.insert(splits.end(), {"train", "test"});
+  const bool is_split = std::ranges::find(splits, top.substr(0, top.find('/'))) != splits.end();
+  return is_split ? "" : std::string(top);
 }
 
 // Returns the images in `folder`.
@@ -42,13 +43,12 @@ Scan inside(const Scan& scan, std::string_view folder) {
 
 // Returns the images of `split` in each file; empty if there are none.
 std::vector<Scan> images_of(const std::vector<Scan>& scans, const std::string& split) {
-  std::vector<std::string> folders = {split + "/"};
-  if (split == "val") folders.insert(folders.end(), {"validation/", "valid/"});
   for (const std::string& top : {std::string(), top_folder(scans)}) {
-    for (const std::string& folder : folders) {
+    for (const std::string& name : folder_names(split)) {
       std::vector<Scan> kept;
       size_t images = 0;
-      for (const Scan& scan : scans) images += kept.emplace_back(inside(scan, top + folder)).size();
+      for (const Scan& scan : scans)
+        images += kept.emplace_back(inside(scan, top + name + "/")).size();
       if (images > 0) return kept;
     }
   }
@@ -56,6 +56,11 @@ std::vector<Scan> images_of(const std::vector<Scan>& scans, const std::string& s
 }
 
 }  // namespace
+
+std::vector<std::string> folder_names(const std::string& split) {
+  if (split != "val") return {split};
+  return {"val", "validation", "valid"};
+}
 
 void keep_split(std::vector<Scan>& scans, const std::vector<SourceFile>& files,
                 const OpenOptions& options) {

@@ -9,6 +9,9 @@
 
 namespace shoal::data {
 
+// Returns the names that the folder of a split may have: val, validation or valid for "val".
+std::vector<std::string> folder_names(const std::string& split);
+
 // Keeps only the images in the folder of options.split, such as train/. For "val", this is the
 // first of val/, validation/ and valid/ that has an image. The folder may be in a single top
 // folder: photos/train/. Throws std::invalid_argument if no image remains. `files`: the file of

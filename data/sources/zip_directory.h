@@ -27,8 +27,8 @@ struct ZipRow {
 // Returns the offset of the end record; nothing if there is none.
 std::optional<uint64_t> find_zip_end(const File& file);
 
-// Throw std::invalid_argument. `what` is the rest of a sentence that begins with the zip's path or,
-// for damaged_zip(), says what is wrong.
+// Throw std::invalid_argument. refuse_zip(): `what` continues a sentence that begins with the zip's
+// path. damaged_zip(): `what` describes the damage.
 [[noreturn]] void refuse_zip(const File& file, const std::string& what);
 [[noreturn]] void damaged_zip(const File& file, const std::string& what);
 

@@ -308,7 +308,7 @@ TEST_CASE("predict takes the weights as the first word, and -o writes the rows t
     return outcome.err;
   };
   CHECK_THAT(refusal({"predict", image, images}), Contains("no weights given"));
-  CHECK_THAT(refusal({"predict", image, m.run}), Contains("write them first: " + m.run));
+  CHECK_THAT(refusal({"predict", image, m.run}), Contains("write " + m.run + " before the images"));
   CHECK_THAT(refusal({"predict", m.run}), Contains("at least one image"));
   CHECK_THAT(refusal({"predict", "-", images}), Contains("no weights given"));
   CHECK_THAT(refusal({"predict", "none.pt", image}),

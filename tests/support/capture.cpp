@@ -47,7 +47,8 @@ Captured capture(const std::function<int()>& function,
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
     for (int file : {out[0], out[1], err[0], err[1]}) ::close(file);
-    // A script starts background jobs, such as these tests, with SIGINT ignored; nohup with SIGHUP.
+    // Restore the default actions. A script may run these tests in the background, with SIGINT
+    // ignored, or under nohup, which ignores SIGHUP.
     for (const int signal : {SIGINT, SIGHUP}) ::signal(signal, SIG_DFL);
     int code = 97;
     try {

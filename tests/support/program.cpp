@@ -83,7 +83,8 @@ Started start(const Invocation& invocation, const fs::path& scratch) {
   posix_spawn_file_actions_addopen(&files, 2, process.err.c_str(), O_WRONLY | O_CREAT, 0644);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // A script starts background jobs, such as these tests, with SIGINT ignored; nohup with SIGHUP.
+  // Restore the default actions. A script may run these tests in the background, with SIGINT
+  // ignored, or under nohup, which ignores SIGHUP.
   sigset_t defaults;
   sigemptyset(&defaults);
   for (const int signal : {SIGINT, SIGHUP}) sigaddset(&defaults, signal);

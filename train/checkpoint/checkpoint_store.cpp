@@ -99,7 +99,7 @@ void CheckpointStore::choose_temporary() {
   temporary_ = inside;
   if (lock(inside)) return;
   throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
-                           reason + "; choose another with --checkpoint-dir");
+                           reason + "; choose another directory with --checkpoint-dir");
 }
 
 // Removes the temporary files that a killed writer left, and no other files.

@@ -197,6 +197,8 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
   start.origin = checkpoint.file;
   if (!weights.bytes.empty()) {
     OpenedCheckpoint opened = read_weights(weights.bytes, weights.file, job.weights_entry);
+    if (!opened.warning.empty() && group.rank() == 0)
+      log::warning("--weights " + opened.file + ": " + opened.warning);
     start.origin = opened.origin();
     start.weights = std::move(opened.data);
     start.weights_file = std::move(opened.file);

@@ -37,16 +37,6 @@ Located locate_in(const fs::path& directory, bool best, const std::string& optio
   return {std::move(newest->second), store.path(newest->first).string()};
 }
 
-// Returns the file in the archive `bytes` whose checksum is wrong. Returns "" if there is none, if
-// the format has no checksums, or if the archive cannot be read (which its reader reports).
-std::string wrong_checksum(const std::vector<char>& bytes) {
-  try {
-    return std::string(ZipFile(bytes).wrong_checksum());
-  } catch (const std::runtime_error&) {
-    return "";
-  }
-}
-
 }  // namespace
 
 CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
@@ -85,9 +75,6 @@ Located locate_weights(const std::string& text, const std::string& name) {
                     " is not a checkpoint (neither a file of torch.save nor a safetensors file); "
                     "use a file or output folder of shoal train or, for "
                     "--weights, a file of another program");
-  if (const std::string wrong = wrong_checksum(located.bytes); !wrong.empty())
-    log::warning(option + ": the checksum of its " + wrong +
-                 " is wrong: the file is damaged, or was saved without checksums");
   return located;
 }
 

@@ -26,7 +26,7 @@ void check_values(const Job& job) {
 
 void require_start_weights(const Job& job) {
   require(job.freeze == "none" || !job.weights.empty(),
-          "--freeze (also of --recipe finetune) would keep random weights; add --weights PATH");
+          "--freeze, which --recipe finetune also sets, needs trained weights; add --weights PATH");
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "train/weights/formats/safetensors.h"
 #include "train/weights/formats/torch_archive.h"
 #include "train/weights/formats/torch_file.h"
+#include "train/weights/formats/zip_file.h"
 #include "train/weights/model_file.h"
 #include "train/weights/name_families.h"
 
@@ -122,6 +123,18 @@ bool is_weights_file(const std::vector<char>& bytes) {
   return is_torch_file(bytes) || is_safetensors(bytes);
 }
 
+std::string checksum_note(const std::vector<char>& bytes) {
+  std::string wrong;
+  try {
+    wrong = ZipFile(bytes).wrong_checksum();
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+  if (wrong.empty()) return "";
+  return "the checksum of its " + wrong +
+         " is wrong: the file is damaged, or was saved without checksums";
+}
+
 OpenedCheckpoint read_weights(const std::vector<char>& bytes, const std::string& file,
                               const std::string& entry) {
   if (is_safetensors(bytes)) return read_safetensors_weights(bytes, file, entry);
@@ -130,7 +143,9 @@ OpenedCheckpoint read_weights(const std::vector<char>& bytes, const std::string&
   try {
     opened.data = read_checkpoint(bytes, file);
   } catch (const std::runtime_error&) {
-    return read_foreign(bytes, file, entry);
+    opened = read_foreign(bytes, file, entry);
+    opened.warning = checksum_note(bytes);
+    return opened;
   }
   choose_entry(opened, entry);
   return opened;

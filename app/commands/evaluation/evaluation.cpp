@@ -64,7 +64,7 @@ void Evaluation::advise_class_names(const Weights& weights) {
   const std::string advice = class_names_advice(
       weights, data::are_numbers(classes())
                    ? "classes are printed as numbers"
-                   : "the images' classes must be its outputs, in the order of their names");
+                   : "its outputs are assumed to be the images' classes, sorted by name");
   if (advice.empty()) return;
   log::info(advice);
   advised_class_names_ = true;

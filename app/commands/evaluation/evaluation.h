@@ -72,7 +72,7 @@ class Evaluation {
 
  private:
   void start(train::Job job);
-  // For weights without class names: logs, once, how to give them.
+  // For weights without class names, logs how to name the classes. Logs this only once.
   void advise_class_names(const Weights& weights);
 
   const Arguments& arguments_;

@@ -82,9 +82,9 @@ std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::D
   return {all, all + counts.size()};
 }
 
-// Returns a text such as "0.5 for 'cat' to 2 for 'dog'" about the smallest and the largest value of
-// the classes that are used, or "1 for every class". If some
-// classes are not used: "1 for every class with images". `text`: makes "0.5 for" of a value.
+// Returns the smallest and the largest value among the classes that are used, as a text such as
+// "0.5 for 'cat' to 2 for 'dog'". If all values are equal, returns "1 for every class" or, if some
+// classes are not used, "1 for every class with images". `text`: converts a value to "0.5 for".
 template <class Value, class Text>
 std::string range_text(const std::vector<Value>& values, const std::vector<int64_t>& uses,
                        const std::vector<std::string>& classes, const Text& text) {

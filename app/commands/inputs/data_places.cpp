@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "data/lists/csv_list.h"
 #include "data/sources/open.h"
+#include "data/sources/split_folder.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
@@ -86,9 +87,9 @@ std::string split_column_advice(const data::Location& location, bool trains) {
   const std::string column = data::split_column(location.text);
   if (column.empty()) return "";
   return location.text + " has " + column +
-         (trains ? ", so write its training lines and its validation lines to two lists and use "
-                   "--train LIST --val LIST"
-                 : ", so write its validation lines to a list and use --val LIST");
+         (trains ? "; write the training lines and the validation lines to two separate lists, and "
+                   "use --train LIST --val LIST"
+                 : "; write the validation lines to a separate list, and use --val LIST");
 }
 
 // Returns advice for a --data folder that has no training images where they are expected: its
@@ -186,9 +187,9 @@ void check_val_split(const train::Job& job, const DataPlaces& places) {
 }
 
 std::string split_folders(const std::vector<std::string>& classes) {
-  constexpr std::string_view kSplits[] = {"test", "train", "val", "validation"};
   const auto is_split = [&](const std::string& name) {
-    return std::ranges::find(kSplits, name) != std::end(kSplits);
+    const std::vector<std::string> val = data::folder_names("val");
+    return name == "train" || name == "test" || std::ranges::find(val, name) != val.end();
   };
   if (classes.size() < 2 || std::ranges::find(classes, "train") == classes.end() ||
       !std::ranges::all_of(classes, is_split))
@@ -198,9 +199,11 @@ std::string split_folders(const std::vector<std::string>& classes) {
 
 void check_not_splits(const Split& split, const std::vector<std::string>& classes) {
   const data::Location& location = split.location;
-  if (!location.split.empty() && classes == std::vector<std::string>{split.name})
+  const std::vector<std::string> own_names = data::folder_names(split.name);
+  if (!location.split.empty() && classes.size() == 1 &&
+      std::ranges::find(own_names, classes[0]) != own_names.end())
     throw UserError(split.option + ": the images in " + location.text + " are directly in " +
-                    split.name + "/; put those of each class into a folder " + split.name +
+                    classes[0] + "/; put those of each class into a folder " + classes[0] +
                     "/CLASS/");
   const std::string names = split_folders(classes);
   if (names.empty() || split.option == "--data") return;
@@ -209,7 +212,8 @@ void check_not_splits(const Split& split, const std::vector<std::string>& classe
   const std::string found =
       "the class folders of " + split.option + " " + folder + " are called " + names;
   std::string own = folder + "/" + split.name;
-  if (split.name == "val" && !fs::is_directory(own)) own = folder + "/validation";
+  for (const std::string& name : own_names)
+    if (!fs::is_directory(own)) own = folder + "/" + name;
   if (fs::is_regular_file(folder) && data::find_split(folder, split.name))
     throw UserError(found + "; use --data " + folder);
   if (!fs::is_directory(own))  // for example a packed set, or only train/ and test/ exist

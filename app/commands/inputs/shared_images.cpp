@@ -8,16 +8,17 @@ namespace {
 
 constexpr size_t kShown = 10;  // number of pairs that are logged
 
-void complete(const data::Fingerprints& images, int threads) {
-  images.complete(threads, [](int64_t done) { log::status(strf("comparing images: %ld", done)); });
-}
-
 }  // namespace
+
+void hash_images(const data::Fingerprints& images, int threads) {
+  images.complete(threads, [](int64_t done) { log::status(strf("comparing images: %ld", done)); });
+  log::status("");
+}
 
 NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprints& second,
                         const std::string& what, int threads) {
-  complete(first, threads);
-  complete(second, threads);
+  hash_images(first, threads);
+  hash_images(second, threads);
   if (const int64_t missing = first.without_hash() + second.without_hash(); missing > 0)
     log::warning(counted(missing, "image") + " of " + what +
                  " cannot be decoded and could not be compared");

@@ -11,6 +11,9 @@ namespace shoal::app {
 
 using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
+// Hashes the images that were not read yet, on `threads` threads, and shows the progress.
+void hash_images(const data::Fingerprints& images, int threads);
+
 // Finds the images that both sets contain. Logs their number and the names of the first ten, and
 // returns all names: each pair is an image's name in `first` and its name in `second`. Reads images
 // that have no hash yet, on `threads` threads. Both sets must contain hashes of first rows. `what`:

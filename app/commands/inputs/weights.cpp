@@ -27,9 +27,10 @@ namespace {
 // `paths` that looks like weights.
 std::string no_weights(const std::vector<std::string>& paths) {
   const auto found = std::ranges::find_if(paths, looks_like_weights);
-  if (found != paths.end()) return "no weights given; write them first: " + *found;
-  return "no weights given: write WEIGHTS first (a run, any file of weights, or a name that `shoal "
-         "weights` lists), or add --weights WEIGHTS or --checkpoint PATH (a run of shoal)";
+  if (found != paths.end()) return "no weights given; write " + *found + " before the images";
+  return "no weights given: name WEIGHTS as the first argument (a run, any file of weights, or a "
+         "name that `shoal weights` lists), or add --weights WEIGHTS or --checkpoint PATH (a run "
+         "of shoal)";
 }
 
 train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& group) {
@@ -111,6 +112,7 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   job.eval_only = true;
   weights.model = models::create(job.model);
   train::load_weights(*weights.model, data, weights.ema);
+  if (!opened.warning.empty()) weights.warnings.push_back(opened.warning);
   if (!opened.is_ours() && group.rank() == 0)
     if (const auto note = wrong_digest_note(arguments.job.weights); !note.empty())
       weights.warnings.push_back(note);
@@ -206,7 +208,7 @@ void check_class_count(const Weights& weights, size_t names, const std::string& 
 std::string class_names_advice(const Weights& weights, const std::string& so) {
   if (!weights.classes.empty() || weights.job.model.classes != kImageNetClasses) return "";
   return weights.file + " contains no class names, so " + so +
-         "; if its outputs are ImageNet's classes, add --classes imagenet, else --classes FILE";
+         "; add --classes imagenet if the outputs are ImageNet's classes, otherwise --classes FILE";
 }
 
 void take_class_names(const Arguments& arguments, Weights& weights) {

@@ -49,8 +49,8 @@ Weights open_selected_weights(Arguments arguments);
 void require_weights(const Arguments& arguments);
 // Whether `path` has the ending of a file of weights, or is a folder of a run.
 bool looks_like_weights(const std::string& path);
-// Returns an error about weights as the user should see it: without "--weights " if the user gave
-// them as a positional word, which commands store in job.weights.
+// Returns an error about weights as the user should see it. Commands store a positional argument in
+// job.weights, so the error may begin with "--weights ". Removes this if the user did not write it.
 UserError in_users_words(const Arguments& arguments, const UserError& error);
 
 // Returns the network to train for `weights`, which were read from `file`: the one that the file
@@ -69,8 +69,8 @@ void log_origin(const Weights& weights);
 // `source`: subject and verb for the message, such as "the data has".
 void check_class_count(const Weights& weights, size_t names, const std::string& source);
 
-// Returns how to name the outputs of weights that have no class names, as on ImageNet; "" if they
-// have names, or another number of outputs. `so`: the consequence, for the message.
+// For weights with 1000 outputs and no class names, returns a message that suggests --classes.
+// Otherwise returns "". `so`: what follows from the missing names, a part of the message.
 std::string class_names_advice(const Weights& weights, const std::string& so);
 
 // Replaces the class names of `weights` with those of --classes. Without --classes, weights of a

@@ -1,7 +1,4 @@
 // shoal models: lists the networks, or the layers of one.
-#include <algorithm>
-#include <iterator>
-
 #include "app/commands/local/local_commands.h"
 #include "app/commands/local/selected_rows.h"
 #include "app/commands/print_table.h"

@@ -1,5 +1,4 @@
 // shoal weights: lists the weights that are known by name.
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 

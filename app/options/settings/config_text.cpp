@@ -10,8 +10,6 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* kRecipeOrigin = "recipe ";
-
 // Whether TOML can hold `text` as a number, without quotes, so that shoal reads back the same text.
 bool is_toml_number(const std::string& text) {
   if (const auto whole = parse_number<int64_t>(text)) return std::to_string(*whole) == text;
@@ -35,8 +33,16 @@ std::string assignment(const Option& option, const std::string& value) {
   return option.name + " = " + toml_value(option, value);
 }
 
+// Whether the file names the recipe. Weights replace the network and the sizes of a recipe that the
+// user did not name (take_network()), but read from the file, it would count as named. So with
+// weights, the file contains the values of such a recipe instead.
+bool names_recipe(const Arguments& arguments) {
+  return arguments.origins.contains("recipe") || arguments.job.weights.empty();
+}
+
 // Returns the line of an option that was set. It ends with a comment that names the origin.
-std::string given_line(const Option& option, const std::string& value, const std::string& origin) {
+std::string given_line(const Option& option, const std::string& value, const Arguments& arguments) {
+  const std::string& origin = arguments.origins.at(option.name);
   // An empty value means that the option was switched off.
   const std::string text = !value.empty() ? value : option.off.empty() ? "none" : option.off;
   const std::string shown = masked(text), comment = "  # " + printable(masked(origin));
@@ -44,19 +50,19 @@ std::string given_line(const Option& option, const std::string& value, const std
     return "# " + assignment(option, shown) + comment + "; secret: give it on the command line";
   if (!is_utf8(text))
     return "# " + assignment(option, shown) + comment + "; not UTF-8: give it on the command line";
-  // The options `recipe` and `weights` give their values again. --resume belongs to one start of a
-  // run.
-  const bool implied = origin.starts_with(kRecipeOrigin) || origin.starts_with(kWeightsOrigin) ||
-                       option.name == "resume";
+  // Comments out values that come from `recipe` or `weights`, because these options set them again.
+  // Also comments out --resume, because it applies to a single start of a run.
+  const bool implied = (origin.starts_with(kRecipeOrigin) && names_recipe(arguments)) ||
+                       origin.starts_with(kWeightsOrigin) || option.name == "resume";
   return (implied ? "# " : "") + assignment(option, text) + comment;
 }
 
 std::string option_line(const Option& option, const Arguments& arguments) {
   const std::string value = option.get(arguments);
-  const auto origin = arguments.origins.find(option.name);
-  if (origin != arguments.origins.end()) return given_line(option, value, origin->second);
+  if (arguments.origins.contains(option.name)) return given_line(option, value, arguments);
   if (option.name == "recipe" && !value.empty())
-    return assignment(option, value) + "  # the defaults of the program whose options were given";
+    return (names_recipe(arguments) ? "" : "# ") + assignment(option, value) +
+           "  # the defaults of the program whose options were given";
   if (value.empty()) {
     const std::string meaning = default_of(option, arguments, arguments.command);
     return "# " + option.name + " =  # default: " + (meaning.empty() ? "none" : meaning);

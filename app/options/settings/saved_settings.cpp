@@ -73,7 +73,6 @@ void take_saved_settings(Arguments& arguments,
     const std::string& origin = arguments.origins.at(option);
     // The checkpoint replaces --weights, and so the settings that follow from them.
     if (origin == kCheckpointOrigin || origin.starts_with(kWeightsOrigin)) return false;
-    if (option == "weights") return false;
     if (option == "batch-size" && arguments.job.fit_batch_size) return false;
     // SageMaker's input mode FastFile turns forward-reads on. The checkpoint's value wins, so that
     // the image order does not change within a run.

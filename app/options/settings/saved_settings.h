@@ -15,6 +15,7 @@ constexpr const char* kCheckpointOrigin = "checkpoint";  // origin of the restor
 // Returns every setting of `job` that can change results, in the order of the option table,
 // including settings without effect in this run. Facts about the data follow, such as the number of
 // training images.
+// Omits options without a value, such as --weights that is not given.
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
 
 // Restores the settings of a checkpoint, `saved`, except options that are already set

@@ -185,8 +185,8 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && arguments.help.empty() && arguments.recipe != "list")
     PathFiller(arguments, environment, files).fill();
-  // After fill(), which replaces `pretrained` by the name of weights. average_command() calls it
-  // for each set of weights.
+  // Call imply_settings() after fill(), which replaces `pretrained` by the name of weights.
+  // average_command() calls imply_settings() itself, for each set of weights.
   if (command != Command::average) imply_settings(arguments);
   if (const std::string base = dist::value_of(environment, "SAGEMAKER_BASE_DIR");
       has_paths && !base.empty() && !on_platform(environment, files))
@@ -246,7 +246,8 @@ std::string requested_text(const Arguments& arguments) {
   for (const auto& [who, entries] : by_origin(arguments)) {
     if (who == kByDefault) continue;
     text += text.empty() ? "" : "\n";
-    const bool implied = who.starts_with("from recipe ") && !arguments.origins.contains("recipe");
+    const bool implied = who.starts_with(std::string("from ") + kRecipeOrigin) &&
+                         !arguments.origins.contains("recipe");
     // All settings that a checkpoint can restore are listed later, with their final values.
     text += who == std::string("from ") + kCheckpointOrigin
                 ? who + ": " + counted(static_cast<int64_t>(entries.size()), "setting") +

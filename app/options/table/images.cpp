@@ -61,7 +61,8 @@ void add_splits(std::vector<Option>& table) {
            "path; 0: none",
            JOB(val_split))
            .default_in(kEval | kAverage,
-                       "that of the weights' run if there are no validation images, else 0")
+                       "if there are no validation images, the fraction that the weights' training "
+                       "run held out; else 0")
            .within(0, 0.9)
            .off_is("0")
            .changes_results(MayDiffer::never, kStartAnew)

@@ -108,7 +108,7 @@ void add_machine(std::vector<Option>& table) {
            .off_is("0"),
        row("lost-host-timeout", kRanks, "SECONDS",
            "Time within which the run ends after a process or host stops answering; after half of "
-           "this time it counts as lost, and rank 0 saves a checkpoint (train); 0: never",
+           "this time, the process counts as lost and rank 0 saves a checkpoint (train); 0: never",
            JOB(lost_host_timeout))
            .within(0, kMaxSeconds)
            .off_is("0"),

@@ -7,7 +7,7 @@ namespace shoal::app {
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
       {row("train", kBench | kCommon, "",
-           "Measure training, as happens anyway without --eval: `bench loader` loads random crops, "
+           "Measure training, the default without --eval: `bench loader` loads random crops, "
            "`bench step` runs training steps",
            FIELD(bench.train)),
        row("eval", kBench | kCommon, "",

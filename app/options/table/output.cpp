@@ -90,8 +90,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .of_training(),
        resume_row(),
        row("checkpoint", kEval | kPredict | kCommon, "PATH",
-           "Weights from shoal: a file, a folder with model.safetensors, or a run's folder RUN "
-           "(its newest checkpoint; its best one with RUN/best)",
+           "Weights from shoal: a file, a folder with model.safetensors, or a run (RUN: newest "
+           "checkpoint, RUN/best: best checkpoint)",
            JOB(checkpoint)),
        row("eval-only", kTrain | kCommon, "",
            "Evaluate the weights of --resume or --weights and exit", JOB(eval_only))});

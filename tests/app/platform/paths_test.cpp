@@ -52,7 +52,7 @@ TEST_CASE("channels are recognized by their common names") {
     CHECK(val_of(paths) == kData + "validation");
     CHECK(paths.train->origin == std::string("channel ") + name);
   }
-  for (const char* name : {"validation", "val", "eval", "test", "validation_0"}) {
+  for (const char* name : {"validation", "valid", "val", "eval", "test", "validation_0"}) {
     INFO(name);
     CHECK(val_of(paths_in_container({"train", name})) == kData + name);
   }

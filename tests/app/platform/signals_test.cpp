@@ -30,8 +30,8 @@ const std::vector<Handlers>& all_handlers() {
   return all;
 }
 
-// Returns how a process ends that installs the handlers and then gets the signal. Its exit code is
-// 100 + train::stop_signal() if the signal does not end it.
+// Starts a process that installs the handlers and sends itself the signal. Returns how the process
+// ends. If the signal does not end it, its exit code is 100 + train::stop_signal().
 test::Captured ended_by(const Handlers& row, int signal, bool ignored) {
   return test::capture([&] {
     if (ignored) ::signal(signal, SIG_IGN);

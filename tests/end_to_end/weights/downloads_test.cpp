@@ -132,7 +132,7 @@ TEST_CASE("training starts from downloaded weights, and resumes without them") {
   }
   fs::remove_all(published.cache);
   words.insert(words.end(), {"--resume", "--epochs", "2"});
-  CHECK_THAT(succeeded(words).err, Contains("has no effect: the run continues"));
+  CHECK_THAT(succeeded(words).err, Contains("--weights has no effect: the run continues"));
   CHECK_FALSE(fs::exists(published.cache));
 }
 

@@ -16,6 +16,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Writes a safetensors file.
+void write_tensors(const fs::path& to, const Json& header, const std::string& content) {
+  const std::string text = header.dump();
+  const uint64_t size = text.size();
+  std::ofstream out(to, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&size), sizeof size);
+  out << text << content;
+}
+
 // Copies a model.safetensors in the form that another program may write: without metadata and
 // without num_batches_tracked.
 void write_as_foreign(const fs::path& from, const fs::path& to) {
@@ -25,11 +34,7 @@ void write_as_foreign(const fs::path& from, const fs::path& to) {
   Json header = Json::parse(bytes.substr(sizeof length, length)), left;
   for (const auto& [name, entry] : header.items())
     if (name != "__metadata__" && !name.ends_with("num_batches_tracked")) left[name] = entry;
-  const std::string text = left.dump();
-  const uint64_t size = text.size();
-  std::ofstream out(to, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(&size), sizeof size);
-  out << text << bytes.substr(sizeof length + length);
+  write_tensors(to, left, bytes.substr(sizeof length + length));
 }
 
 // Copies a safetensors file of a ResNet. The classifier of the copy has `outputs` outputs, all
@@ -52,11 +57,7 @@ void write_with_outputs(const fs::path& from, const fs::path& to, int64_t output
     entry["data_offsets"] = {content.size(), content.size() + tensor.size()};
     content += tensor;
   }
-  const std::string text = header.dump();
-  const uint64_t size = text.size();
-  std::ofstream out(to, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(&size), sizeof size);
-  out << text << content;
+  write_tensors(to, header, content);
 }
 
 // A finished run with three classes, and its model in the form that another program may write.

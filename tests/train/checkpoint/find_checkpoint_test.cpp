@@ -319,17 +319,19 @@ TEST_CASE("a file of weights with a wrong checksum is read with a warning") {
       read_whole_file(SHOAL_SOURCE_DIR "/tests/golden/weights/state_dict.pth");
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "weights.pth";
-  const auto warnings = [&] {
+  const auto warning = [&] {
     write_whole(file, std::string(bytes.begin(), bytes.end()));
-    return test::capture([&] { return open_weights(file, "").data.model.empty() ? 1 : 0; }).err;
+    const OpenedCheckpoint opened = open_weights(file, "");
+    CHECK_FALSE(opened.data.model.empty());
+    return opened.warning;
   };
-  CHECK_THAT(warnings(), !Contains("checksum"));
+  CHECK(warning().empty());
   const ZipFile zip(bytes);
   const std::string first(zip.first_name());
   const auto values = zip.find(first.substr(0, first.find('/')) + "/data/0");
   REQUIRE((values && !values->empty()));
   bytes[static_cast<size_t>(values->data() - bytes.data())] ^= 1;
-  CHECK_THAT(warnings(), Contains("--weights " + file.string()) && Contains("data/0 is wrong"));
+  CHECK_THAT(warning(), Contains("data/0 is wrong"));
 }
 
 TEST_CASE("a rollback finds the newest intact checkpoint before a step") {

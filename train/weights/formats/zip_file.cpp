@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "base/format/zip_format.h"
-#include "base/text.h"
 #include "data/container/image_files.h"
 
 namespace shoal::train {
@@ -138,7 +137,7 @@ std::string_view ZipFile::wrong_checksum() const {
 
 void ZipFile::check_contents() const {
   if (const std::string_view name = wrong_checksum(); !name.empty())
-    throw std::runtime_error("the checksum of its " + std::string(name) + " is wrong");
+    throw std::runtime_error("the checksum of the entry " + std::string(name) + " is wrong");
 }
 
 }  // namespace shoal::train

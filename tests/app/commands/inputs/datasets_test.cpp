@@ -175,6 +175,7 @@ TEST_CASE("a folder of splits is refused as a folder of classes") {
   CHECK_THROWS_WITH(open(job), Contains("test and train; give the images of one of these"));
 
   CHECK(app::split_folders({"test", "train", "val"}) == "test, train and val");
+  CHECK(app::split_folders({"train", "valid"}) == "train and valid");
   CHECK(app::split_folders({"car", "train"}).empty());
   CHECK(app::split_folders({"train"}).empty());
 }

@@ -86,7 +86,7 @@ TEST_CASE("some of ImageNet's folders are the outputs of weights with 1000 of th
   CHECK(relabeled(folders, 1000).empty());  // the labels are right already
 }
 
-TEST_CASE("weights with 1000 outputs and no class names are advised to use --classes imagenet") {
+TEST_CASE("for weights with 1000 outputs and no class names, --classes imagenet is suggested") {
   CHECK_THAT(
       app::class_names_advice(weights_with(1000), "numbers are printed"),
       Contains("x.pt") && Contains("so numbers are printed") && Contains("--classes imagenet"));

@@ -157,6 +157,13 @@ TEST_CASE("implied recipes and settings from a container are printed and read ba
                                       {{"HOME", "/home"}}, test::fake({}, {}));
   CHECK_THAT(text_of(tuned), Contains("\n# model = \"resnet50\"  # --weights torchvision"));
   CHECK(settings_of(read_back(Command::train, text_of(tuned))) == settings_of(tuned));
+  // Weights replace the network of a recipe that only the positional argument implies.
+  const Arguments photos = app::gather({"train", "photos", "--weights", "torchvision:resnet50"},
+                                       {{"HOME", "/home"}}, test::fake({}, {}));
+  Arguments again = read_back(Command::train, text_of(photos));
+  CHECK(again.recipe.empty());
+  again.recipe = photos.recipe;
+  CHECK(settings_of(again) == settings_of(photos));
 }
 
 TEST_CASE("printed settings do not contain secrets") {
