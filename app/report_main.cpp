@@ -1,11 +1,15 @@
 // shoal-report: writes and serves reports of runs. `shoal report` starts it. A separate program, so
 // that `shoal` starts without the HTTP library.
+#include <algorithm>
+
+#include "app/commands/local/run_list.h"
 #include "app/commands/printable_row.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/report/report.h"
 #include "app/report/server.h"
 #include "base/file/descriptor.h"
+#include "base/file/folder.h"
 #include "base/file/writable.h"
 #include "base/log.h"
 #include "base/secrets.h"
@@ -13,17 +17,35 @@
 namespace shoal::app {
 namespace {
 
+// Returns the given paths without those that exist but are not folders of runs, as in
+// `shoal report runs/*`; warns about each. If none is a run, returns all of them: reading the first
+// one reports the error.
+std::vector<std::string> runs_among(const std::vector<std::string>& paths) {
+  const auto is_other = [](const std::string& path) {
+    return path_exists(path) && !has_run_results(path);
+  };
+  if (std::ranges::all_of(paths, is_other)) return paths;
+  std::vector<std::string> runs;
+  for (const std::string& path : paths)
+    if (is_other(path))
+      log::warning(path + " is left out: it is not the folder of a run");
+    else
+      runs.push_back(path);
+  return runs;
+}
+
 int report(const Arguments& arguments) {
   const ReportOptions& options = arguments.report;
   require(
       !arguments.paths.empty(),
       "name the folders of the runs to report: shoal report RUN..., the --output of shoal train");
+  const std::vector<std::string> runs = runs_among(arguments.paths);
   if (options.serve && !options.output.empty())
     log::warning("--output has no effect: --serve writes no file");
   if (!options.serve && arguments.origins.contains("address"))
     log::warning("--address has no effect: --serve is not given");
   if (options.serve) {
-    ReportServer server(arguments.paths, options.address, static_cast<int>(*options.serve));
+    ReportServer server(runs, options.address, static_cast<int>(*options.serve));
     log::line(server.url());
     log::info("serving until Ctrl-C");
     server.run();
@@ -34,9 +56,9 @@ int report(const Arguments& arguments) {
   if (!file.empty())
     require_writable_file("--output", file);
   else
-    file = arguments.paths.size() > 1 ? std::filesystem::path(kReportFile)
-                                      : std::filesystem::path(arguments.paths[0]) / kReportFile;
-  write_report(arguments.paths, file);
+    file = runs.size() > 1 ? std::filesystem::path(kReportFile)
+                           : std::filesystem::path(runs[0]) / kReportFile;
+  write_report(runs, file);
   log::line(printable_row(file.string()));
   return kOk;
 }

@@ -35,7 +35,7 @@ Weights open_one(const Arguments& arguments, const std::string& path) {
   Arguments one = arguments;
   one.job.weights = path;
   imply_settings(one);
-  return open_selected_weights(one);
+  return open_weights(one);
 }
 
 // Throws UserError unless both have the same model, classes and number of channels.

@@ -117,7 +117,7 @@ int export_command(const Arguments& given) {
     require_writable_file("--output", arguments.export_to);
     require_no_checkpoint(arguments.export_to);
   }
-  Weights weights = open_selected_weights(arguments);
+  Weights weights = open_weights(arguments);
   require_torchvision(arguments, weights.model->info());
   take_class_names(arguments, weights);
   log_origin(weights);

@@ -115,7 +115,7 @@ struct Arguments {
   bool launcher = false;                 // doctor: show how ranks would be determined
   train::ExportFileOptions export_file;  // export: what to write
   std::string export_to;                 // export: the file; empty: NETWORK.onnx, …
-  bool use_ema = true;                   // average, export: use the averaged weights, if any
+  bool use_ema = true;                   // eval, predict, export, average: prefer averaged weights
   data::PackOptions pack;
   BenchOptions bench;
   ScalingOptions scaling;

@@ -310,6 +310,26 @@ TEST_CASE("eval warns once if --forward-reads has no effect") {
   CHECK_THAT(eval({m.run, "--val", tar, "--forward-reads"}).err, !Contains(line));
 }
 
+TEST_CASE("eval and predict --no-ema use the weights that are not averaged") {
+  const Model& m = model();
+  const std::string trained = m.root / "not_averaged.safetensors";
+  REQUIRE(test::run_shoal({"export", m.run, "--no-ema", "-o", trained}).exit_code == 0);
+  const auto rows = [&](Words words) {
+    words.insert(words.end(), {"--predictions", m.root / "rows.jsonl"});
+    eval(words);
+    return test::read_text(m.root / "rows.jsonl");
+  };
+  CHECK(rows({m.run, "--no-ema"}) == rows({trained}));
+  CHECK(rows({"--checkpoint", m.run, "--no-ema"}) == rows({trained}));
+  CHECK(rows({m.run}) != rows({trained}));
+  const auto predicted = [&](const Words& weights) {
+    Words words = {"predict", m.data + "/val", "--csv", "--weights"};
+    words.insert(words.end(), weights.begin(), weights.end());
+    return test::run_shoal(words).out;
+  };
+  CHECK(predicted({m.run, "--no-ema"}) == predicted({trained}));
+}
+
 TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over them") {
   const Model& m = model();
   const std::string averaged = m.run, trained = m.root / "trained.safetensors";

@@ -125,6 +125,15 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   return weights;
 }
 
+// Opens the averaged weights of a file that contains such. Collective.
+Weights open_preferred(const Arguments& arguments, const dist::Group& group) {
+  try {
+    return read_weights_of(arguments, group);
+  } catch (const UserError& error) {
+    throw in_users_words(arguments, error);
+  }
+}
+
 }  // namespace
 
 bool looks_like_weights(const std::string& path) {
@@ -158,14 +167,6 @@ train::LocalPath weights_finder(const Arguments& arguments) {
     options.status_line = arguments.job.progress && log::has_status();
     return fetch_weights(weights, options);
   };
-}
-
-Weights open_weights(const Arguments& arguments, const dist::Group& group) {
-  try {
-    return read_weights_of(arguments, group);
-  } catch (const UserError& error) {
-    throw in_users_words(arguments, error);
-  }
 }
 
 UserError in_users_words(const Arguments& arguments, const UserError& error) {
@@ -224,20 +225,22 @@ void take_class_names(const Arguments& arguments, Weights& weights) {
     check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
 }
 
-Weights open_selected_weights(Arguments arguments) {
-  Weights weights = open_weights(arguments);
+Weights open_weights(Arguments arguments, const dist::Group& group) {
+  Weights weights = open_preferred(arguments, group);
   const bool given = arguments.origins.contains("ema");
   if (arguments.use_ema && given && !weights.ema)
     throw UserError("--ema: " + weights.file + " has no averaged weights; remove --ema");
   if (arguments.use_ema || !weights.ema) return weights;
-  if (!arguments.job.weights_entry.empty())
-    throw UserError("--no-ema: --weights-entry " + arguments.job.weights_entry +
+  train::Job& job = arguments.job;
+  if (!job.weights_entry.empty())
+    throw UserError("--no-ema: --weights-entry " + job.weights_entry +
                     " selects averaged weights; remove one of the two");
+  if (job.weights.empty()) job.weights = std::exchange(job.checkpoint, "");
   std::string problem;
   for (const char* const entry : {"model", "state_dict"}) {  // state_dict: timm's name
-    arguments.job.weights_entry = entry;
+    job.weights_entry = entry;
     try {
-      return open_weights(arguments);
+      return open_preferred(arguments, group);
     } catch (const UserError& error) {
       problem = error.what();
       if (problem.find("has no entry") == problem.npos) break;

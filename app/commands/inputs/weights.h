@@ -38,12 +38,10 @@ train::LocalPath weights_finder(const Arguments& arguments);
 // Reads --checkpoint or --weights. A file that shoal wrote contains the name of its network. For
 // another program's file, the network is --model or, without --model, the network that fits the
 // names and shapes of the tensors. Weights with a known name set --model (implied_settings.h).
-// Throws UserError, or std::runtime_error if the file is damaged. Collective: rank 0 reads the
-// file.
-Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
-// Like open_weights(), but --no-ema selects the weights that are not averaged. Throws UserError if
-// --ema or --no-ema is given and the file does not contain those weights.
-Weights open_selected_weights(Arguments arguments);
+// If the file contains averaged weights (EMA), reads them, unless --no-ema is given. Throws
+// UserError, also if --ema or --no-ema is given and the file does not contain those weights;
+// std::runtime_error if the file is damaged. Collective: rank 0 reads the file.
+Weights open_weights(Arguments arguments, const dist::Group& group = {});
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().
 void require_weights(const Arguments& arguments);

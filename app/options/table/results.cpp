@@ -71,7 +71,7 @@ void add_export(std::vector<Option>& table) {
            FIELD(export_to))
            .unset_is("NETWORK.onnx, .safetensors or .pth in the current folder")
            .short_form('o'),
-       row("ema", kExport | kAverage | kCommon, "",
+       row("ema", kEval | kPredict | kExport | kAverage | kCommon, "",
            "Use the EMA weights if the checkpoint has any; --no-ema: the non-averaged weights",
            FIELD(use_ema)),
        row("dynamic-batch", kExport | kCommon, "",
