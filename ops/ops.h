@@ -105,8 +105,8 @@ struct BatchNormFinish {
   double eps, momentum;
   void* mean;     // channels
   void* inv_std;  // channels: 1 / sqrt(biased variance + eps)
-  // 2×channels: changes of the running mean and variance (BatchNormSlot in models/model.h). Set to
-  // (1 - momentum) * pending + momentum * {mean, unbiased variance}.
+  // 2×channels, mean and variance: what this step will add to the running statistics (BatchNormSlot
+  // in models/model.h). Becomes (1 - momentum) * pending + momentum * {mean, unbiased variance}.
   void* pending;
 };
 

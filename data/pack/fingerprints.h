@@ -34,8 +34,8 @@ class Fingerprints final : public ForwardingDataset {
   uint64_t of(int64_t sample) const { return prints_[static_cast<size_t>(sample)]; }
   int64_t without_hash() const;  // number of images whose hash is 0
 
-  // Hashes all pixels of the images whose hashes of first rows are in both sets, and sets all other
-  // hashes to 0. Reads these images again.
+  // Reads the images whose first rows have the same hash in both sets again, and replaces their
+  // hashes by hashes of all pixels. All other hashes become 0.
   static void hash_pixels_of_shared(const Fingerprints& first, const Fingerprints& second,
                                     int threads);
 

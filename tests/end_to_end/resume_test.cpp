@@ -103,7 +103,7 @@ void kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
     const std::string saved = newest(run, ".pt");
     const bool aim_at_write = hits < in_write;
     const int more_rows = static_cast<int>(random() % 3);
-    std::optional<int> rows;  // in the history, once this attempt has saved a checkpoint
+    std::optional<int> rows;  // lines in the history after this attempt's first checkpoint
     const auto now_is_the_time = [&](pid_t) {
       if (done >= kills && hits >= in_write) return false;
       if (done > 0 && newest(run, ".json") <= saved) return false;

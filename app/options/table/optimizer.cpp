@@ -221,7 +221,8 @@ void add_optimizer(std::vector<Option>& table) {
            .of_training(),
        choice<train::OnSpike>(
            "on-spike", kTrain,
-           "What to do if the loss spikes: log (only log it), checkpoint (also save one) or "
+           "What to do if the loss spikes: log (only log it), checkpoint (also save a checkpoint) "
+           "or "
            "rollback (restore the newest intact checkpoint from before the spike and skip the "
            "images used since then)",
            {{"log", train::OnSpike::log},

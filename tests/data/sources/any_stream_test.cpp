@@ -35,7 +35,7 @@ TEST_CASE("images of a tar get their classes from folders, labels beside them, o
 
 TEST_CASE("a shard has the same samples as a file and as a stream") {
   const std::string large((size_t{1} << 20) + 1, ' ');
-  const std::string tar = make_tar({{"1.json", large},  // too large for a label, but not the label
+  const std::string tar = make_tar({{"1.json", large},  // too large, but the label is in 1.cls
                                     {"1.gif", "GIF87a: a mask"},
                                     {"1.jpg", "one"},
                                     {"1.cls", "2"},

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers for the tests of data/stream: pipes and processes that write them.
+// Helpers for the tests of data/stream: pipes and processes that write to them.
 
 #include <sys/types.h>
 
