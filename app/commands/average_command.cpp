@@ -27,7 +27,7 @@ namespace {
 struct Candidate {
   Weights weights;              // only the first candidate keeps its model
   train::NamedTensors tensors;  // the model's parameters and buffers
-  std::optional<double> top1;   // percent, if it was evaluated
+  std::optional<double> top1;   // top-1 accuracy in percent; empty if not measured
   bool used = true;
 };
 

@@ -41,8 +41,8 @@ struct CheckReport {
   }
 };
 
-// A list of problems of one kind. Prints the first ones at once and does not store any, because
-// there may be millions. With --json, stores all of them.
+// A list of problems of one kind. Without --json, prints the first ones at once and stores none,
+// because there may be millions. With --json, stores all and prints none.
 class FindingList {
  public:
   // `word`: first word of each row.
@@ -53,7 +53,7 @@ class FindingList {
     if (++count_ <= kShownFindings) report_.row(word_, text);
   }
   // Call after the last add(). Stores the list in `json`[`key`] and adds the number of problems to
-  // totals[`kind`]. `kind` empty: the total does not count them.
+  // totals[`kind`], unless `kind` is empty.
   void end(Findings& json, const char* key, const std::string& kind = "") {
     if (count_ > kShownFindings)
       report_.row(word_, strf("%ld more; --json prints all", count_ - kShownFindings));
@@ -140,8 +140,8 @@ void report_formats(CheckReport& report, Findings& json, const data::DatasetChec
   json["largest"] = json_of(found.largest);
 }
 
-// Reports each pair of an image of `a` and an image of `b` with equal pixels. Then reports the
-// pairs whose classes differ. `a` and `b` may be the same split.
+// Reports the pairs of equal images: an image of `a` and an image of `b` with the same pixels. Then
+// reports the pairs whose classes differ. `a` and `b` may be the same split.
 void report_equal_images(CheckReport& report, Findings& json, const CheckedSplit& a,
                          const CheckedSplit& b) {
   const bool same = &a == &b;
@@ -160,7 +160,7 @@ void report_equal_images(CheckReport& report, Findings& json, const CheckedSplit
   labels.end(json, "contradictions", "contradicting label");
 }
 
-// Decodes the images of a split and reports what they are and what is wrong with them.
+// Decodes the images of a split. Reports their classes, formats, sizes and problems.
 void report_split(CheckReport& report, const CheckedSplit& split, int threads) {
   const std::string &name = split.split.name, &source = split.split.location.text;
   const int64_t images = split.images.size();

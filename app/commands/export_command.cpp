@@ -77,7 +77,7 @@ void resolve_arguments(Arguments& arguments) {
 }
 
 // Throws UserError if the format is torchvision's and torchvision does not have the network.
-// `arguments`: after resolve_arguments().
+// Call after resolve_arguments().
 void require_torchvision(const Arguments& arguments, const models::ModelInfo& info) {
   if (arguments.export_file.format != Format::torchvision || !info.torchvision.empty()) return;
   const std::string& output = arguments.export_to;

@@ -31,7 +31,7 @@ using train::FileContents;
 struct File {
   std::string path, checksum;  // checksum: the result of checksum_state()
   std::vector<char> bytes;
-  std::vector<train::CheckpointEntry> run;  // the checkpoints in its folder, if a run was given
+  std::vector<train::CheckpointEntry> run;  // the run's checkpoints, if a run was given
   bool skipped = false;                     // whether newer checkpoints of the run are damaged
 };
 
@@ -74,7 +74,8 @@ File open(const std::string& text) {
                       " is not a file of weights (neither torch.save nor safetensors; an ONNX "
                       "model needs a name that ends with .onnx)");
   } else {
-    const std::string newest = newest_name(text);  // call first: the run may save a newer one
+    // Called before locate_weights(), because the run may save a newer checkpoint in between.
+    const std::string newest = newest_name(text);
     train::Located located = train::locate_weights(text, "inspect");
     file = {located.file, "", std::move(located.bytes), {}, is_older(located.file, newest)};
     file.run = train::list_checkpoints(fs::path(file.path).parent_path());
@@ -243,7 +244,7 @@ const std::string& given_weights(const Arguments& arguments) {
   return option.empty() ? arguments.paths.front() : option;
 }
 
-// Returns the path of the weights, after a download if they are a name or URL.
+// Returns the path of the weights. If the user gave a name or URL, downloads the file if needed.
 std::string path_of_weights(const Arguments& arguments) {
   try {
     return weights_finder(arguments)(given_weights(arguments));

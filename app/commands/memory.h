@@ -9,9 +9,8 @@
 
 namespace shoal::app {
 
-// Returns how many bytes each process may still allocate. On each rank, this is its share of the
-// host's available memory or, with a GPU, of the GPU's free memory. Returns the minimum over all
-// ranks. Collective.
+// Returns how many bytes each process may still allocate: the minimum over all ranks of a rank's
+// share of its host's available memory or, with a GPU, of the GPU's free memory. Collective.
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator);
 
 // Sets job.batch_size to the largest batch, up to 1024 images per process, that fits into 90 % of

@@ -28,7 +28,7 @@ inline bool imitates_metric(std::string_view line) {
   const bool is_date = start.size() >= 8 && start[3] == ' ' && start[4] != ' ' && start[7] == ' ';
   switch (line[end]) {
     case '|':
-      return start.ends_with(' ');  // "worker-1  | "
+      return start.ends_with(' ');  // docker compose: "worker-1  | "
     case '*':
       return has_only(" ");
     case '[':

@@ -8,8 +8,8 @@
 namespace shoal::app {
 
 // Throws UserError on all ranks if rank 0 cannot write to the run's folders, if --export-dir is
-// inside another run's folder, or if a folder of the run is inside the images, where it would look
-// like a class. Warns if the validation images are the training images. Collective.
+// inside another run's folder, or if a folder of the run is inside a folder of images, where it
+// would look like a class. Warns if the validation images are the training images. Collective.
 void check_run_folders(const train::Job& job, const DataPlaces& places, const dist::Group& group);
 
 }  // namespace shoal::app

@@ -156,8 +156,8 @@ void take_model(Arguments& arguments, const train::Start& start, bool leader) {
   if (leader) log::info("model " + name + ": the network of " + start.weights_file);
 }
 
-// The checkpoint contains the weights: removes --weights, and notes that it has no effect. The
-// checkpoint's settings name the weights that the run started from.
+// Removes --weights and notes that it has no effect, because the checkpoint contains the weights.
+// take_saved_settings() then restores the --weights that the run started from.
 void drop_weights(Arguments& arguments) {
   const Option& weights = require_option(arguments.command, "weights", kCommandLine);
   const train::ResolvedJob run;
@@ -200,7 +200,7 @@ int train_connected(Arguments& arguments, const train::Gpus& gpus, dist::Communi
   if (start.weights && arguments.job.eval_only) {
     take_saved_settings(arguments, start.weights->settings, start.weights->classes.size());
     take_exported(arguments, *start.weights);
-    arguments.job.ema.reset();  // the weights are averaged or not; a file has only one kind
+    arguments.job.ema.reset();  // evaluates one set of weights, averaged or not
   }
   const auto& source = start.data ? start.data : start.weights;
   if (source && arguments.job.eval_only)
@@ -247,7 +247,7 @@ int train_command(const Arguments& given) {
     install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
+  if (dry) arguments.job.cache_dir = "";  // a dry run writes no cache files
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
   const auto progress = std::make_shared<dist::Progress>();

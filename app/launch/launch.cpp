@@ -138,7 +138,7 @@ class Watch {
         }
         worker.running = false;
         worker.status = status;
-        // The other workers would wait for this one, so advance() stops them later.
+        // If a worker stops without our signal, the others wait for it: advance() stops them later.
         if (stopped(worker) && stop_signal_ == 0 && alone_since_ == 0) alone_since_ = now();
         const bool failed = code_of(worker) != 0 && !stopped(worker) && phase_ != Phase::ending &&
                             phase_ != Phase::killed;

@@ -35,9 +35,9 @@ struct Launch {
 // * Workers inherit stdout and stderr.
 // * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
 //   own process group, so a terminal's Ctrl-C reaches it only through this process. SIGTERM, SIGINT
-//   and SIGHUP also continue suspended workers (SIGCONT). If workers still run stop_seconds after
-//   the first of these three signals, one line names them and they get SIGKILL. SIGINT, SIGHUP and
-//   SIGTSTP stay ignored if they were ignored at the start.
+//   and SIGHUP also continue suspended workers (SIGCONT). If workers do not end within stop_seconds
+//   after the first of these three signals, one line names them and they get SIGKILL. SIGINT,
+//   SIGHUP and SIGTSTP stay ignored if they were ignored at the start.
 // * SIGTSTP (Ctrl-Z) suspends the workers and this process. SIGCONT (fg) continues all.
 // * Workers may write to the terminal even after `stty tostop`, but must not read from it: the
 //   kernel suspends background processes that do (SIGTTIN).
@@ -45,10 +45,10 @@ struct Launch {
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason, except for a user error (kUsage), which a worker has reported. The failure file
 //   gets the same text if a signal killed that rank or if no worker has written the file.
-// * If a worker exits with 130 or 143 although this process received no stop signal, the workers
-//   that still run stop_seconds later get SIGTERM.
-// * Other child processes are reaped too, because PID 1 inherits orphans.
-// * Workers that still run grace_seconds after SIGKILL (hanging storage) are left behind.
+// * If a worker exits with 130 or 143 although this process received no stop signal, the others
+//   get SIGTERM stop_seconds later.
+// * Other child processes are reaped too, because this process inherits orphans if it is PID 1.
+// * Workers that do not end within grace_seconds after SIGKILL (hanging storage) are left behind.
 // * If this process is killed, the kernel kills the workers.
 //
 // Returns the exit code of the worker that failed first (128 + N if signal N killed it). Workers

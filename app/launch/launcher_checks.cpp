@@ -23,8 +23,8 @@ std::string describe_worker(const dist::Env& env) {
   return text;
 }
 
-// Checks the master's address in a job of several hosts. The names of other hosts may resolve only
-// when these have started, so a job waits for them; this check does not.
+// Checks the master's address in a job of several hosts. A host's name may resolve only after the
+// host has started. A job waits for that; this check does not.
 std::vector<Check> master_checks(const dist::Env& env) {
   const std::string& master = env.master_addr;
   if (env.world_size == env.local_world_size) return {};

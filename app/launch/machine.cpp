@@ -71,7 +71,7 @@ double processor_quota(const fs::path& cgroup) {
 std::vector<fs::path> cgroup_folders(const std::string& text, const fs::path& mount,
                                      const std::string& controller) {
   std::vector<fs::path> folders;
-  std::istringstream lines("0::/\n1:" + controller + ":/\n" + text);  // also the roots
+  std::istringstream lines("0::/\n1:" + controller + ":/\n" + text);  // adds the root cgroups
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == line.npos) continue;

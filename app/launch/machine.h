@@ -24,7 +24,7 @@ int visible_gpus(int present, const dist::Variables& environment);
 int usable_processors();
 
 // Whether this process may use fewer processors than its parent, because a launcher (mpirun, srun)
-// has bound each of its processes to processors of its own.
+// has bound each process to processors of its own.
 bool bound_by_parent();
 
 // Returns the folders of all cgroups whose limits for `controller` ("cpu", "memory") apply to a

@@ -40,7 +40,7 @@ int threads_from_environment(const Variables& environment, int local_world_size)
   if (!text) return 0;
   int count = 0;
   std::from_chars(text->data(), text->data() + text->size(),
-                  count);  // "4,2" means 4 at the outer level
+                  count);  // reads 4 from a list such as "4,2" (one number per nesting level)
   const bool torchruns_own =
       count == 1 && local_world_size > 1 && find(environment, "TORCHELASTIC_RUN_ID");
   if (count > kMaxThreads)
@@ -121,7 +121,7 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
   if (!hosts.interface.empty() && hosts.hosts.size() > 1)
     plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
   Variables base = environment;
-  if (hosts.hosts.size() > 1) {  // the workers of one host use loopback
+  if (hosts.hosts.size() > 1) {  // with one host, workers use loopback
     for (const char* name : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
       if (!hosts.interface.empty() && !find(base, name)) base[name] = hosts.interface;
     }
@@ -136,8 +136,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int requested, const Argument
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
 }
 
-// Throws UserError on rank 0 if the master address was derived from a launcher's variable and is
-// another host's. Accepts any MASTER_ADDR that the user gave, because it may be a gateway's.
+// Throws UserError on rank 0 if the master address was derived from a launcher's variable and
+// belongs to another host. Accepts any MASTER_ADDR from the user: it may be that of a gateway.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
   if (launched.master_variable.empty() || env.rank != 0 || facts.may_be_this_host(env.master_addr))
@@ -273,7 +273,7 @@ dist::Variables tuned(dist::Variables environment, int threads) {
   // Starts NCCL's kernels in the order of the calls. Gradients and synchronized batch norm use
   // separate communicators, and different orders on two GPUs would deadlock.
   environment.emplace("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
-  environment.emplace("NCCL_ALGO", "^NVLS,NVLSTree");  // their sums differ between equal runs
+  environment.emplace("NCCL_ALGO", "^NVLS,NVLSTree");  // NVLS sums vary from run to run
   environment.emplace("KINETO_LOG_LEVEL", "6");  // the profiler warns about missing GPUs otherwise
   environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // Gloo logs a line per connection otherwise
   return environment;

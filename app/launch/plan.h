@@ -3,8 +3,8 @@
 // plan_workers() does no I/O except through HostFacts.
 //
 // The first row that applies decides:
-//   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc or
-//                                      Launched::workers starts the workers of its host
+//   a launcher (dist/env/launcher.h)   this process is a worker; with --nproc or
+//                                      Launched::workers, it starts the workers of its host
 //   SageMaker's variables SM_*         one worker per GPU, or --nproc workers, on each host
 //   --nnodes                           this host's workers of a job on several hosts, which connect
 //                                      to --master-addr
@@ -41,7 +41,7 @@ HostFacts host_facts(const dist::Variables& environment);
 
 struct WorkerStart {
   std::string name;             // "rank 3", for messages
-  dist::Variables environment;  // complete, not only the changes
+  dist::Variables environment;  // all variables, not only the changed ones
 };
 
 struct Plan {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kHandled[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
 
-// A null-terminated char* array for execve that owns its strings.
+// Owns strings and a null-terminated array of pointers to them, for execve.
 class TextArray {
  public:
   explicit TextArray(std::vector<std::string> texts) : texts_(std::move(texts)) {
@@ -55,7 +55,7 @@ BlockedSignals::BlockedSignals() {
   ::sigemptyset(&set_);
   ::sigaddset(&set_, SIGCHLD);
   for (int signal : kHandled) {
-    // If one of these is already ignored, it stays ignored, in the workers too (signals.h).
+    // If SIGINT, SIGHUP or SIGTSTP is ignored, it stays so, in the workers too (signals.h).
     const bool may_be_ignored = signal == SIGINT || signal == SIGHUP || signal == SIGTSTP;
     if (may_be_ignored && is_ignored(signal)) continue;
     ::sigaddset(&set_, signal);

@@ -195,8 +195,8 @@ void take_positional(Arguments& arguments, const Pairs& pairs, const Surplus& su
   throw unexpected_word(arguments.command, words.back(), surplus);
 }
 
-// Removes settings whose value is null or None, and reports those from the command line in
-// `ineffective`. Also reports each setting that the same source overrides later under another name.
+// Removes settings whose value is null or None. Adds messages to `ineffective` about such settings
+// on the command line, and about settings that their source later overrides under another name.
 void drop_overridden(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
   for (auto first = ours.begin(); first != ours.end(); ++first) {
     if (!decoded(first->value) && first->origin == kCommandLine)

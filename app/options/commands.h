@@ -39,6 +39,6 @@ const CommandRow& row_of(Command command);
 std::string command_name(Command command);
 
 std::optional<Command> command_named(std::string_view name);
-Command require_command(std::string_view name);  // throws UserError that suggests a name
+Command require_command(std::string_view name);  // throws UserError if there is no such command
 
 }  // namespace shoal::app

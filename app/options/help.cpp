@@ -107,7 +107,7 @@ std::string mentioning(Command command, const std::string& topic) {
   std::vector<HelpEntry> found = help_entries(command);
   std::erase_if(found, [&](const HelpEntry& entry) {
     const std::string text = lower(entry.section + "\n" + entry.left + "\n" + entry.right);
-    for (size_t at = 0; (at = text.find(word, at)) != text.npos; ++at)  // starts of words only
+    for (size_t at = 0; (at = text.find(word, at)) != text.npos; ++at)  // match word starts only
       if (at == 0 || !std::isalnum(static_cast<unsigned char>(text[at - 1]))) return false;
     return true;
   });

@@ -87,7 +87,7 @@ bool patience_is_out_of_reach(Case c) {
   const auto epochs = epochs_before_end(c);
   return epochs && c.run.eval_every > 0 && *epochs / c.run.eval_every <= c.run.patience;
 }
-// Whether a number of epochs sets when the learning rate changes.
+// Whether --decay-epochs or --warmup-epochs determines when the learning rate changes.
 bool schedule_counts_epochs(Case c) {
   return schedule(c) == Schedule::step ||
          (schedule(c) != Schedule::one_cycle && c.run.schedule.warmup_epochs > 0);
@@ -274,8 +274,8 @@ void mark_effects(const Arguments& arguments, train::ResolvedJob& run) {
   for (train::SavedSetting& setting : run.settings) {
     if (setting.may_differ == train::MayDiffer::always) continue;
     setting.effective = std::ranges::none_of(no_effect_table(), [&](const NoEffect& row) {
-      // Skips rows whose text does not begin with ": ": they only limit the effect. Skips rows
-      // of_hosts: checkpoints store `effective`, which must not depend on the number of hosts.
+      // Skips rows whose text does not begin with ": ": they only limit the effect. Skips rows with
+      // `of_hosts`: checkpoints store `effective`, which must not depend on the number of hosts.
       return row.why.starts_with(": ") && !row.of_hosts &&
              contains(row.options, with_dashes(setting.name)) && row.holds(circumstances);
     });

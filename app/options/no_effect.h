@@ -20,7 +20,7 @@ struct NoEffect {
   std::vector<std::string> options;
   std::string why;  // text after "--NAME has no effect": ": REASON" or " in training: …"
   bool (*holds)(const Circumstances&);
-  bool of_hosts = false;  // whether to ignore the row in mark_effects()
+  bool of_hosts = false;  // depends on the number of hosts, so mark_effects() ignores the row
 };
 
 const std::vector<NoEffect>& no_effect_table();

@@ -171,7 +171,7 @@ namespace {
 
 // Names that a misspelled option of a command may mean.
 struct Meanings {
-  std::vector<std::string> names;              // shoal's first: they win ties
+  std::vector<std::string> names;              // begins with shoal's names, which win ties
   std::map<std::string, std::string> ours_of;  // another program's name → shoal's
 };
 

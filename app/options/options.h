@@ -24,7 +24,7 @@ namespace shoal::app {
 // A given value and its origin, such as "command line", "hyperparameters.json" or "SM_HPS".
 struct Setting {
   std::string name, value, origin;
-  std::string written{};  // the user's spelling of the name, "--data-dir"; may be empty
+  std::string written{};  // the name as the user wrote it, such as "--data-dir"; may be empty
   bool operator==(const Setting&) const = default;
 };
 
@@ -39,11 +39,11 @@ struct Nodes {
 
 // Options of `bench`.
 struct BenchOptions {
-  bool train = false, eval = false;  // what to measure, at most one is set; neither: train
+  bool train = false, eval = false;  // what to measure; at most one is true; both false: train
   // bench loader
   data::Resize mode = data::Resize::exact;
   double seconds = 5;  // duration of each measurement
-  double wanted = 0;   // images/s for which to find the number of threads; 0: off
+  double wanted = 0;   // find the number of threads that loads this many images/s; 0: off
   // bench step
   int64_t steps = 10, warmup = 3;  // measured steps, and unmeasured steps before them
   std::string trace;               // file for a trace; empty: none
@@ -64,21 +64,21 @@ struct EvalOptions {
   std::string predictions;     // file for the prediction of each image; empty: none
   std::string real_labels;     // file with several correct labels per image; empty: none
   std::string subset = "all";  // classes that the model may predict: all, data, or a file of names
-  int64_t suspects = 0;        // number of images to print whose labels may be wrong
+  int64_t suspects = 0;        // number of probably mislabeled images to print
   bool details = false;        // print metrics of each class, confusions and calibration
 };
 
 // Options of `report`.
 struct ReportOptions {
   std::string output;                 // file to write; empty: RUN/report.html, or report.html
-  std::optional<int64_t> serve;       // port; not given: write a file
+  std::optional<int64_t> serve;       // port to serve the report on; not given: write a file
   std::string address = "127.0.0.1";  // serve: the address to listen on
 };
 
 // Output format of `prepare`: one folder per class, one tar per class, or packed files.
 enum class PrepareAs { folders, tars, packs };
 
-constexpr int kMaxThreads = 1024;  // of --threads and --workers
+constexpr int kMaxThreads = 1024;  // limit of --threads and --workers
 
 // All settings of a command.
 struct Arguments {
@@ -123,7 +123,7 @@ struct Arguments {
   PrepareAs prepare_as = PrepareAs::folders;
   bool report_page = true;            // train: write OUTPUT/report.html at the end
   bool verify = false, info = false;  // pack: check or describe a packed set
-  std::string compare;                // pack: images to compare with the source; empty: none
+  std::string compare;                // pack: path of images to compare with source; empty: none
   // Value of --help: kCommonHelp, "all", or a word to search the help for. Empty: not given.
   std::string help;
   bool strict_hyperparameters = false;  // unknown hyperparameters are an error

@@ -27,7 +27,7 @@ constexpr double kPayload = 0.95;  // share of a link's speed left after packet 
 // the benchmark bench/exchange.
 constexpr double kSecondsPerByte = 1e-9;
 constexpr double kLocalMicroseconds = 5;                    // latency within a host
-constexpr double kLocalGbps = 16, kLocalGbpsOfGpus = 2400;  // loopback; NVLink
+constexpr double kLocalGbps = 16, kLocalGbpsOfGpus = 2400;  // bandwidths of loopback and NVLink
 
 struct Prediction {
   dist::Cluster cluster;
@@ -42,8 +42,8 @@ struct Result {
 
   bool measured() const { return !options.step_ms; }
   bool on_gpus() const { return job.device == "cuda"; }
-  // False on GPUs: the measured time of a phase ends when the CPU has enqueued its work, not when
-  // the GPU has done it.
+  // False on GPUs: the timer of a phase stops when the CPU has enqueued the work, not when the GPU
+  // has done it.
   bool has_phases() const { return measured() && !on_gpus(); }
   bool sends_bf16() const { return job.gradient_compression == train::Precision::bf16; }
   double local_gbps() const {
@@ -62,9 +62,9 @@ struct Result {
   }
 };
 
-// Checks the options if --step-ms gives the time of a step, so that nothing is measured. Throws
-// UserError for options of the measurement, and for --batch-size auto: the time is that of a known
-// batch size.
+// Checks the options that are given with --step-ms, which replaces the measurement. Throws
+// UserError for options that affect only the measurement, and for --batch-size auto, because the
+// time of --step-ms belongs to one batch size.
 void check_given_step(const Arguments& arguments) {
   for (const char* option : {"steps", "warmup", "kernels", "optimizer", "ema"})
     if (is_on_command_line(arguments, option))

@@ -26,7 +26,7 @@ Json per_class(const EvaluatedWeights& evaluated) {
   return rows;
 }
 
-// Prints one line of JSON. `last`: whether this is the last set of weights, which has the suspects.
+// Prints one line of JSON. Only the last set of weights (`last`) has suspects.
 void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated, bool last) {
   const train::Meter& sum = evaluated.report.sum;
   const train::Classification& figures = evaluated.report.figures;

@@ -13,7 +13,7 @@ namespace shoal::app {
 // Accuracy with several correct labels per image (--real-labels).
 struct RealAccuracy {
   int64_t images = 0, correct = 0;  // images with labels; the correctly predicted ones
-  int64_t without = 0;              // images without labels, which do not count
+  int64_t without = 0;              // images without labels; percent() ignores them
   double percent() const {
     return images > 0 ? 100.0 * static_cast<double>(correct) / static_cast<double>(images) : 0;
   }

@@ -49,8 +49,8 @@ class Evaluation {
   train::EvaluationReport run(models::Classifier& model, const BatchDone& done = {});
 
   // Runs the model on all images. In each step, ranks 0, 1, … evaluate consecutive batches. Each
-  // rank then calls `done` with its result, here never null. If `done` gathers rows in rank order,
-  // they are in the order of the images. Collective.
+  // rank then calls `done` with its result, which is never null here. Rows that `done` gathers in
+  // rank order are in the order of the images. Collective.
   void classify(models::Classifier& model, const BatchDone& done);
 
   // Returns the images at the positions `places` of report.images, with their names. Collective.

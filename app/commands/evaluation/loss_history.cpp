@@ -18,7 +18,7 @@ void LossHistory::add(const std::vector<train::ImageResult>& images) {
 
 std::vector<size_t> LossHistory::suspects(std::vector<train::ImageResult>& images,
                                           size_t count) const {
-  constexpr float kNever = -1;  // below every loss
+  constexpr float kNever = -1;  // less than any loss; marks images that cannot be suspects
   for (train::ImageResult& image : images) {
     const auto found = losses_.find(key(image));
     const bool known = image.readable() && found != losses_.end() && found->second.wrong;

@@ -67,8 +67,8 @@ std::string PredictionRows::row(const std::string& path, std::span<const float> 
     return line_of(json);
   }
   if (arguments_.csv) {
-    // Escapes line breaks, although CSV allows them in quotes: the rest of the path could look like
-    // another row.
+    // Escapes line breaks, although CSV allows them in quotes. Otherwise the part of a path after a
+    // line break could look like another row.
     const std::string image = field(printable_row(path));
     std::string lines;
     for (size_t i = 0; i < guesses.size(); ++i) {

@@ -106,17 +106,17 @@ std::string other_layout(const std::string& data) {
   return "";
 }
 
-// If `data` is train/ or val/ in a folder that contains both, returns that folder, written like
-// `data`. Otherwise returns "".
+// If `data` is train/ or val/ in a folder that contains both, returns that folder, as a relative
+// path if `data` is one. Otherwise returns "".
 std::string folder_of_splits(const std::string& data) {
   fs::path given = data;
-  if (!given.has_filename()) given = given.parent_path();  // without a slash at the end
+  if (!given.has_filename()) given = given.parent_path();  // removes a slash at the end
   fs::path full = fs::absolute(given).lexically_normal();
   if (!full.has_filename()) full = full.parent_path();
   if (full.filename() != "train" && full.filename() != "val") return "";
   const fs::path folder = full.parent_path();
   if (!fs::exists(folder / "train") || !fs::exists(folder / "val")) return "";
-  if (given.filename() != full.filename())  // such as "."
+  if (given.filename() != full.filename())  // for example, `given` is "."
     return (given / "..").lexically_normal().string();
   return given.has_parent_path() ? given.parent_path().string() : ".";
 }
@@ -133,7 +133,7 @@ void check_data_has_entries(const std::string& data, bool trains) {
                     "use " +
                     (trains ? "--train FILE --val FILE" : "--val " + data));
   }
-  std::error_code error;  // ignored: a folder that cannot be listed is reported otherwise
+  std::error_code error;  // if the folder cannot be listed, the caller throws UserError
   const auto entries = entries_of(data, error);
   if (!error && std::ranges::all_of(entries, [](const auto& entry) {
         return entry.path().filename().string().starts_with('.');
@@ -216,7 +216,7 @@ void check_not_splits(const Split& split, const std::vector<std::string>& classe
     if (!fs::is_directory(own)) own = folder + "/" + name;
   if (fs::is_regular_file(folder) && data::find_split(folder, split.name))
     throw UserError(found + "; use --data " + folder);
-  if (!fs::is_directory(own))  // for example a packed set, or only train/ and test/ exist
+  if (!fs::is_directory(own))  // such as a packed set, or a folder with only train/ and test/
     throw UserError(found + "; give the images of one of these folders");
   const std::string both = data::find_split(folder, "val") ? "--data " + folder + ", or " : "";
   throw UserError(found + "; use " + both + split.option + " " + own);

@@ -13,13 +13,13 @@ namespace shoal::app {
 struct Split {
   std::string name;         // train or val
   std::string option;       // --train, --val or --data, for messages
-  data::Location location;  // text is empty if no option names this split
+  data::Location location;  // `text` is empty if no option names this split
   bool found() const { return location.exists && !location.text.empty(); }
 };
 
 struct DataPlaces {
   Split train, val;
-  data::Location folder;  // --data; text is empty without it
+  data::Location folder;  // the path in --data; `text` is empty without --data
 };
 
 // Locates the images that --data, --train and --val name. Call once per run and pass the result on.

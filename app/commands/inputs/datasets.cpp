@@ -26,7 +26,8 @@ Classes class_names(const train::Job& job, bool numbered) {
   return data::numbered_classes(numbered ? job.classes.value_or(0) : 0);
 }
 
-// The classes that labels are indices into. Empty: the classes of the images themselves.
+// Labels are indices into these classes. If there are none, labels are indices into the classes of
+// the images themselves.
 struct KnownClasses {
   Classes names;
   std::string source;  // for messages: "the training images", "the checkpoint"

@@ -27,7 +27,7 @@ Classes numbers_below(int64_t count) {
   return names;
 }
 
-// Returns the labels in the images of all ranks. Collective.
+// Returns the set of labels of the images of all ranks. Collective.
 std::set<int32_t> labels_in(const data::Source& images, const dist::Group& group) {
   const data::Dataset* const dataset = data::as_dataset(images);
   if (!dataset)

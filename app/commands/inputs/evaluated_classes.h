@@ -19,13 +19,13 @@ namespace shoal::app {
 std::vector<std::string> folder_names(const Arguments& arguments, const Weights& weights);
 
 // Relabels images for weights that have no class names. If the classes of the images are some of
-// ImageNet's folders and the model has 1000 outputs, uses ImageNet's labels. If the class names are
-// numbers, uses these as labels. Otherwise returns the images unchanged.
+// ImageNet's folders and the model has 1000 outputs, uses ImageNet's labels. If the classes of the
+// images are numbers, uses these as labels. Otherwise returns the images unchanged.
 std::shared_ptr<const data::Source> with_labels_of(const Weights& weights,
                                                    std::shared_ptr<const data::Source> images);
 
 // Returns the labels that --subset allows the model to predict; empty: all. Throws UserError if the
-// file names a class that the model does not have, or lacks a class that has images. Collective.
+// file of --subset names an unknown class, or if it omits a class that has images. Collective.
 std::vector<int32_t> subset_of(const Arguments& arguments, const data::Source& images,
                                const dist::Group& group);
 

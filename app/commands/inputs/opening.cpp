@@ -39,7 +39,7 @@ data::OpenOptions open_options(const OpenRequest& request, const Classes& known)
   options.progress = [name = request.split.name](int64_t files) {
     log::status(strf("listing the %s images: %ld", name.c_str(), files));
   };
-  // Only one of the processes with the same images logs warnings.
+  // Among processes that list the same images, only one logs warnings.
   const dist::Env& env = request.communicator.env;
   if (!request.quiet && (request.sharded() ? env.local_rank : env.rank) == 0)
     options.warning = log::warning;

@@ -125,7 +125,7 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   return weights;
 }
 
-// Opens the averaged weights of a file that contains such. Collective.
+// Opens the file's averaged weights (EMA) or, if it has none, its trained weights. Collective.
 Weights open_preferred(const Arguments& arguments, const dist::Group& group) {
   try {
     return read_weights_of(arguments, group);

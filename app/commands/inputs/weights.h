@@ -19,7 +19,7 @@ struct Weights {
   std::unique_ptr<models::Classifier> model;  // in evaluation mode
   std::string file;                           // the file that was read
   std::string origin;                 // description for the log (OpenedCheckpoint::origin())
-  std::vector<std::string> warnings;  // about weights of other programs, for the log
+  std::vector<std::string> warnings;  // about the weights, for the log
   std::vector<std::string> classes;   // class names by label; empty if the file has none
   bool ema = false;                   // whether averaged weights (EMA) are used
   double val_split = 0;               // share of the training images that the run held out
@@ -39,7 +39,7 @@ train::LocalPath weights_finder(const Arguments& arguments);
 // another program's file, the network is --model or, without --model, the network that fits the
 // names and shapes of the tensors. Weights with a known name set --model (implied_settings.h).
 // If the file contains averaged weights (EMA), reads them, unless --no-ema is given. Throws
-// UserError, also if --ema or --no-ema is given and the file does not contain those weights;
+// UserError, also if the file does not contain the weights that --ema or --no-ema asks for;
 // std::runtime_error if the file is damaged. Collective: rank 0 reads the file.
 Weights open_weights(Arguments arguments, const dist::Group& group = {});
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
@@ -48,12 +48,13 @@ void require_weights(const Arguments& arguments);
 // Whether `path` has the ending of a file of weights, or is a folder of a run.
 bool looks_like_weights(const std::string& path);
 // Returns an error about weights as the user should see it. Commands store a positional argument in
-// job.weights, so the error may begin with "--weights ". Removes this if the user did not write it.
+// job.weights, so the error may begin with "--weights ". Removes these words if the user did not
+// write --weights.
 UserError in_users_words(const Arguments& arguments, const UserError& error);
 
-// Returns the network to train for `weights`, which were read from `file`: the one that the file
-// names or, for another program's file, the one that its tensors resemble most. If they resemble
-// none, returns "" if `partial`, else throws UserError.
+// Returns the name of the network for training from `weights`, which were read from `file`. A file
+// that shoal wrote contains it. For another program's file, it is the network that the tensors
+// resemble most. If they resemble none, throws UserError or, if `partial`, returns "".
 std::string network_of(const train::CheckpointData& weights, const std::string& file, bool partial);
 
 // Returns data for writing a model file, still without tensors: the network's name, preprocessing,

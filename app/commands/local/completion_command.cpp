@@ -14,7 +14,7 @@ namespace {
 void write_all_files(const std::filesystem::path& folder) {
   for (const auto& [path, text] : manual_files(kVersion)) {
     create_folders((folder / "share" / path).parent_path());
-    // Not flushed: a build or package can write them again.
+    // Does not flush the files to disk, because a build or package can write them again.
     write_whole(folder / "share" / path, text, {.flush = false});
   }
 }

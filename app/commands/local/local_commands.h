@@ -1,6 +1,6 @@
 #pragma once
-// Declares the function that `shoal` runs for each command of app/options/commands.def, without
-// LibTorch. Each returns an exit code.
+// Declares a function for each command of app/options/commands.def. The program `shoal`, which does
+// not use LibTorch, runs these functions. Each returns an exit code.
 
 #include <string>
 #include <vector>

@@ -30,13 +30,13 @@ models::Network network_of(const std::string& name, const Arguments& arguments) 
   return network;
 }
 
-// Returns the side in pixels of the images whose multiply-adds are printed.
+// Returns the image size in pixels for which multiply-adds are printed.
 int64_t counted_side(const models::ModelInfo& info, const Arguments& arguments) {
   return arguments.job.size.value_or(info.eval_size);
 }
 
-// Returns the networks that the user named, by their whole names or by a part that several names
-// have in common; all networks if the user named none. Throws UserError for unknown names.
+// Returns the networks that the user named by whole names or by parts of names; all networks if the
+// user named none. Throws UserError for unknown names.
 std::vector<std::string> selected(const Arguments& arguments) {
   const std::vector<std::string>& all = models::names();
   RowNames rows;

@@ -72,8 +72,8 @@ std::string value_in_config(const std::string& config, const std::string& name) 
   return "";
 }
 
-// Returns the number of epochs that the run has finished, with the part of an epoch in which it
-// ended, such as 0.5.
+// Returns the number of finished epochs. If the run ended within an epoch, adds the finished
+// fraction of that epoch, such as 0.5.
 std::optional<double> epochs_in(const Json& summary) {
   const auto finished = number_at(summary, {"epoch"});
   const auto last = number_at(summary, {"train", "epoch"});
@@ -103,8 +103,8 @@ void take_history(RunRow& row, const fs::path& folder) {
   if (history.torn) row.notes.push_back(name + ": the last line is incomplete and is ignored");
   if (history.unreadable > 0)
     row.notes.push_back(name + ": " + counted(history.unreadable, "unreadable line") + " ignored");
-  // The run trained again after this summary and wrote no new one, for example because it was
-  // killed.
+  // If the history is newer than the summary, the run trained again and wrote no new summary, for
+  // example because it was killed.
   if (!row.time.empty() && history.last_train_time > row.time) {
     row.state.clear();
     if (row.epochs) row.epochs = std::floor(*row.epochs);
@@ -113,8 +113,8 @@ void take_history(RunRow& row, const fs::path& folder) {
   const auto best = train::best_epoch(history.epochs);
   if (const auto top1 = best ? history.epochs[*best].deciding_top1() : std::nullopt)
     row.top1 = std::max(row.top1.value_or(0), *top1);
-  // If the run ended within an epoch, the index of that epoch. It may have been evaluated, but it
-  // does not count as finished.
+  // Index of the epoch within which the run ended; NaN if there is none. This epoch may have been
+  // evaluated, but it does not count as finished.
   const double unfinished = row.epochs && *row.epochs > std::floor(*row.epochs)
                                 ? std::floor(*row.epochs)
                                 : std::numeric_limits<double>::quiet_NaN();
@@ -127,8 +127,8 @@ void take_history(RunRow& row, const fs::path& folder) {
   if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
 }
 
-// Fills in the row from config.toml, which each start of the run writes. Leaves epochs_requested
-// unset if the run ends after a time or a number of steps.
+// Fills in the row from config.toml, which each start of the run writes. Clears epochs_requested if
+// the run ends after a time or a number of steps.
 void take_config(RunRow& row, const fs::path& folder) {
   const std::string config = text_in(folder / train::kConfigFile);
   const auto number = [&](const char* name) {

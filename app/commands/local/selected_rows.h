@@ -11,9 +11,9 @@ namespace shoal::app {
 
 struct RowNames {
   size_t rows = 0;
-  std::function<bool(const std::string& word, size_t row)> matches;   // by a whole name
-  std::function<bool(const std::string& word, size_t row)> contains;  // by a part of a name
-  std::function<UserError(const std::string& word)> unknown;          // no row matches the word
+  std::function<bool(const std::string& word, size_t row)> matches;   // word is a whole name
+  std::function<bool(const std::string& word, size_t row)> contains;  // word is part of a name
+  std::function<UserError(const std::string& word)> unknown;          // error for an unknown word
 };
 
 // Returns the indexes of the rows that the words name, in the order of the words, each once. A word

@@ -17,7 +17,7 @@ namespace {
 
 struct Row {
   const KnownWeights* weights;
-  RemoteFile file;   // the preferred one of several formats
+  RemoteFile file;   // the file in the preferred format
   std::string path;  // the file in the cache; empty: not downloaded
 };
 

@@ -91,8 +91,8 @@ int start_worker(const Call& call) {
   plan.in_place = true;
   const Arguments& arguments = call.arguments;
   int threads = arguments.job.threads.value_or(usable_processors());
-  // Without --threads, `bench loader` measures with several numbers of threads. Do not let
-  // OMP_NUM_THREADS restrict it to one.
+  // Without --threads, `bench loader` measures with several thread counts. OMP_NUM_THREADS must not
+  // restrict it to a single count.
   const bool loads = !arguments.paths.empty() && arguments.paths[0] == "loader";
   if (!arguments.job.threads && !loads && find_option(arguments.command, "threads")) {
     if (const int given = threads_from_environment(call.environment, 1); given > 0) {

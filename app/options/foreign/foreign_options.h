@@ -28,7 +28,7 @@ enum Program : unsigned {
 using Pairs = std::vector<std::pair<std::string, std::string>>;  // shoal's option, its value
 
 struct ForeignOption {
-  std::string name;       // with '-' for '_'; a single letter means -x
+  std::string name;       // written with '-', never '_'; one letter: the option -x
   unsigned programs = 0;  // bits of Program
   Kind kind = Kind::value;
   std::string ours;     // shoal's option that it sets (if several, the main one); empty: no effect
@@ -44,9 +44,9 @@ const std::vector<ForeignOption>& foreign_options();
 // Returns the row with that name ('_' and '-' are the same), or null.
 const ForeignOption* find_foreign(std::string_view name);
 
-// Translates another program's option to shoal's options. Returns none for a flag that is off and
-// for the values null and None. `encoded`: the value as given (encodings.h). An option without
-// effect adds a line to `ineffective`. Throws UserError if the value is not valid.
+// Translates another program's option to shoal's options. Returns an empty list for a flag that is
+// off and for the values null and None. `encoded`: the value as given (encodings.h). An option
+// without effect adds a line to `ineffective`. Throws UserError if the value is not valid.
 Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& ineffective);
 
@@ -60,10 +60,11 @@ std::string defaults_of(const ForeignOption& option);
 //   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
 //                   of 3 that --ra-sampler sets
 //   --model-ema-decay   has an effect only with timm's --model-ema, whose decay it replaces
-//   --lr-base, --lr-base-size   have an effect only without --lr; --lr-base replaces an --lr of a
-//                   source with lower precedence. With adamw, adam and lamb, --lr-base throws
-//                   UserError and --lr-base-size has no effect: timm scales their learning rate by
-//                   the square root of the batch size, shoal linearly
+//   --lr-base, --lr-base-size   have no effect if --lr is given, unless --lr comes from a source
+//                   with lower precedence than --lr-base, which then replaces --lr. With adamw,
+//                   adam and lamb, --lr-base throws UserError and --lr-base-size has no effect:
+//                   timm scales their learning rate by the square root of the batch size, shoal
+//                   linearly
 //   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given; the
 //                   same holds for the values that other options include, such as --eps
 //   --optimizer     if `defaults` is smddp_efficientnet: momentum means SGD, sgd means SGD without
@@ -74,7 +75,7 @@ std::string defaults_of(const ForeignOption& option);
 //                   warm-up lr_warmup_epochs
 //
 // `defaults`: the recipe of the program that the options identify, or empty. `words`: the command
-// line, which shows whether --warmup_epochs was written with an underscore, as that program
+// line, which shows whether --warmup_epochs was written with an underscore, as SMDDP's program
 // spells it.
 void resolve_foreign(const std::string& defaults, const std::vector<std::string>& words,
                      std::vector<Setting>& ours, std::vector<std::string>& ineffective);

@@ -1,6 +1,6 @@
 #pragma once
-// Completions for shells and manual pages, generated from the tables of commands and options. Does
-// not use LibTorch.
+// Manual pages and shell completions, generated from the tables of commands and options. Does not
+// use LibTorch.
 
 #include <string>
 #include <utility>
