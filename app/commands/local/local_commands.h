@@ -1,6 +1,6 @@
 #pragma once
-// Declares a function for each command of app/options/commands.def. The program `shoal`, which does
-// not use LibTorch, runs these functions. Each returns an exit code.
+// Declares the functions that `shoal` runs for the commands of app/options/commands.def. They do
+// not use LibTorch. Each returns an exit code.
 
 #include <string>
 #include <vector>
