@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <utility>
 
 #include "base/now.h"
 #include "dist/health/stall.h"
@@ -63,6 +64,7 @@ struct Heartbeat::Shared {
     Progress::State state;
   };
   std::vector<Last> last;
+  double last_check = now();  // when check_ranks() was called last
   std::vector<HeartbeatState> read_heartbeats(c10d::Store* store, const Progress::State& own);
   double next_report = 0;  // seconds without progress before the next notify()
 };
@@ -165,6 +167,8 @@ std::vector<HeartbeatState> Heartbeat::Shared::read_heartbeats(c10d::Store* stor
 // reports a loss after half of `lost_after`, so that lost() is called within `lost_after`.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
+  // After a long pause, this process was probably suspended, and the others with it: starts anew.
+  if (now() - std::exchange(last_check, now()) > kMissed * in_seconds(interval())) last.clear();
   const Progress::State own = progress->state();
   const bool stalled = patience > 0 && own.seconds >= patience / 2;
   if (!stalled && (alone() || lost_after == 0 || own.seconds < lost_after / 4)) {

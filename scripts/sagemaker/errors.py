@@ -1,4 +1,13 @@
-"""Errors that the user can fix: one sentence per problem."""
+"""Errors that the user can fix: one sentence per problem. Names that are safe to print."""
+
+import unicodedata
+
+
+def printable(text):
+    """Escapes control characters other than tabs, so that a name cannot control the terminal."""
+    return "".join(
+        c if c == "\t" or unicodedata.category(c)[0] != "C" else ascii(c)[1:-1] for c in text
+    )
 
 
 class UserError(Exception):

@@ -26,7 +26,7 @@ import logs  # noqa: E402
 import search  # noqa: E402
 import submission  # noqa: E402
 from chain import Chain  # noqa: E402
-from errors import UserError  # noqa: E402
+from errors import UserError, printable  # noqa: E402
 from options import COMMANDS, joined, parser_of  # noqa: E402
 from settings import merge, read_file, rows  # noqa: E402
 from tasks import read_chain  # noqa: E402
@@ -166,7 +166,7 @@ def main(words, program="launch.py"):
         return globals()[f"run_{command}"](arguments)
     except UserError as error:
         for sentence in error.sentences:
-            print(f"{name}: error: {sentence}", file=sys.stderr)
+            print(f"{name}: error: {printable(sentence)}", file=sys.stderr)
         return 2
     except ClientError as error:
         answer = error.response["Error"]

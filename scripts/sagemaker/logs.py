@@ -6,12 +6,13 @@ import time
 
 from botocore.exceptions import ClientError
 
+from errors import printable
 from jobs import ENDED, describe, kind_of, status_of
 
 
 def readable(message):
-    """Restores the printed line: CloudWatch stores a tab as #011."""
-    return message.replace("#011", "\t").rstrip("\n")
+    """Restores the printed line: CloudWatch stores a tab as #011. Escapes control characters."""
+    return printable(message.replace("#011", "\t").rstrip("\n"))
 
 
 class Reader:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from botocore.exceptions import ClientError
 
-from errors import UserError
+from errors import UserError, printable
 
 DIGEST = "sha256"  # key of the S3 metadata that contains a file's digest
 # Archives of a job with `compress`, and the folders that a job without it has instead.
@@ -95,7 +95,7 @@ def upload_folder(s3, folder, uri, hidden=False):
     left_out = [name for name in found if name not in files]
     if left_out:
         print(
-            f"{folder}: left out {len(left_out)} hidden files, such as {left_out[0]}; "
+            f"{folder}: left out {len(left_out)} hidden files, such as {printable(left_out[0])}; "
             "--upload-hidden uploads them too",
             file=sys.stderr,
         )

@@ -1,11 +1,13 @@
 #include "dist/connect.h"
 
 #include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
@@ -246,6 +248,39 @@ TEST_CASE("a heartbeat that waits for a killed store process prints no stack tra
   INFO(results[1].output);
   CHECK(results[1].exit_code == 0);
   CHECK_THAT(results[1].output, !Contains("frame #") && !Contains("TCPStore"));
+}
+
+TEST_CASE("ranks that were suspended together are not lost", "[slow]") {
+  test::run_ranks(2, "suspended", [](const dist::Env& env) {
+    using std::chrono::milliseconds;
+    std::atomic<int> losses = 0;
+    dist::ConnectOptions options;
+    options.heartbeat.patience = milliseconds(0);
+    options.heartbeat.lost_after = milliseconds(4000);  // rank 0 reports a loss after 2 s
+    options.heartbeat.lost = [&](const std::string&) { ++losses; };
+    dist::Communicator world = dist::connect(env, options);
+    at::Tensor processes = at::zeros({2}, at::kLong);
+    processes[env.rank].fill_(::getpid());
+    world.main.all_reduce_sum(processes);
+    const auto first = static_cast<pid_t>(processes[0].item<int64_t>());
+    const auto second = static_cast<pid_t>(processes[1].item<int64_t>());
+    REQUIRE((first > 1 && second > 1));  // kill() would send signals for 0 and -1 to many processes
+    // Another process suspends both ranks for 3 s. Rank 0 continues first.
+    if (env.rank == 0 && ::fork() == 0) {
+      ::usleep(1'500'000);  // rank 0 reads heartbeats after 1 s without progress
+      ::kill(second, SIGSTOP);
+      ::kill(first, SIGSTOP);
+      ::usleep(3'000'000);
+      ::kill(first, SIGCONT);
+      ::usleep(700'000);
+      ::kill(second, SIGCONT);
+      ::_exit(0);
+    }
+    std::this_thread::sleep_for(milliseconds(6500));
+    world.control.barrier("continued");
+    CHECK(losses == 0);
+    world.shutdown();
+  });
 }
 
 TEST_CASE("the error for an unknown interface lists the existing ones") {

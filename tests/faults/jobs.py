@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -91,7 +92,7 @@ class Training(Trial):
         for marker in self.checkpoints.glob("epoch-*.json"):
             if problem := damage_of_checkpoint(marker):
                 found.append(f"{marker.with_suffix('.pt').name} {problem}")
-        for name in ("summary.json", "classes.json", "checkpoints/manifest.json",
+        for name in ("summary.json", "evaluation.json", "classes.json", "checkpoints/manifest.json",
                      "model/classes.json", "model/settings.json"):  # fmt: skip
             path = self.output / name
             if path.exists() and not is_json(path):
@@ -99,6 +100,9 @@ class Training(Trial):
         table = self.output / "summary.csv"
         if table.exists() and not is_csv(table):
             found.append("summary.csv is not whole")
+        config = self.output / "config.toml"
+        if config.exists() and not is_toml(config):
+            found.append("config.toml is not whole")
         model = self.output / "model/model.safetensors"
         if model.exists() and not is_safetensors(model):
             found.append("model.safetensors is not whole")
@@ -306,6 +310,14 @@ def is_csv(path):
     text = path.read_text(errors="replace")
     rows = list(csv.reader(text.splitlines()))
     return text.endswith("\n") and all(len(row) == len(rows[0]) for row in rows)
+
+
+def is_toml(path):
+    try:
+        tomllib.loads(path.read_text(errors="replace"))
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def is_safetensors(path):

@@ -135,6 +135,9 @@ class Pins(unittest.TestCase):
         bases = set(re.findall(r"(?m)^FROM (\S+)", self.dockerfile))
         self.assertEqual(bases, {"$BASE", "runtime"})
 
+    def test_the_image_has_a_user_without_privileges(self):
+        self.assertRegex(self.dockerfile, r"useradd --uid 1000 --gid 1000 --create-home shoal")
+
     def test_every_python_package_has_a_hash(self):
         self.assertIn("toolkit-5.1.4.txt", [path.name for path in self.pins])
         for path in self.pins:

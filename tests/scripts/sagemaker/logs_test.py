@@ -54,6 +54,10 @@ class Logs(unittest.TestCase):
             ["algo-1 | Epoch: [0][1/2]\tTime", "algo-2 | second", "algo-1 | end"],
         )
 
+    def test_control_characters_are_escaped(self):
+        self.put("job-1/algo-1-1700000000", (0, "\x1b[31mred é"))
+        self.assertEqual(self.printed(["Completed"], False), ["\\x1b[31mred é"])
+
     def test_follow_prints_each_line_once_until_the_job_has_ended(self):
         name = "job-1/algo-1-1700000000"
         self.put(name, (0, "one"))

@@ -117,6 +117,9 @@ class Transfers(unittest.TestCase):
         _, err = self.upload()
         self.assertEqual(self.keys(), ["t/a"])
         self.assertIn("left out 2 hidden files, such as .env", err)
+        self.write("train/.\x1b[2J", "")
+        self.assertIn("such as .\\x1b[2J;", self.upload()[1])
+        (self.folder / "train/.\x1b[2J").unlink()
         upload_folder(self.s3, self.folder / "train", "s3://bucket/t/", hidden=True)
         self.assertEqual(self.keys(), ["t/.env", "t/.git/config", "t/a"])
         with self.assertRaisesRegex(UserError, r"2 objects that are not uploaded .* t/\.env"):

@@ -89,6 +89,9 @@ TEST_CASE("errors of a settings file name file, line and name, and what to do") 
   CHECK_THROWS_WITH(with_toml("epochs = [1, 2]\n"), error("--epochs is") && error("run.toml:1"));
   CHECK_THROWS_WITH(with_toml("data = 2020-01-01\n"), error("/run.toml:1: data is a date"));
   CHECK_THROWS_WITH(with_toml("mean = [[[[1]]]]\n"), error("/run.toml:1: mean nests too deep"));
+  const std::string deep(200'000, '[');  // would overflow the stack of a parser without a limit
+  CHECK_THROWS_AS(with_toml("mean = " + deep), UserError);
+  CHECK_THROWS_AS(with_file("run.yml", "mean: " + deep), UserError);
   CHECK_THROWS_WITH(with_toml("output = true\n"), error("--output is 'true' (/run.toml:1)"));
   CHECK_THROWS_WITH(with_toml("output = \"\"\n"), error("/run.toml:1: output is empty"));
   CHECK_THROWS_WITH(with_toml("optimizer = \"lion\"\n"),
