@@ -24,7 +24,8 @@ namespace {
 constexpr const char* kHolder = "process ";  // the file begins with this and the process's ID
 
 // Writes who holds the lock into its file, for the error messages of other processes. If this fails
-// (full disk), these messages do not name the holder.
+// (full disk), these messages do not name the holder. write_whole() would replace the file and so
+// lose the lock.
 void write_holder(int descriptor) {
   const std::string text = kHolder + std::to_string(::getpid()) + " on " + host_name();
   if (::ftruncate(descriptor, 0) == 0) write_all(descriptor, text.data(), text.size());

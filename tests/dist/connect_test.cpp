@@ -100,7 +100,7 @@ TEST_CASE("another program at the master's port is an error after the timeout", 
                     Contains("rank 1 of 2: 127.0.0.1:" + std::to_string(port)) &&
                         (Contains("does not answer") && Contains("rank 0")) &&
                         Contains("--master-port"));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1));
 }
 
 TEST_CASE("rank 0 warns if the master's address is not one of this host") {

@@ -183,6 +183,7 @@ struct Job : RunOptions {
   // Length of an epoch of streamed training data, as images (of all processes) or as steps. If
   // neither is set, an epoch ends when any process runs out of images.
   std::optional<int64_t> train_samples, epoch_steps;
+  static constexpr int64_t kSmallestSide = 32, kLargestSide = 4096;  // of crops, in pixels
   // Side of the training crop in pixels. Default: the last size in size_schedule, else the model's
   // own.
   std::optional<int64_t> size;

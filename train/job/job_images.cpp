@@ -77,8 +77,6 @@ data::TransformOptions evaluation_transform(const Job& job, const models::ModelI
 
 namespace {
 
-constexpr int64_t kSmallest = 32, kLargest = 4096;  // side of training images in pixels
-
 data::EpochSchedule epoch_schedule_of(const Job& job, const std::string& option,
                                       const std::string& text, double low, double high) {
   const auto fail = [&](const std::string& must) {
@@ -107,7 +105,8 @@ void read_scales(const std::string& text, data::Progression& progression) {
   const bool dash = least.ec == std::errc() && least.ptr != end && *least.ptr == '-';
   const auto most = std::from_chars(dash ? least.ptr + 1 : end, end, progression.largest);
   const auto fits = [](int64_t side) {
-    return side >= kSmallest && side <= kLargest && side % data::Progression::kStep == 0;
+    return side >= Job::kSmallestSide && side <= Job::kLargestSide &&
+           side % data::Progression::kStep == 0;
   };
   require(dash && most.ec == std::errc() && most.ptr == end && fits(progression.smallest) &&
               fits(progression.largest) && progression.smallest <= progression.largest,
@@ -119,8 +118,8 @@ void read_scales(const std::string& text, data::Progression& progression) {
 
 data::Progression progression_of(const Job& job) {
   data::Progression progression;
-  progression.sizes =
-      epoch_schedule_of(job, "--size-schedule", job.size_schedule, kSmallest, kLargest);
+  progression.sizes = epoch_schedule_of(job, "--size-schedule", job.size_schedule,
+                                        Job::kSmallestSide, Job::kLargestSide);
   progression.strengths =
       epoch_schedule_of(job, "--strength-schedule", job.strength_schedule, 0, 10);
   if (job.multi_scale == "none") return progression;

@@ -61,13 +61,13 @@ void add_resizing(std::vector<Option>& table) {
            .unset_is("the model's")
            .default_in(kBench, "the model's (`bench loader`: 224)")
            .also_called({"img-size"})
-           .within(32, 4096)
+           .within(train::Job::kSmallestSide, train::Job::kLargestSide)
            .changes_results()
            .of_evaluation(),
        row("size", kModels, "PIXELS",
            "Width and height of the images for which to count multiply-adds", JOB(size))
            .unset_is("each network's evaluation crop")
-           .within(32, 4096),
+           .within(train::Job::kSmallestSide, train::Job::kLargestSide),
        row("size-schedule", kTrain, "LIST",
            "Width and height of training images by epoch: comma-separated points EPOCH:PIXELS, "
            "linearly interpolated and rounded to multiples of " +
@@ -90,7 +90,7 @@ void add_resizing(std::vector<Option>& table) {
            .unset_is("as in the weights, else the model's")
            .default_in(kTrain, "--size, else the model's")
            .default_in(kBench, "--size, else the model's (`bench loader`: 224)")
-           .within(32, 4096)
+           .within(train::Job::kSmallestSide, train::Job::kLargestSide)
            .changes_results()
            .replaced_by("size")
            .of_evaluation(),

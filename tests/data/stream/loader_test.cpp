@@ -155,7 +155,7 @@ TEST_CASE("images of an epoch that are not used are counted") {
   loader.start_epoch(2);  // its pipe p_2 never appears
   const auto start = std::chrono::steady_clock::now();
   CHECK_FALSE(loader.count_rest(std::chrono::hours(1), [] { return true; }).complete);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1));
 }
 
 TEST_CASE("if the writer dies within an image, the error names the pipe") {
@@ -187,7 +187,7 @@ TEST_CASE("a loader can be destroyed at once while it waits for its pipe") {
     loader.start_epoch(0);
     loader.start_epoch(1);  // abandons p_0 and waits for p_1
   }
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1));
 }
 
 TEST_CASE("several processes divide the images of pipes with the same content") {

@@ -188,6 +188,11 @@ TEST_CASE("SMDDP's options are accepted on a command line as a toolkit writes it
   CHECK_THROWS_WITH(parsed({"--mode", "predict"}), Contains("shoal predict"));
   CHECK_THROWS_WITH(parsed({"--mode", "training_benchmark"}), Contains("shoal bench"));
   CHECK_THROWS_WITH(parsed({"--lr_decay", "linearcosine"}), Contains("--schedule"));
+  const auto unused = [](const std::string& option) {
+    return parsed({option, "4"}).ineffective.at(0);
+  };
+  CHECK_THAT(unused("--n_stages"), Contains("--size-schedule"));
+  CHECK_THAT(unused("--base_mixup"), Contains("--strength-schedule"));
 }
 
 TEST_CASE("NVIDIA's PyTorch command line is accepted unchanged") {
