@@ -17,9 +17,9 @@
 namespace shoal::app {
 namespace {
 
-// Returns the given paths without those that exist but are not folders of runs, as in
-// `shoal report runs/*`; warns about each. If none is a run, returns all of them: reading the first
-// one reports the error.
+// Leaves out paths that exist but are not folders of runs, with a warning for each. The pattern in
+// `shoal report runs/*` may match such paths. If no path would remain, returns all of them: reading
+// the first one reports the error.
 std::vector<std::string> runs_among(const std::vector<std::string>& paths) {
   const auto is_other = [](const std::string& path) {
     return path_exists(path) && !has_run_results(path);

@@ -70,7 +70,7 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
   }();
   if (!arguments.help.empty()) return print(command_help(arguments.command, arguments.help));
   if (arguments.recipe == "list") return print(recipe_list());
-  if (arguments.command != Command::train)  // `train`: the worker logs them
+  if (arguments.command != Command::train)  // for `train`, the worker logs the notes
     for (const std::string& note : arguments.notes) shoal::log::warning(note);
   environment = with_platform_hosts(environment, gpu_count(environment));
   return run_command({arguments, words, environment});

@@ -1,4 +1,4 @@
-// shoal-worker: a process that computes. Started by `shoal`, torchrun or mpirun.
+// shoal-worker: runs the commands that need LibTorch. Started by `shoal`, torchrun or mpirun.
 
 #include <c10/util/Exception.h>
 #include <unistd.h>

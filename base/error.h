@@ -1,7 +1,7 @@
 #pragma once
-// User errors are UserError and std::invalid_argument; they end a command with exit code 2. System
-// errors are all other std::runtime_error; their messages contain path and reason. Any other
-// std::logic_error is a bug in shoal.
+// User errors are UserError and std::invalid_argument; they end a command with exit code 2. Other
+// exceptions derived from std::runtime_error are system errors; their messages contain path and
+// reason. Other exceptions derived from std::logic_error are bugs in shoal.
 
 #include <stdexcept>
 #include <string>

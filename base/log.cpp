@@ -25,7 +25,7 @@ int write_text(int descriptor, const std::string& text) {
   return write_output(descriptor, text.data(), text.size());
 }
 
-// Whether `error`, the errno of a write to stdout, means that its pipe or terminal was closed.
+// Whether `error`, the errno of a write to stdout, means that the pipe or terminal was closed.
 bool nobody_reads(int error) {
   struct stat status {};
   return error == EPIPE ||

@@ -39,7 +39,7 @@ std::string_view take_word(std::string_view& name) {
   return word;
 }
 
-// Returns how many letters of `name` are not in `known`, in any order.
+// Returns how many letters of `name` have no counterpart in `known`, regardless of their order.
 size_t missing_letters(std::string_view name, std::string_view known) {
   std::array<int16_t, 256> left{};
   for (const char c : known) ++left[static_cast<unsigned char>(c)];
@@ -54,8 +54,8 @@ bool is_slip(std::string_view written, std::string_view word) {
   const size_t most = written.size() < 3 ? 0 : written.size() < 8 ? 1 : 2;
   if (length_gap(written, word) > most) return false;
   if (most == 0) return written == word;
-  // An edit can replace or remove only one letter that `word` lacks, so the edit distance is at
-  // least missing_letters(). Compare that first, because it is cheap and decides most cases.
+  // Each edit replaces or removes at most one letter that `word` lacks, so the edit distance is at
+  // least missing_letters(). Checks missing_letters() first: it is cheap and decides most cases.
   return missing_letters(written, word) <= most && edit_distance(written, word) <= most;
 }
 
@@ -79,8 +79,8 @@ bool is_filler(std::string_view word) {
   return fillers.contains(word);
 }
 
-// Finds known names that `name` can stand for: `name` is their start (resnet for resnet50), one or
-// more of their words (decay for weight-decay), or their words plus filler words (data-path for
+// Tells whether `name` can stand for a known name: as its start (resnet for resnet50), as one or
+// more of its words (decay for weight-decay), or as the known name plus filler words (data-path for
 // data).
 class Part {
  public:
@@ -100,9 +100,9 @@ class Part {
   }
 
  private:
-  std::string name_, inside_;  // inside_: between dashes
-  std::string rest_;           // without filler words
-  bool long_;                  // whether a part of a known name may be meant
+  std::string name_, inside_;  // inside_: name_ with a dash at each end
+  std::string rest_;           // name_ without its filler words
+  bool long_;                  // whether name_ may match a part of a known name
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ struct Normalization {
   ChannelValues mean = {0.485, 0.456, 0.406}, std = {0.229, 0.224, 0.225};
 };
 
-// Returns the average of the three values in all three elements. As in timm, gray images are
-// normalized with the averaged mean and the averaged std.
+// Returns `values` with each value replaced by the average of the three. As in timm, gray images
+// are normalized with the averaged mean and the averaged std.
 ChannelValues averaged(const ChannelValues& values);
 
 // Parse one number for all channels, or three numbers separated by commas or blanks. A mean must be

@@ -14,15 +14,15 @@ namespace shoal {
 namespace {
 
 std::atomic<bool> limited = false;
-std::atomic<bool> dropped[3] = {};  // by descriptor
+std::atomic<bool> dropped[3] = {};  // whether text for descriptor 0, 1 or 2 is dropped
 static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use them");
 
 constexpr int kWaitMs = 100;
 constexpr int kMostWaits = 10;
 
 // Opens the pipe or terminal of `descriptor` a second time, with O_NONBLOCK. Setting this flag on
-// `descriptor` itself would also affect other processes. Returns -1 if it cannot be opened, for
-// example if it is a socket.
+// `descriptor` itself would also affect other processes. Returns -1 if `descriptor` cannot be
+// opened again, for example because it is a socket.
 int open_again(int descriptor, mode_t mode) {
   if (!S_ISFIFO(mode) && !S_ISCHR(mode)) return -1;
   char path[] = "/proc/self/fd/0";
@@ -68,7 +68,7 @@ int write_all_to(int file, int descriptor, bool blocks, const char* text, size_t
 
 int write_output(int descriptor, const char* text, size_t size) noexcept {
   struct stat status {};
-  ::fstat(descriptor, &status);  // if it fails: zeros; write() then fails too
+  ::fstat(descriptor, &status);  // if this fails, `status` stays zero, and write() fails too
   const int again = open_again(descriptor, status.st_mode);
   const bool blocks = again < 0 && !S_ISREG(status.st_mode);
   const int error = write_all_to(again >= 0 ? again : descriptor, descriptor, blocks, text, size);

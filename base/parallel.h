@@ -20,7 +20,7 @@ void for_each_index(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr error;
-  size_t failed = count;  // the index of `error`
+  size_t failed = count;  // the `i` whose call threw `error`
   const auto run = [&] {
     for (size_t i = next++; i < count; i = next++) {
       try {

@@ -1,8 +1,8 @@
 #pragma once
-// Detects which vector instruction sets this processor supports, among those that shoal uses. Must
-// not contain templates or inline functions, because files compiled for one instruction set may
-// include it: the linker keeps one copy of such a function for the whole program, possibly one with
-// instructions that the processor lacks.
+// Detects which vector instruction sets this processor supports, among those that shoal uses. This
+// header must not contain templates or inline functions, because files compiled for one instruction
+// set may include it: the linker keeps one copy of such a function for the whole program, possibly
+// one with instructions that the processor lacks.
 
 namespace shoal {
 
@@ -18,7 +18,7 @@ const Processor& processor();
 
 // Makes processor() report no AVX-512. Call before anything else calls processor().
 void hold_to_avx2();
-// Makes processor() report none of its instruction sets, so that portable code runs. Call before
+// Makes processor() report no instruction set at all, so that portable code runs. Call before
 // anything else calls processor().
 void hold_to_portable();
 

@@ -14,7 +14,7 @@
 //   loader_bench first SOURCE THREADS                whole loader, time to the first batch
 //   loader_bench pass SOURCE THREADS                 whole loader, time of one epoch
 //   loader_bench read SOURCE THREADS                 reads every image once, without decoding
-//   loader_bench list DIR THREADS [CACHE]            lists a folder; with a cache folder, twice
+//   loader_bench list DIR THREADS [CACHE]            lists DIR, twice if a CACHE folder is given
 //
 // Prints one JSON object; `list` prints one per listing, and `boxes` prints lines of numbers.
 // Exit status: 0; 1 failure; 2 usage.
@@ -44,7 +44,7 @@ namespace {
 using namespace shoal::data;
 using shoal::now;
 
-// Returns the CPU time of this process, which other work on the machine affects little.
+// Returns the CPU time of this process. Other work on the machine hardly affects it.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -56,7 +56,7 @@ __attribute__((target_clones("avx2", "default")))
 #endif
 void normalize(const uint8_t* in, int64_t pixels, float* out) {
   constexpr float kMean[3] = {0.485F, 0.456F, 0.406F}, kStd[3] = {0.229F, 0.224F, 0.225F};
-  constexpr int64_t kGroup = 24;  // a multiple of 3 channels and of 8 floats per vector
+  constexpr int64_t kGroup = 24;  // a multiple of 3 (channels) and of 8 (floats per vector)
   float scale[kGroup], shift[kGroup];
   for (int64_t i = 0; i < kGroup; ++i) {
     scale[i] = 1 / (255 * kStd[i % 3]);

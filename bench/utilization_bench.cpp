@@ -1,5 +1,5 @@
-// Measures the processor time of one reading of the host's utilization, which a run takes every
-// 10 s. Prints one line. The first argument is the number of readings (default: 1000).
+// Measures the CPU time of one reading of the host's utilization. A training run takes a reading
+// every 10 s. Prints one line. The first argument is the number of readings (default: 1000).
 
 #include <chrono>
 #include <cstdio>

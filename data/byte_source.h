@@ -46,8 +46,8 @@ class FileSource : public ByteSource {
 class PeekSource : public ByteSource {
  public:
   explicit PeekSource(ByteSource& source) : source_(source) {}
-  // Returns the next bytes without consuming them: at least `bytes`, fewer only at the end. Valid
-  // until peek(), read() or skip() is called. Throws what the source throws.
+  // Returns at least the next `bytes` bytes (fewer only at the end) without consuming them. The
+  // result is valid until peek(), read() or skip() is called. Throws what the source throws.
   const std::vector<uint8_t>& peek(size_t bytes);
 
   size_t read(void* to, size_t bytes) override;

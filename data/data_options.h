@@ -12,19 +12,19 @@ namespace shoal::data {
 // Interpolation of the resize. random: bilinear or bicubic, drawn for each training image.
 enum class Interpolation { bilinear, bicubic, random };
 // exact: bit-equal to Pillow 13. fast: takes less time for baseline JPEGs, with a PSNR of about
-// 50 dB relative to exact (image/planar_resampler.h). Both resize other images in the same way.
+// 50 dB relative to exact (image/planar_resampler.h), and equals exact for all other images.
 enum class Resize { exact, fast };
 // Decoder of baseline JPEGs: our own, or libjpeg-turbo, which is slower and gives the same pixels.
 enum class Decoder { shoal, turbo };
 // What to do with an unreadable image. replace: use another image (training) or mark the row as
 // unreadable (evaluation). error: throw.
 enum class BadImages { replace, error };
-// Order of the samples of an epoch: fully random, or chunks of neighboring samples shuffled within
-// a window (order.h).
+// Order of the samples of an epoch. random: fully random. chunked: chunks of neighboring samples in
+// random order, then the samples of each window shuffled (order.h).
 enum class Order { random, chunked };
-// Crops whose predictions evaluation averages. none: the center crop; flip: the center crop and its
-// mirror image; five: the center crop and the four corners; ten: these five and their mirror
-// images.
+// Evaluation averages the predictions for these crops. none: the center crop; flip: the center crop
+// and its mirror image; five: the center crop and the four corners; ten: these five and their
+// mirror images.
 enum class Views { none, flip, five, ten };
 
 // The part of each class's training images to use (split.h).
@@ -64,14 +64,14 @@ struct TransformOptions {
   double hflip = 0.5, vflip = 0;  // probability of a horizontal and of a vertical flip
   // 3: RGB. 1: grayscale, converted like Pillow's convert("L") before the resize.
   int64_t channels = 3;
-  // How the consumer of a batch normalizes its pixels. timm's augmentation policies fill empty
-  // areas with the mean.
+  // Normalization that the consumer of a batch applies. The loader uses only the mean: timm's
+  // augmentation policies fill empty areas with it.
   Normalization normalization;
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
   Resize resize = Resize::exact;
   Decoder decoder = Decoder::shoal;  // turbo has no fast resize and uses no seek index
   AugmentOptions augment;
-  int64_t eval_resize = 256;  // pixels, short side before the center crop of eval_size
+  int64_t eval_resize = 256;  // pixels, short side of the resized image before the crop
   int64_t eval_size = 224;    // pixels, side of the output in evaluation
   Views eval_views = Views::none;
 };
@@ -88,7 +88,7 @@ enum class EraseFill : uint8_t { constant, color, noise };
 struct MixOptions {
   double mixup = 0;         // alpha of the Beta distribution; 0: off
   double cutmix = 0;        // alpha of the Beta distribution; 0: off
-  double mix = 1;           // probability that a draw applies mixup or cutmix at all
+  double mix = 1;           // probability of applying mixup or cutmix at all
   double switch_mix = 0.5;  // if both are on: probability of cutmix
   MixMode mode = MixMode::pair;
   int64_t group = 0;  // MixMode::batch: number of images of one step, over all ranks
@@ -97,7 +97,7 @@ struct MixOptions {
   int64_t images_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
   double erase = 0;  // probability of erasing rectangles; 0: off
   EraseFill erase_fill = EraseFill::constant;
-  int64_t erase_count = 1;  // maximum number of rectangles, at most kMaxErasures
+  int64_t erase_count = 1;  // maximum number of rectangles per image, 1 … kMaxErasures
   // Area of all rectangles together, as a fraction of the image's area.
   double erase_area_min = 0.02, erase_area_max = 1.0 / 3;
   double erase_ratio = 0.3;  // smallest height / width; the largest is its inverse
@@ -112,15 +112,15 @@ struct LoaderOptions {
   Progression progression;  // schedules for training; `size` is ignored, see sides()
   MixOptions mix;
   Order order = Order::random;
-  // Class-balanced sampling in training, 0 to 1 (loader/balance.h). How often an epoch samples a
-  // class of n images is proportional to n^(1 - balance). 0: off, each image once per epoch.
+  // Class-balanced sampling in training, 0 to 1 (loader/balance.h). A class of n images gets a
+  // share of the epoch proportional to n^(1 - balance). 0: off, each image once per epoch.
   double balance = 0;
   // How often an epoch shows each of its images, augmented differently each time. The length of an
   // epoch stays the same, so it uses only 1/repeats of the dataset (loader/feed.h).
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
-  // Number of images per batch of this rank; must be even if `mix` mixes. With MixMode::half, this
-  // is twice the number of rows of the training input.
+  // Number of images per batch of this rank. If mixup or cutmix is on, this number must be even.
+  // With MixMode::half, it is twice the number of rows of the training input.
   int64_t batch_size = 32;
   // Maximum number of batches per epoch on this rank. 0: no limit.
   int64_t batches = 0;

@@ -54,7 +54,7 @@ std::string quoted_names(std::vector<std::string> names) {
 }
 
 std::string case_warning(const std::vector<std::string>& classes) {
-  std::map<std::string, const std::string*> first;  // by the name in lower case
+  std::map<std::string, const std::string*> first;  // key: name in lower case
   std::vector<std::string> pairs;
   for (const std::string& name : classes) {
     const auto [known, fresh] = first.try_emplace(lower(name), &name);

@@ -24,7 +24,7 @@ struct SeekPoint;
 struct FilePlace {
   uint32_t file = 0;      // index among the files of the dataset
   uint64_t offset = 0;    // bytes
-  std::string_view path;  // of the file; valid as long as the dataset
+  std::string_view path;  // path of the file; valid while the dataset exists
 };
 
 // All functions are pure virtual, so that no decorator forgets to forward one. Derive decorators
@@ -53,16 +53,16 @@ class Dataset : public Source {
   virtual uint64_t stored_hash(int64_t sample) const = 0;
   // Place of the image in a file of many images; nothing for datasets of other kinds.
   virtual std::optional<FilePlace> file_place(int64_t sample) const = 0;
-  // Makes files opened with Reads::forward start at their first byte again. Must not run while
-  // another thread reads.
+  // Call before reading the images once more from files opened with Reads::forward. Must not run
+  // while another thread reads.
   virtual void start_over() const = 0;
 };
 
 // Returns `source` as a Dataset; null if it is a Stream.
 const Dataset* as_dataset(const Source& source);
 
-// Default functions: a key from the name, and no optional data or hints. Derived classes override
-// the functions that they support.
+// Default implementations: key() uses the name, hints do nothing, and there is no optional data.
+// Derived classes override the functions that they support.
 class BasicDataset : public Dataset {
  public:
   std::string key(int64_t sample) const override;  // split_key() of the name
@@ -131,7 +131,7 @@ struct OpenOptions {
   std::string labels, synsets;
   bool others_elsewhere = false;  // other hosts have other files of this dataset (--sharded)
   std::string tfrecord_keys;  // value of --tfrecord-keys (records/tf_example.h); empty: defaults
-  // Ignores labels: all samples get label 0, of a single class with an empty name. Samples are in
+  // Ignores labels: all samples get label 0, and the only class has an empty name. Samples are in
   // file order.
   bool unlabeled = false;
   // Tars and zips: opens only the images in the folder of this split, "train" or "val"
@@ -139,7 +139,7 @@ struct OpenOptions {
   std::string split;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;
-  bool val_unused = false;  // with the split "train": warns if the file also contains "val"
+  bool val_unused = false;  // warns if the file also contains the split "val", which is not used
   // How files of many images are read. With Reads::forward, their images must be read in file order
   // (stream/whole_files.h).
   Reads reads = Reads::seeking;

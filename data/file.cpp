@@ -85,7 +85,7 @@ class File::Window {
   };
 
   void advance(const File& file) {
-    Piece next = std::move(earlier_);  // reuses its memory
+    Piece next = std::move(earlier_);  // reuses the memory of earlier_
     earlier_ = std::move(latest_);
     next.begin = earlier_.end();
     next.bytes.resize(kPieceBytes);

@@ -44,8 +44,8 @@ std::optional<FileStamp> file_stamp(const std::string& path);
 class Readable {
  public:
   virtual ~Readable() = default;
-  // Reads `bytes` bytes from `offset` on into `to`. Returns the number of bytes read: fewer only at
-  // the end.
+  // Reads `bytes` bytes from `offset` on into `to`. Returns the number of bytes read, which is less
+  // than `bytes` only at the end.
   virtual int64_t read_at(uint64_t offset, void* to, int64_t bytes) const = 0;
 };
 
@@ -97,7 +97,7 @@ class File : public Readable {
 // part (EIO), FileFailure for other errors, and std::runtime_error if the file has become shorter.
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
 
-// Throws DamagedImage if the disk cannot read this part of the file (EIO), because other images can
+// Throws DamagedImage if `failure` is a read error of the disk (EIO), because other images can
 // still be read. Otherwise throws `failure`.
 [[noreturn]] void throw_for_image(const FileFailure& failure);
 

@@ -153,6 +153,11 @@ Option Option::of_training() && {
   return std::move(*this);
 }
 
+Option Option::in_bench(std::vector<std::string> names_of_measurements) && {
+  measurements = std::move(names_of_measurements);
+  return std::move(*this);
+}
+
 std::string with_dashes(std::string_view name) {
   std::string dashed(name);
   std::replace(dashed.begin(), dashed.end(), '_', '-');

@@ -174,7 +174,7 @@ struct Saving {
   std::string advice;  // what to do about a refused change; {} is replaced by the saved value
   // Options that replace this one. If one of them is given, the saved value is not restored.
   std::vector<std::string> replaced_by;
-  bool evaluation = false;  // whether --eval-only restores it too
+  bool evaluation = false;  // whether --eval-only also restores the saved value
 };
 
 struct Option {
@@ -190,14 +190,15 @@ struct Option {
   std::string refused, refused_because;  // a value of other programs, and why shoal refuses it
   std::optional<Range> range;
   bool takes_fractions = false;  // a number that need not be whole
-  std::string unset;             // the default in --help, if the field's initial value is unset
-  // Defaults in --help for some commands (bits). The other commands have the usual default.
+  std::string unset;             // default that --help shows if Arguments() has no value
+  // Bits of Command → default in --help for these commands. Others have the usual default.
   std::vector<std::pair<unsigned, std::string>> own_defaults;
   std::string bare = "true";  // optional_value: the value that --x alone means
-  std::string off;            // value that --no-x and `false` set; empty: a flag, or never off
+  std::string off;            // value for --no-x and --x=false; empty: a flag, or cannot be off
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
-  std::optional<Saving> saving;  // not set: the option does not change results
-  bool training_only = false;    // has no effect with --eval-only
+  std::optional<Saving> saving;           // not set: the option does not change results
+  bool training_only = false;             // has no effect with --eval-only
+  std::vector<std::string> measurements;  // `shoal bench`: those with this option; empty: all
 
   // Stores the value. Throws std::invalid_argument with the expected form ("a whole number").
   std::function<void(Arguments&, const std::string&)> set;
@@ -210,7 +211,7 @@ struct Option {
   bool can_be_off() const { return kind == Kind::flag || !off.empty(); }  // with --no-NAME
   bool is_for(Command command) const { return (commands & static_cast<unsigned>(command)) != 0; }
 
-  // Each sets one more property and returns the row.
+  // Each function sets a property and returns the option.
   Option unset_is(std::string meaning) &&;
   Option default_in(unsigned commands_with_it, std::string meaning) &&;
   Option off_is(std::string value) &&;
@@ -223,9 +224,10 @@ struct Option {
   Option at_least(double low) &&;
   Option changes_results(train::MayDiffer may_differ = train::MayDiffer::always,
                          std::string advice = "") &&;
-  Option replaced_by(std::string option) &&;  // after changes_results()
-  Option of_evaluation() &&;                  // after changes_results()
+  Option replaced_by(std::string option) &&;  // call after changes_results()
+  Option of_evaluation() &&;                  // call after changes_results()
   Option of_training() &&;
+  Option in_bench(std::vector<std::string> names_of_measurements) &&;
   Option refuses(std::string value, std::string because) &&;
 };
 
@@ -239,7 +241,7 @@ std::string readable(std::string text);
 // Returns "a, b or c".
 std::string alternatives(const std::vector<std::string>& choices);
 
-// Returns the name with '-' for each '_', as the tables spell names.
+// Replaces each '_' in the name by '-', as in the option tables.
 std::string with_dashes(std::string_view name);
 
 // Returns the command's option with that name, or null. '_' and '-' are the same in a name.
@@ -289,7 +291,7 @@ std::string defaults_of(const Option& option, const Arguments& defaults);
 // Returns the first alternative of the placeholder: "N" for "N|FILE".
 std::string value_name(const Option& option);
 
-// Returns docs/options.md: every option with value, range, default, commands and --resume's rule.
+// Returns the text of docs/options.md, a description of every option.
 std::string options_page();
 
 }  // namespace shoal::app

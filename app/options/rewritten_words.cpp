@@ -127,7 +127,7 @@ class Rewriter {
       return false;
     }
     Words values = option->choices;
-    if (!option->refused.empty()) values.push_back(option->refused);  // apply() rejects it
+    if (!option->refused.empty()) values.push_back(option->refused);  // so that apply() rejects it
     // A word that is not a number may be a path, as in `shoal report --serve RUN`.
     const bool path_follows = option->kind == Kind::optional_value && option->range && next &&
                               row_of(command_).takes_paths && !parse_number<double>(*next);

@@ -14,7 +14,7 @@ struct RewrittenWords {
   // --name=VALUE if it is optional.
   std::vector<std::string> words;
   // Names of the options in `words`, in the same order and with leading dashes. For an option of
-  // another program, the name that the user gave; empty if it became several options.
+  // another program, the name that the user gave, or "" if shoal has several options instead.
   std::vector<std::string> written;
   // If the options show that the command line was written for another program: the recipe with that
   // program's defaults. Otherwise empty.

@@ -11,7 +11,7 @@ namespace shoal::app {
 
 // Exit codes of all programs; `shoal help` prints them.
 inline constexpr int kOk = 0;
-inline constexpr int kFailure = 1;        // environment: I/O, memory, network; resumable
+inline constexpr int kFailure = 1;        // failure, such as I/O, memory or network; resumable
 inline constexpr int kUsage = 2;          // user error: unknown option, bad value, missing data
 inline constexpr int kSetupMissing = 3;   // a program or library is missing
 inline constexpr int kPeerLost = 4;       // lost the connection to a process that failed; resumable
@@ -43,8 +43,8 @@ Reporting reporting(const dist::Variables& environment);
 // Runs `body` and returns the exit code, which main must return. If `body` throws, prints one line
 // on stderr ("shoal: error: ..."), writes the failure file and torchrun's error file, and returns
 // the code below. If `body` returns kOk or kFailure but a line could not be written to stdout,
-// reports that as an error. For kPeerLost in a worker of shoal's launcher, only the launcher writes
-// the failure file, because it knows the cause.
+// reports that as an error. For kPeerLost, a worker of shoal's launcher does not write the failure
+// file: the process that failed writes it, or else the launcher.
 //
 //   kUsage          UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary

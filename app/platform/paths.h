@@ -9,9 +9,10 @@
 // first entry that exists or is set is used:
 //
 //   training     train, training, train_0 or training_0; else a channel that contains train/ and
-//                val/ (first imagenet, then data, then others); else the only other channel. A
-//                channel with TrainingInputMode Pipe becomes "pipe:BASE/input/data/NAME"; train_0
-//                … train_3 become "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
+//                val/ (if several do: imagenet, else data); else the only channel besides the
+//                validation channel. A channel with TrainingInputMode Pipe becomes
+//                "pipe:BASE/input/data/NAME"; train_0 … train_3 become
+//                "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
 //   validation   validation, val, eval, test, validation_0 or val_0; else val/ of the training
 //                channel
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints

@@ -44,7 +44,7 @@ dist::Variables with_platform_hosts(dist::Variables environment, int gpus, const
   if (interface != json.end() && interface->is_string())
     set("SM_NETWORK_INTERFACE_NAME", interface->get<std::string>());
   set("SM_NUM_GPUS", std::to_string(gpus));
-  set("SM_RESOURCE_CONFIG", json.dump());  // instance groups
+  set("SM_RESOURCE_CONFIG", json.dump());  // contains the instance groups
   return environment;
 }
 

@@ -7,8 +7,8 @@
 namespace shoal::app {
 
 // Parses a JSON object. `path`: the file or environment variable that contains `text`, for
-// messages. Throws UserError if `text` is not a JSON object, nests too deep, or contains a name of
-// the outermost object twice.
+// messages. Throws UserError if `text` is not a JSON object, nests too deep, or has the same name
+// twice in the outermost object.
 nlohmann::json parse_platform_json(const std::string& path, const std::string& text);
 
 }  // namespace shoal::app

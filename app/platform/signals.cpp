@@ -101,8 +101,8 @@ void install(int number, void (*handler)(int)) {
   sigaction(number, &action, nullptr);
 }
 
-// Installs the handler for the signals that are not ignored. A script ignores SIGINT for
-// `shoal train … &`, and nohup ignores SIGHUP.
+// Installs the handler for the signals that are not ignored. A script starts `shoal train … &` with
+// SIGINT ignored, and nohup ignores SIGHUP.
 void install_unless_ignored(std::initializer_list<int> numbers, void (*handler)(int)) {
   for (const int number : numbers)
     if (!is_ignored(number)) install(number, handler);

@@ -1,6 +1,6 @@
 #pragma once
 // Signal handlers for training, for commands that poll for a stop, and for commands that resume.
-// Exit codes are 128 + the signal's number, for SIGHUP that of SIGTERM. If SIGINT or SIGHUP is
+// Exit codes are 128 + the signal's number; SIGHUP counts as SIGTERM. If SIGINT or SIGHUP is
 // ignored when the program starts, it stays ignored: scripts start `shoal train … &` with SIGINT
 // ignored, and nohup ignores SIGHUP.
 
@@ -19,8 +19,8 @@ void hold_signals();
 // While this object exists, SIGTERM, SIGHUP and SIGINT end the process with a message, unless they
 // are ignored. Use it while the settings are read, between hold_signals() and the functions below,
 // because reading may hang (network storage, a pipe). The exit code is 128 + the signal's number.
-// With `trains_on_platform`, it is 0, as with install_training_signals(), because the container may
-// start again. Create the object before threads start.
+// With `trains_on_platform`, the exit code is 0, as with install_training_signals(), because a stop
+// on SageMaker is not a failure. Create the object before threads start.
 class EndedBySignals {
  public:
   explicit EndedBySignals(bool trains_on_platform);
@@ -29,13 +29,13 @@ class EndedBySignals {
   EndedBySignals& operator=(const EndedBySignals&) = delete;
 };
 
-// For commands other than training. Unblocks SIGTERM and SIGHUP, and SIGINT, because a parent may
-// have blocked it. SIGUSR1 stays blocked.
+// For commands other than training. Unblocks SIGTERM, SIGHUP, and also SIGINT, which a parent may
+// have blocked. SIGUSR1 stays blocked.
 void release_signals();
 
 // Installs handlers. SIGTERM (15) and SIGINT (2) make the training loop save a checkpoint and stop
-// (train/control/stop.h). After a second signal, at least 1 s after the first, the process exits
-// at once with code 128 + its number. SIGHUP acts like a first SIGTERM. SIGUSR1 requests a
+// (train/control/stop.h). A second signal, at least 1 s after the first, ends the process at once
+// with code 128 + that signal's number. SIGHUP acts like a first SIGTERM. SIGUSR1 requests a
 // checkpoint. Before training_begins() there is nothing to save, so SIGTERM, SIGINT and SIGHUP end
 // the process at once, with code 0 if `on_platform`. Signals pending since hold_signals() take
 // effect now. Call once, before the first thread starts.
@@ -52,8 +52,8 @@ void install_polled_signals();
 // files are always consistent.
 void install_resumable_signals();
 
-// Like install_resumable_signals(), but the message asks to repeat the command from the start. Of
-// several processes, only one should call it.
+// Like install_resumable_signals(), but the message tells the user to repeat the command for
+// complete results. If several processes run the command, call this in only one of them.
 void install_interruption_signals();
 
 }  // namespace shoal::app

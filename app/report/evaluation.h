@@ -11,10 +11,10 @@ namespace shoal::app {
 
 // Returns an object with those members of the file that the page shows. These members have another
 // form than in the file:
-//   confusion   [true, predicted, count, true, …], largest counts first
+//   confusion   [label, predicted label, count, label, …], largest counts first
 //   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}, by label
 //   calibration {"ece": …, "bins": [[confidence, accuracy, images], …]}
-//   worst       each image also has "image", a JPEG as a data URL, if the file has its thumbnail
+//   worst       each image also has "image", a JPEG as a data URL, if the file has a thumbnail
 // Returns null and appends a note if the file does not exist or cannot be used.
 nlohmann::ordered_json read_evaluation(const std::filesystem::path& folder,
                                        std::vector<std::string>& notes);

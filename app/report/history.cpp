@@ -32,8 +32,9 @@ class History {
   Json json() const;
 
  private:
-  // Steps of an epoch and average seconds per step, from the epoch's last rows in history.jsonl.
-  // Exception: val_seconds is the sum over the epoch's evaluations. NaN: unknown.
+  // From the epoch's last rows in history.jsonl. `step` counts from the start of the run, `steps`
+  // from the start of the epoch. step_seconds and data_seconds are averages per step; val_seconds
+  // is the sum over the epoch's evaluations. NaN: unknown.
   struct EpochTimes {
     double step = kMissing, steps = 0;
     double step_seconds = 0, data_seconds = 0;
@@ -50,9 +51,9 @@ class History {
 
   Series train_, valid_, valid_ema_, utilization_;
   train::EpochCollector values_;
-  std::map<int64_t, EpochTimes> epochs_;  // the epochs of values_
+  std::map<int64_t, EpochTimes> epochs_;  // by epoch number; the same epochs as in values_
   std::vector<Json> events_;
-  std::map<double, double> sessions_;  // time of a start or resume → time of its last row
+  std::map<double, double> sessions_;  // start time of each session → time of its last row
   double start_ = kMissing;            // time of the first row
   double last_step_ = 0;
   std::string trained_;  // time of the last training row, ISO 8601

@@ -13,8 +13,8 @@ namespace shoal::app {
 //   train, valid, valid_ema   charts (series.h)
 //   utilization               chart with one column per number, such as "gpu.0.memory", from
 //                             "utilization" of a row or of its "timing"; absent if no row has it
-//   epochs                    list with one object per epoch: the last values of the epoch;
-//                             deciding_acc1 (EpochValues::deciding_top1()) decides which is `best`
+//   epochs                    list with one object per epoch: its last values; `best` is true for
+//                             the highest deciding_acc1 (EpochValues::deciding_top1())
 //   steps_per_epoch           converts steps to epochs for the x axis
 //   phases                    seconds spent computing, waiting and evaluating, and the rest
 //   events                    list of {at: UTC as text, time, step, name, values}, oldest first

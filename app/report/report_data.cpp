@@ -33,7 +33,7 @@ constexpr std::string_view kTitle = "<title>shoal report</title>";  // in page/p
 bool may_replace(const fs::path& file) {
   if (!path_exists(file)) return true;
   std::ifstream in(file, std::ios::binary);
-  std::string start(4096, '\0');  // contains the page's title
+  std::string start(4096, '\0');  // long enough to contain the page's title
   in.read(start.data(), std::ssize(start));
   start.resize(static_cast<size_t>(in.gcount()));
   return in.is_open() && (start.empty() || start.find(kTitle) != start.npos);

@@ -67,7 +67,7 @@ class Fetch {
  private:
   fs::path path_of(const RemoteFile& file) const { return options_.cache / file.cached; }
 
-  // State of a file in the cache. good: it has the expected SHA-256, or that is unknown.
+  // State of a file in the cache. good: it has the expected SHA-256, or no SHA-256 is known.
   enum class State { missing, damaged, good };
   State state_of(const RemoteFile& file) const {
     const fs::path path = path_of(file);
@@ -87,14 +87,14 @@ class Fetch {
     return {file, path.string(), "--weights-cache", options_.lock_seconds};
   }
 
-  // Returns the end of the message about a failed download if the weights' tag may be wrong.
+  // Returns text to append to an error message if the weights' tag may be wrong, else "".
   std::string doubt() const {
     return remote_.known_tags.empty()
                ? ""
                : "; `shoal weights` does not list this tag, but " + joined(remote_.known_tags);
   }
 
-  // Returns the end of the message about a failed download if the file in the cache is damaged.
+  // Returns text to append to an error message if the file in the cache is damaged, else "".
   std::string damage() const {
     return damaged_.empty() ? ""
                             : "; the file in the cache, " + damaged_ +
@@ -151,7 +151,7 @@ class Fetch {
       throw;
     } catch (const WrongDigest& error) {
       throw std::runtime_error(option_ + ": " + error.what() + damage());
-    } catch (const std::system_error& error) {  // of a file
+    } catch (const std::system_error& error) {  // a file cannot be read or written
       throw std::runtime_error(option_ + ": " + error.what());
     } catch (const std::runtime_error& error) {
       const std::string copy =

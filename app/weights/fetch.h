@@ -15,7 +15,7 @@ struct FetchOptions {
   // download.sha256 and download.progress are ignored. download.token is sent only to Hugging Face,
   // over https.
   DownloadOptions download;
-  bool status_line = false;     // shows progress as log::status(), else as log lines
+  bool status_line = false;     // shows progress in the status line instead of log lines
   double progress_seconds = 5;  // time between two progress messages
   double lock_seconds = 7200;   // limit for waiting while another process downloads the same file
 };

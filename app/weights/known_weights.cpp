@@ -161,14 +161,14 @@ const std::vector<KnownWeights>& known_weights() {
 
 double file_megabytes(const KnownWeights& weights) {
   if (weights.megabytes > 0) return weights.megabytes;
-  constexpr int64_t kHeader = 100;  // bytes of a tensor's line in the file's header, on average
+  constexpr int64_t kHeader = 100;  // average bytes per tensor in a safetensors header
   models::ModelOptions options;
   options.name = weights.model;
   const models::Network network = models::make_network(options);
   int64_t bytes = 0;
   for (const models::Parameter& parameter : network.parameters)
     bytes += kHeader + parameter.elements() * int64_t{sizeof(float)};
-  for (const models::Statistics& layer : network.statistics)  // mean, variance, counter
+  for (const models::Statistics& layer : network.statistics)  // 3 tensors: mean, variance, counter
     bytes += 3 * kHeader + 2 * layer.channels * int64_t{sizeof(float)} + int64_t{sizeof(int64_t)};
   return megabytes(bytes);
 }

@@ -11,7 +11,7 @@ namespace shoal::app {
 struct KnownWeights {
   std::string name;   // for --weights: "torchvision:resnet50/V2", "timm:resnet50.a1_in1k"
   std::string model;  // for --model
-  std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
+  std::string file;   // torchvision: file "resnet50-11ad3fa6.pth"; timm: repository "timm/NAME.TAG"
   double top1, top5;  // published accuracy on ImageNet's validation images, in percent
   // The preprocessing with which top1 and top5 were measured. size: image size in pixels. resize:
   // short side before the center crop, in pixels. bicubic: resize filter. mean_and_std: one number
@@ -30,8 +30,8 @@ struct KnownWeights {
 // without a tag refers to the model's first row.
 const std::vector<KnownWeights>& known_weights();
 
-// Returns the size of the file in megabytes (10^6 bytes). If it is unknown, computes the size of a
-// safetensors file of the network's tensors in float32, which is within 1 % of timm's files.
+// Returns the size of the file in megabytes (10^6 bytes). If it is unknown (timm), estimates it as
+// the size of a safetensors file with the network's tensors in float32. The error is at most 1 %.
 double file_megabytes(const KnownWeights& weights);
 
 }  // namespace shoal::app

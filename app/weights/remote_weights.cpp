@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
 constexpr size_t kLeastDigits = 8;  // shortest accepted SHA-256 prefix
-constexpr size_t kAllDigits = 64;   // of a SHA-256
+constexpr size_t kAllDigits = 64;   // in a complete SHA-256
 constexpr size_t kMaxName = 200;    // bytes; leaves room for ".NAME.part" within 255 bytes
 
 bool is_digest(const std::string& text) {

@@ -47,9 +47,9 @@ struct WeightsServers {
 std::optional<RemoteWeights> remote_weights(const std::string& what,
                                             const WeightsServers& servers = {});
 
-// Returns the SHA-256, or its first 8 digits, that ends a file name in the style of torchvision and
-// timm: "11ad3fa6" in "resnet50-11ad3fa6.pth". Empty if there is none. Other numbers of digits are
-// not taken for a SHA-256 (UUIDs, MD5), and neither are dates and numbers that begin with 0.
+// Returns the SHA-256, or its first 8 digits, at the end of a file name in the style of torchvision
+// and timm: "11ad3fa6" in "resnet50-11ad3fa6.pth". Returns "" if there is none. Ignores digits of
+// other lengths (UUIDs, MD5), dates, and decimal numbers that begin with 0.
 std::string digest_in_name(const std::string& path);
 
 // Returns the known name that the user probably meant by `what`; empty if none is similar.

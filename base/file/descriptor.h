@@ -44,15 +44,15 @@ bool is_removed(int descriptor) noexcept;
 int flush_file(int descriptor) noexcept;
 
 // Opens /dev/null for each of stdin, stdout and stderr that is closed. Otherwise a file that the
-// program opens could get number 1 or 2 and receive its messages. Call first in main.
+// program opens could get number 1 or 2, and messages would be written to it. Call first in main.
 void open_standard_files() noexcept;
 
 // Calls read(2), and retries if a signal interrupts it. Returns the number of bytes that were read,
 // 0 at the end of the file, or -1 with errno set.
 int64_t read_some(int descriptor, void* to, size_t size) noexcept;
 
-// Reads with pread(2) until `size` bytes are read or the file ends, also after short reads and
-// signals. Returns the number of bytes, or -1 with errno set.
+// Reads with pread(2) until `size` bytes are read or the file ends. Continues after short reads and
+// signals. Returns the number of bytes that were read, or -1 with errno set.
 int64_t read_at(int descriptor, void* to, size_t size, uint64_t offset) noexcept;
 
 // Writes all bytes at the descriptor's current position. Continues after short writes and signals,

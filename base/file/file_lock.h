@@ -44,7 +44,7 @@ class LockFileRemoval {
   const FileLock& lock_;
 };
 
-// Whether another open FileLock, of any process, holds the lock `file`.
+// Whether a FileLock in this or another process holds the lock `file`.
 bool is_locked(const std::filesystem::path& file);
 
 // If is_locked(file), throws std::runtime_error "another run is writing to TARGET (process P on

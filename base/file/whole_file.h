@@ -35,7 +35,7 @@ struct WholeFileOptions {
 // to a temporary file, flushes it, renames it, and flushes the directory. Removes the temporary
 // file after an error. The file's permissions are 0666 less the umask. If `path` is a symbolic
 // link, replaces the link, not its target. Throws std::system_error with the path and the system's
-// reason, and what `produce` and `before_rename` throw.
+// reason, and rethrows exceptions of `produce` and `before_rename`.
 //
 // If is_special(path), writes directly into `path` instead.
 void write_whole(const std::filesystem::path& path,

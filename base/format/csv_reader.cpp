@@ -46,7 +46,7 @@ void CsvReader::skip_blanks() {
   while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
 }
 
-// Returns whether the record has another field.
+// Reads one field of the record. Returns whether another one follows.
 bool CsvReader::read_field() {
   skip_blanks();
   const bool quoted = at_ < text_.size() && text_[at_] == '"';
@@ -68,7 +68,7 @@ std::string_view CsvReader::plain_field() {
 std::string_view CsvReader::quoted_field() {
   const int64_t opened = line_;
   const size_t begin = ++at_;
-  size_t end = begin;  // of the text without the doubled quotes
+  size_t end = begin;  // end of the unescaped text, which is written in place
   while (at_ < text_.size()) {
     const char c = text_[at_++];
     if (c == '"' && (at_ == text_.size() || text_[at_] != '"')) {

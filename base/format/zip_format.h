@@ -19,8 +19,8 @@ constexpr uint64_t kLocalHeaderBytes = 30, kDirectoryEntryBytes = 46, kEndBytes 
                    kEnd64Bytes = 56, kLocator64Bytes = 20;
 constexpr uint64_t kMaxComment = 65535;         // bytes of the comment at the archive's end
 constexpr uint16_t kStored = 0, kDeflated = 8;  // compression methods
-constexpr uint16_t kExtra64 = 1;                // extra field with 64-bit numbers
-constexpr uint32_t kIn64 = UINT32_MAX;          // the number is in that extra field
+constexpr uint16_t kExtra64 = 1;                // ID of the extra field with 64-bit numbers
+constexpr uint32_t kIn64 = UINT32_MAX;          // means: the number is in extra field kExtra64
 
 // Returns the number at `at`, which need not be aligned.
 template <class T>

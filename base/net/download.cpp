@@ -41,7 +41,7 @@ class Download {
   std::string run() {
     open_part();
     double pause = options_.retry_seconds;
-    int64_t furthest = have_;  // repeated bytes are no progress
+    int64_t furthest = have_;  // maximum of have_; bytes received again are no progress
     for (int failures = 0;;) {
       const std::string problem = connect_once();
       if (problem.empty()) break;
@@ -222,7 +222,7 @@ class Download {
   int64_t have_ = 0;      // valid bytes in .NAME.part
   int64_t received_ = 0;  // bytes received by this object, over all connections
   int64_t total_ = 0;     // size of the file; 0: unknown
-  // ETag or date of the file whose first bytes are in .NAME.part; empty: cannot resume from them.
+  // ETag or Last-Modified of the partly received file; empty: the download cannot be resumed.
   std::string validator_;
   std::string linked_sha256_;  // see HttpResponse
 

@@ -1,5 +1,5 @@
 #pragma once
-// The header fields of an HTTP response that downloads use.
+// Reads the HTTP response headers that a download needs.
 
 #include <cstdint>
 #include <string>

@@ -6,8 +6,9 @@
 
 namespace shoal {
 
-// Finds the first line "KEY…: VALUE" with a value, for example in /proc/cpuinfo, and returns VALUE.
-// Skips one character after the colon. Returns an empty string if there is no such line.
+// Finds the first line that starts with `key` and has text after a colon, for example in
+// /proc/cpuinfo. Returns this text without its first character (a blank or tab); empty if there is
+// no such line.
 std::string proc_value(const std::filesystem::path& file, const std::string& key);
 
 // Returns the number at the start of proc_value(file, key); -1 if there is none.

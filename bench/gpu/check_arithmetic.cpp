@@ -127,7 +127,7 @@ bool shared_check(const Place& where) {
   Report report("shared, rank " + std::to_string(env.rank));
   dist::ConnectOptions connection;
   connection.backend = dist::Backend::gloo;
-  if (where.plugin) connection.gpu = "shared GPU";  // equal names: both ranks use one GPU
+  if (where.plugin) connection.gpu = "shared GPU";  // same on both ranks, which share a GPU
   dist::Communicator world = dist::connect(env, connection);
   if (world.size() != 2)
     throw std::invalid_argument("shared needs two processes: set RANK, WORLD_SIZE and so on");

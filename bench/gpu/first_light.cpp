@@ -6,15 +6,16 @@
 //                                             gradients in f32 and in bf16
 //   gpu_first_light operations                compares batch preparation and EMA with the reference
 //                                             implementation, and the optimizers with the CPU's
-//   gpu_first_light nccl                      averages the gradients of a step over NCCL, one rank
+//   gpu_first_light nccl                      averages a step's gradients over NCCL with one rank
 //   gpu_first_light graph MODEL f32|bf16      compares five steps of a CUDA graph with eager steps,
 //                                             and reports memory
 //   gpu_first_light trace FILE                writes a Kineto trace of a step, with CUDA kernels
 //   gpu_first_light shared                    trains as one of two ranks that share GPU 0, over
 //                                             Gloo; reads torchrun's environment variables
 //
-// Prints one JSON object. Exit status: 0; 1 a check failed; 2 usage; 3 no usable GPU. With `cpu` as
-// the last argument, step, operations and shared run on the CPU, to test this program.
+// Prints one JSON object. Exit status: 0 if all checks passed, 2 for wrong arguments, 3 if there is
+// no usable GPU, else 1. With `cpu` as the last argument, step, operations and shared run on the
+// CPU, to test this program.
 
 #include "bench/gpu/first_light.h"
 

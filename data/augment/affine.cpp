@@ -25,7 +25,7 @@ Matrix rotation(double degrees, const Size& size) {
   return {c, s, c * -x + s * -y + x, -s, c, -s * -x + c * -y + y};
 }
 
-// The columns [first, last) of one row whose source positions are inside the image.
+// The columns [first, last) of one row. Their source positions are inside the image.
 struct Span {
   int64_t first = 0, last = 0;
 };
@@ -89,8 +89,8 @@ void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const
   }
 }
 
-// Returns 16-bit interpolation weights. `d`: distance of the position from the pixel P to its left
-// (or above it). Linear: weights of P and the next pixel. Cubic: weights of the pixel before P, of
+// Returns 16-bit interpolation weights. Pixel P is to the left of the position (or above it), at
+// distance `d`. Linear: weights of P and the next pixel. Cubic: weights of the pixel before P, of
 // P, and of the next two pixels.
 std::array<int16_t, 4> weights_of(double d, bool cubic) {
   const auto whole = [](double share) {

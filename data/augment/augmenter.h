@@ -30,8 +30,8 @@ class Augmenter {
   // depends only on the pixels and `key`.
   void apply(uint64_t key, uint8_t* pixels, const Size& size);
 
-  // Draws the policy's operations from `random` and returns them in order. Returns none for AugMix:
-  // apply() draws those. The result is valid until the next call of draw() or apply().
+  // Draws the policy's operations from `random` and returns them in order; for AugMix, returns none
+  // (only apply() draws them). The result is valid until the next call of draw() or apply().
   const std::vector<Operation>& draw(const Size& size, KeyedRandom& random);
 
  private:

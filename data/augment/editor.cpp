@@ -87,7 +87,7 @@ void Editor::color(double factor, uint8_t* pixels, const Size& size) {
 void Editor::contrast(double factor, uint8_t* pixels, const Size& size) {
   scratch_.resize(static_cast<size_t>(3 * area(size)));
   kernels_.gray(pixels, area(size), scratch_.data());
-  uint64_t sum = 0;  // over all three channels, which are the same
+  uint64_t sum = 0;  // over all three channels, which hold the same values
   for (const uint8_t luma : scratch_) sum += luma;
   sum /= 3;
   const double mean = static_cast<double>(sum) / static_cast<double>(area(size));

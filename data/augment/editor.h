@@ -19,7 +19,7 @@ class Editor {
  public:
   explicit Editor(Isa isa = best_isa());
 
-  // Works in place on height×width×3 RGB pixels without gaps.
+  // Applies `operation` in place to height×width×3 RGB pixels without row padding.
   void apply(const Operation& operation, uint8_t* pixels, const Size& size);
 
   // Sets `pixels` to pixels + share * (other - pixels), truncated to integers, like Pillow's

@@ -18,7 +18,7 @@ struct AffineRow {
   // Source position of a pixel: x = x_step * (column + 0.5) + x_row + x_shift, y likewise.
   double x_step, x_row, x_shift, y_step, y_row, y_shift;
   int64_t first, count;
-  uint8_t* out;  // pixel `first`; overwrites up to 8 bytes after the last pixel
+  uint8_t* out;  // where pixel `first` goes; kernels overwrite up to 8 bytes after the last pixel
 };
 
 // Arguments for one row of a box filter of fractional width. Each output byte is a weighted sum of

@@ -74,7 +74,7 @@ inline void store(__m256 value, uint8_t* out) {
   __builtin_memcpy(out + 3, &high, 4);
 }
 
-// Return shuffles that widen pixels 0 and 1 (or 2 and 3) to pairs of 16-bit values per channel.
+// Shuffle masks that widen pixels 0 and 1 (or 2 and 3) to a pair of 16-bit values per channel.
 inline __m256i first_pairs() {
   return _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));

@@ -18,7 +18,7 @@ enum class Level : uint8_t {
   equalize,
   invert,
   rotate,
-  posterize,             // keeps fewer bits at lower magnitudes, down to 0
+  posterize,             // keeps fewer bits at lower magnitudes; no bits below magnitude 2.5
   posterize_increasing,  // keeps fewer bits at higher magnitudes
   posterize_original,    // keeps 4 to 8 bits
   solarize,
@@ -62,7 +62,7 @@ enum class Range : uint8_t { usual, wide };
 // Returns the operation for magnitude number `bin` (0 … bins - 1). For amounts that can be positive
 // or negative, and for factors that can be above or below 1, draws from `random` which of the two.
 // Geometric operations fill with black. `sampling`: the filter of geometric operations;
-// torchvision's reference scripts use the filter that also resizes the images.
+// torchvision's reference scripts use the same filter as for resizing the images.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, Sampling sampling, KeyedRandom& random);
 

@@ -48,7 +48,7 @@ void map(const LevelMap& map, int64_t bytes, uint8_t* pixels) {
 // The pixel has weight 5 and its 8 neighbors weight 1, 13 in total, so (sum + 6) / 13 is the
 // rounded mean. Ties cannot occur, because 13 is odd.
 void smooth(const uint8_t* in, int64_t stride, int64_t bytes, uint8_t* out) {
-  constexpr uint32_t kThirteenth = 20165;  // 2^18 / 13, rounded up: exact for these sums
+  constexpr uint32_t kThirteenth = 20165;  // 2^18 / 13, rounded up; the quotients are still exact
   const uint8_t* const above = in - stride;
   const uint8_t* const below = in + stride;
   for (int64_t i = 0; i < bytes; ++i) {
@@ -82,8 +82,8 @@ void box(const BoxRow& row) {
 constexpr int32_t kOne = 1 << 14;
 constexpr int64_t kBlock = 64;  // pixels whose coordinates are computed together
 
-// Source positions of up to kBlock pixels: the source pixel to the upper left of the position, and
-// the distances of the position from it.
+// Source positions of up to kBlock pixels. `offset`: the source pixel to the upper left of the
+// position. `x`, `y`: distances from that pixel to the position.
 struct Places {
   int32_t offset[kBlock];  // bytes from pixel (0, 0)
   float x[kBlock], y[kBlock];

@@ -36,8 +36,8 @@ std::vector<Setting> settings_of(const std::string& text, std::string& name) {
   return settings;
 }
 
-// Returns the setting's number. Throws if it is not between `low` and `high`; the message states
-// this range, or `range` if it is not empty.
+// Returns the setting's number. Throws if it is not between `low` and `high`. The message states
+// `range` if given, else these two limits.
 double number(const Setting& setting, double low, double high, bool whole,
               const std::string& range = "") {
   const auto value = parse_number<double>(setting.value);
@@ -77,7 +77,7 @@ Policy rand_augment(const std::vector<Setting>& settings) {
   policy.kind = Kind::independent;
   double magnitude = 10, probability = 0.5;
   bool increasing = false;
-  std::string limited;  // for messages: the part that sets the magnitude, else the limit
+  std::string limited;  // the setting that the error message quotes: m if given, else mmax
   const Setting* named = nullptr;
   for (const Setting& s : settings) {
     if (s.key == "m") {

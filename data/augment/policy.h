@@ -23,7 +23,7 @@ struct Policy {
     independent,       // `count` draws of one of `sequences` (RandAugment)
     mixed,             // AugMix
     torchvision_auto,  // one of `sequences`, with torchvision's 10 magnitudes
-    torchvision_rand,  // `count` of torchvision's operations, all at one of its 31 magnitudes
+    torchvision_rand,  // `count` of torchvision's operations, all at the same magnitude (of 31)
     trivial,           // one of torchvision's operations at a random magnitude of Range::wide
   };
   Kind kind = Kind::none;
@@ -48,7 +48,7 @@ struct Policy {
 
 // Parses a policy's name and settings. Throws std::invalid_argument whose message contains the
 // invalid part and what is accepted instead.
-//   no policy: none
+//   none (no policy)
 //   torchvision's: imagenet, ra[-mM][-nN], trivial (or ta_wide)
 //   timm's: original, originalr, v0, v0r and 3a (or three-augment), each with [-mstdX];
 //           rand[-mM][-nN][-pP][-mstdX][-mmaxM][-incI][-tSET];

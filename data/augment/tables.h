@@ -1,6 +1,6 @@
 #pragma once
-// Look-up tables for operations that map each level (0 … 255) to a new one, based on the histogram
-// of its channel.
+// Look-up tables for operations that map each level (0 … 255) of a channel to a new one, based on
+// the channel's histogram.
 
 #include <array>
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kMaxClasses = 1'000'000;
-constexpr size_t kReadForward = 24;  // limit on open files with Reads::forward; 8 MiB each
+constexpr size_t kReadForward = 24;  // limit with Reads::forward: each open file needs 8 MiB
 
 // Calls visit(index of file, index of entry, entry) for every entry of the scans.
 template <class Visit>
@@ -181,7 +181,7 @@ std::string ContainerDataset::name(int64_t sample) const {
 
 std::string ContainerDataset::key(int64_t sample) const {
   const std::string& path = files_.at(image(sample).file).path;
-  std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  std::string name = path.substr(path.rfind('/') + 1);  // the whole path if it has no '/'
   name += ':';
   name += catalogue_.name(sample);
   return split_key(classes()[static_cast<size_t>(label(sample))], name);

@@ -12,7 +12,7 @@
 namespace shoal::data {
 namespace {
 
-// The first kSampleExtensions are also used for the images in WebDataset samples.
+// For the image of a WebDataset sample, only the first kSampleExtensions of these count.
 constexpr std::string_view kExtensions[] = {
     "jpg", "jpeg", "png", "webp", "jpe",  "jfif", "bmp",  "dib", "tif", "tiff", "gif", "ppm",
     "pgm", "pbm",  "pnm", "jp2",  "heic", "heif", "avif", "jxl", "ico", "tga",  "exr", "hdr"};

@@ -122,7 +122,7 @@ bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t co
                  std::vector<uint8_t>& to) {
   // Checked first, so that a wrong `count` does not allocate too much memory.
   if (count / kMaxRatio > packed) throw DamagedImage("its compressed data is too short");
-  thread_local Inflater stream(kRaw);  // reuses its memory
+  thread_local Inflater stream(kRaw);  // keeps its memory between calls
   thread_local std::vector<uint8_t> in(kRawPiece);
   stream.start_over();
   to.resize(count);

@@ -34,8 +34,8 @@ std::shared_ptr<const File> inflate_file(const File& file, uint64_t most = kMaxI
 
 // Decompresses raw deflate data (without a header): `packed` bytes of `file` from `offset` on.
 // Replaces `to` with the first `count` bytes (1 to kMaxFileBytes) of the result. Returns whether
-// these are the whole result. Throws DamagedImage if the data is damaged or yields fewer bytes, and
-// what read_fully() throws.
+// these are the whole result. Throws DamagedImage if the data is damaged or yields fewer bytes.
+// Also throws what read_fully() throws.
 bool inflate_raw(const File& file, uint64_t offset, uint64_t packed, uint64_t count,
                  std::vector<uint8_t>& to);
 

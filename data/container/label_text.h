@@ -20,8 +20,9 @@ struct LabelText {
 // text, several lines, more than 200 bytes, and a number that is negative or above 2^31 - 1.
 std::optional<LabelText> parse_label(std::string_view text);
 
-// Like parse_label(), for JSON: a number, a string, or an object that contains one of them. Uses
-// the object's first existing member in the order `label`, `cls`, `class`, `target`, `class_name`.
+// Like parse_label(), for JSON: a number, a string, or an object that contains one of them. In an
+// object, uses the first of these members that exists: `label`, `cls`, `class`, `target`,
+// `class_name`.
 std::optional<LabelText> parse_json_label(std::string_view json);
 
 // Sets the label of `entry`. If the label is a name, also adds the name to `scan`.

@@ -24,7 +24,7 @@ std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   }
   auto opened = std::make_shared<const File>(files_[file].path, reads_);
   const FileStamp now = opened->stamp(), &then = files_[file].stamp;
-  // Ignores changed_ns: a new owner, for example, does not change the content.
+  // Ignores changed_ns: a new owner, for example, changes it but not the content.
   if (now.bytes != then.bytes || now.modified_ns != then.modified_ns)
     throw std::runtime_error(files_[file].path +
                              " has changed since its images were found; start again");

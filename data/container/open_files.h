@@ -21,8 +21,8 @@ struct SourceFile {
 // Thread-safe.
 class OpenFiles {
  public:
-  // Keeps at most `most` files open (at least 1), besides those that callers still hold. With
-  // Reads::forward, each open file needs 8 MiB of memory (see Reads).
+  // Keeps up to `most` files open (one if `most` is 0), besides those that callers still hold.
+  // With Reads::forward, each open file needs 8 MiB of memory (see Reads).
   OpenFiles(std::vector<SourceFile> files, size_t most, Reads reads = Reads::seeking);
 
   // Returns file number `file`, open until the caller releases it. Throws std::runtime_error if it
@@ -40,7 +40,7 @@ class OpenFiles {
   size_t most_;
   Reads reads_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<const File>> open_;  // by number; null: closed
+  mutable std::vector<std::shared_ptr<const File>> open_;  // by file number; null if closed
   // The open files, in the order in which they will be closed. A newly opened file is added at the
   // end. With Reads::forward, a file that is used again also moves to the end.
   mutable std::deque<uint32_t> order_;

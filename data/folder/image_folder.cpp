@@ -114,7 +114,7 @@ void read_image_file(const std::string& path, std::vector<uint8_t>& bytes) {
 void will_read_image_file(const std::string& path) {
   try {
     will_read_file(path);
-  } catch (const FileFailure&) {  // read() will report it
+  } catch (const FileFailure&) {  // read_image_file() will report the error
   }
 }
 

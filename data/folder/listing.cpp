@@ -18,7 +18,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int kMaxDepth = 40;            // of nested folders; beyond it, assumes a loop of links
+constexpr int kMaxDepth = 40;            // maximum folder depth; more is reported as a link loop
 constexpr int64_t kProgressStep = 1000;  // files
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -45,7 +45,7 @@ unsigned char kind_of(int directory, const std::string& path, const dirent& entr
   if (fstatat(directory, entry.d_name, &s, 0) != 0) {
     const int error = errno;
     if (fstatat(directory, entry.d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(s.st_mode))
-      return DT_UNKNOWN;  // it was removed
+      return DT_UNKNOWN;  // the entry was removed or replaced meanwhile
     if (error == ENOENT || error == ENOTDIR || error == ELOOP) return DT_LNK;
     errno = error;
     fail("examine", path + "/" + entry.d_name);
@@ -85,7 +85,7 @@ struct Folder {
   int64_t hidden = 0;
 };
 
-// Removes files that are not images from `files` (names in root/path). Returns the removed files.
+// Keeps only the images in `files` (file names in root/path). Returns the removed files.
 std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::string& path,
                                             std::vector<std::string>& files) {
   std::vector<Listing::LeftOutFile> left_out;

@@ -117,7 +117,7 @@ std::vector<std::string> expand_pattern(const std::string& text) {
   const Pattern pattern(text);
   std::vector<std::string> paths;
   size_t names = 0, searches = 0;
-  std::unordered_set<std::string> found;  // the parts of a pattern may overlap
+  std::unordered_set<std::string> found;  // two expansions may match the same file
   const auto add = [&](const std::string& path) {
     if (found.insert(path).second) paths.push_back(path);
   };

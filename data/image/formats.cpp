@@ -1,6 +1,6 @@
-// Loads OpenCV's decoders only when an image needs them: most runs read only JPEG, and the library
-// of the decoders loads more than a hundred others. Looks up cv::imdecode by its mangled name in
-// the imgcodecs library with the version and folder of the linked core library.
+// Loads OpenCV's imgcodecs library only when an image needs it: most runs read only JPEG, and this
+// library loads more than a hundred others. Loads the version of the linked core library, from the
+// same folder if possible. Looks up cv::imdecode by its mangled name.
 #include "data/image/formats.h"
 
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ std::string imgcodecs_path() {
 Decode open_decoder() {
   const std::string path = imgcodecs_path();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)  // shoal's packages contain the core library, but not imgcodecs
+  if (library == nullptr)  // not in shoal's packages; tries the system's library
     library = dlopen(path.substr(path.rfind('/') + 1).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fail_missing(dlerror());
   void* symbol = dlsym(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi");
@@ -133,7 +133,7 @@ bool is_digit(uint64_t byte) {
 
 struct Pnm {
   Size size;
-  int64_t white = 255;  // largest value of a sample, as OpenCV returns it
+  int64_t white = 255;  // largest possible sample value in OpenCV's output
 };
 
 // The header of a PNM consists of its kind, width, height and, except in P4, the value of white.

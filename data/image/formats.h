@@ -27,9 +27,9 @@ const char* name_of(Format format);
 // Recognizes the format by the first bytes of a file.
 Format recognize(std::span<const uint8_t> bytes);
 
-// Returns the size in the header of an image that OpenCV decodes, so that the caller can reject a
-// decompression bomb without decoding it. Throws DamagedImage for a header that is cut short, for a
-// PNM with fewer bytes than its header states, and for other formats.
+// Returns the image size from the header, so that the caller can reject a decompression bomb
+// without decoding it. Throws DamagedImage for a truncated header, for a PNM with fewer bytes than
+// its header states, and for formats that OpenCV does not decode.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
 // Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, copies

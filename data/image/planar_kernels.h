@@ -8,11 +8,11 @@
 
 namespace shoal::data {
 
-enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight; 0.5
+enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits; value of 0.5
 
-// Arguments for rows that are weighted sums of `taps` input rows each. Input rows with weight zero
-// must be readable too. Each row is read and written up to the next multiple of 32 bytes. Strides
-// are in bytes.
+// Arguments of sum_rows(). Each output row is a weighted sum of `taps` input rows. Input rows with
+// weight zero must be readable too. Each row is read and written up to the next multiple of 32
+// bytes. Strides are in bytes.
 struct RowSums {
   const uint8_t* in;  // input row 0
   int64_t in_stride;

@@ -14,8 +14,8 @@ constexpr int64_t kVector = 32;  // bytes after a row that kernels may read and 
 
 }  // namespace
 
-// Builds the weights for one plane. `axis`: weights for full-size samples. `offset`: coordinate of
-// the axis's source pixel 0 in the image. `halved`: whether the plane has one sample for every two
+// Builds the weights for one plane. `axis`: weights for full-size samples. `offset`: position in
+// the image of source pixel 0 of `axis`. `halved`: whether the plane has one sample for every two
 // full-size samples. If so, a full-size sample is 3/4 of the nearest plane sample plus 1/4 of the
 // second nearest (smooth upsampling). `samples`: size of the plane in this direction.
 void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool halved,

@@ -35,7 +35,7 @@ class PlanarResampler {
   struct Direction {
     int64_t first = 0, count = 0;  // reads the samples [first, first + count)
     int32_t taps = 0;
-    std::vector<int32_t> starts;   // first input sample, relative to `first`
+    std::vector<int32_t> starts;   // per output sample: first input sample, relative to `first`
     std::vector<int16_t> weights;  // `taps` for each output sample
 
     void build(const Axis& axis, int64_t offset, bool halved, int64_t samples);

@@ -34,8 +34,8 @@ constexpr uint8_t kZigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25,
 enum : uint32_t { kIncomplete = 0x80, kUnseen = 192, kNoCode = 64u << 8 };
 struct CodeTable {
   uint32_t entry[1 << kLookBits];
-  // For each code length: the last code (-1: none), and the difference between a symbol's index in
-  // `symbols` and its code.
+  // For each code length: the last code (-1: none), and the number to add to a code to get the
+  // index of its symbol in `symbols`.
   int32_t last[17], offset[17];
   uint8_t symbols[256];
 };
@@ -64,10 +64,10 @@ struct Stream {
 
 // Arguments for the blocks of one component in one row of MCUs.
 struct BlockRow {
-  const int16_t* coefficients;  // of this component's first block; row by row, not in zigzag order
+  const int16_t* coefficients;  // the component's first block; row by row, not in zigzag order
   int64_t mcu_step;             // number of coefficients from one MCU to the next
   int64_t mcus;
-  int32_t horizontal, vertical;  // blocks of the component in one MCU, row by row
+  int32_t horizontal, vertical;  // the component's blocks per MCU; stored row by row
   const int16_t* quantization;   // 64 factors, row by row
   uint8_t* out;                  // rows of 8 * horizontal * mcus samples
   int64_t stride;                // bytes
@@ -99,8 +99,8 @@ struct Kernels {
   // bytes after the output.
   void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out,
                  int64_t count);
-  // Copies gray to all three channels. Reads and overwrites as many bytes after the ends as
-  // to_rgb().
+  // Copies gray to all three channels. Reads up to 64 bytes after the input and overwrites up to 64
+  // bytes after the output.
   void (*gray_to_rgb)(const uint8_t* y, uint8_t* out, int64_t count);
 };
 

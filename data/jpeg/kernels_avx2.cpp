@@ -25,7 +25,7 @@ uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
     const auto found =
         static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, all_ones)));
-    const uint32_t whole = _tzcnt_u32(found);  // 32: none
+    const uint32_t whole = _tzcnt_u32(found);  // 32 if no byte is ff
     from += whole;
     out += whole;
     if (whole == 32) continue;
@@ -95,7 +95,8 @@ inline void pass(__m256i* v, int shift) {
   for (int i = 0; i < 8; ++i) v[i] = _mm256_packs_epi32(low[i], high[i]);
 }
 
-// Transposes the 8 × 8 block in each half: each of three rounds interleaves row i with row i + 4.
+// Transposes the 8 × 8 block in each half of the registers. Each of the three rounds interleaves
+// row i with row i + 4.
 inline void transpose(__m256i* v) {
   __m256i a[8];
   for (int round = 0; round < 3; ++round) {
@@ -107,15 +108,16 @@ inline void transpose(__m256i* v) {
   }
 }
 
-// Saturates the block in each half to bytes and transposes it. rows[i]: rows 2i and 2i + 1.
+// Saturates to bytes and transposes the block in each half of the registers. rows[i] gets rows 2i
+// and 2i + 1.
 inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
   __m256i a[4], b[4];
   for (int i = 0; i < 4; ++i) a[i] = _mm256_packs_epi16(columns[2 * i], columns[2 * i + 1]);
-  for (int i = 0; i < 2; ++i) {  // columns 0 and 4, 1 and 5, 2 and 6, 3 and 7
+  for (int i = 0; i < 2; ++i) {  // interleaves columns 0 and 4, 1 and 5, 2 and 6, 3 and 7
     b[2 * i] = _mm256_unpacklo_epi8(a[i], a[i + 2]);
     b[2 * i + 1] = _mm256_unpackhi_epi8(a[i], a[i + 2]);
   }
-  for (int i = 0; i < 2; ++i) {  // all even columns, all odd columns
+  for (int i = 0; i < 2; ++i) {  // interleaves all even columns, and all odd ones
     a[2 * i] = _mm256_unpacklo_epi8(b[i], b[i + 2]);
     a[2 * i + 1] = _mm256_unpackhi_epi8(b[i], b[i + 2]);
   }

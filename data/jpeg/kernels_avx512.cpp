@@ -58,14 +58,14 @@ constexpr Interleaving make_interleaving() {
 }
 
 constexpr Interleaving kInterleaving = make_interleaving();
-constexpr uint64_t kThird = 0xffffffff;  // mask of the second store: 32 pixels are 96 bytes
+constexpr uint64_t kThird = 0xffffffff;  // mask: the second store writes the last 32 of 96 bytes
 
 inline uint64_t first_bytes(int64_t count) {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
-// Like to_rgb() of kernels_avx2.cpp at twice the width, but interleaves the channels with byte
-// shuffles of two registers.
+// Like to_rgb() of kernels_avx2.cpp, but handles 32 pixels at a time and interleaves the channels
+// with byte shuffles of two registers.
 void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out, int64_t count) {
   const __m512i middle = _mm512_set1_epi16(128), round = _mm512_set1_epi32(1 << 15);
   const __m512i from_cr = _mm512_set1_epi16((kRedFromCr - 65536 + 1) / 2);

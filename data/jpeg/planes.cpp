@@ -7,7 +7,7 @@
 namespace shoal::data::jpeg {
 namespace {
 
-constexpr int64_t kPadding = 64;  // bytes before and after rows that kernels may read and write
+constexpr int64_t kPadding = 64;  // kernels may access this many bytes before and after a row
 
 }  // namespace
 

@@ -16,7 +16,7 @@ namespace shoal::data::jpeg {
 
 struct SeekPoint {
   uint32_t byte = 0;  // offset in the file
-  uint16_t bit = 0;   // first bit in this byte, counted from the most significant bit
+  uint16_t bit = 0;   // index of the bit in this byte; 0 is the most significant bit
   int16_t predictor[3] = {};
 
   bool operator==(const SeekPoint&) const = default;

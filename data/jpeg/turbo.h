@@ -32,7 +32,7 @@ class TurboDecoder {
   // after each row will be readable, with any content. Throws DamagedImage.
   void start(const Box& box, int64_t padding);
 
-  // Returns the next rows of the box, from the top; a count of 0 after the last row. The rows are
+  // Returns the next rows of the box, from the top. Returns 0 rows after the last row. The rows are
   // valid until the next call. The call that returns the last rows also checks that the file has an
   // end-of-image marker. Throws DamagedImage.
   RowBlock next();

@@ -14,9 +14,9 @@ struct Devkit {
   std::vector<uint8_t> meta;  // meta.mat
 };
 
-// Reads the two files that struct Devkit contains from the kit `path`. Returns nothing if `path` is
-// neither a tar nor a tar compressed with gzip. Throws std::invalid_argument if the kit is damaged
-// or lacks one of the two files, FileFailure if `path` cannot be read.
+// Opens the development kit `path` and reads the two files of struct Devkit. Returns nothing if
+// `path` is neither a tar nor a tar compressed with gzip. Throws std::invalid_argument if the kit
+// is damaged or lacks one of the two files, FileFailure if `path` cannot be read.
 std::optional<Devkit> open_devkit(const std::string& path);
 
 }  // namespace shoal::data

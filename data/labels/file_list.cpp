@@ -35,7 +35,7 @@ FileListDataset::FileListDataset(std::vector<ListedImage> images, std::vector<st
                                  const std::string& folder)
     : images_(std::move(images)), classes_(std::move(classes)) {
   if (!folder.empty()) folders_.push_back(folder);
-  std::error_code error;  // ignored: then absolute paths are not compared with this folder
+  std::error_code error;  // ignored: then folders_ does not contain the absolute path
   const fs::path whole = fs::absolute(folder.empty() ? "." : folder, error);
   if (!error) folders_.push_back(whole.lexically_normal().string());
 }

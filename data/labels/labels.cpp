@@ -60,10 +60,10 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// Returns the table column that begins at `at`, without the blanks and quotes around it. Moves `at`
-// past the next separator.
+// Returns the field that begins at `at`, without the blanks and quotes around it. Moves `at` past
+// the next separator.
 std::string field_at(const std::string& line, char separator, size_t& at) {
-  // Aligned tables use several tabs; two commas enclose an empty field.
+  // Several tabs separate the columns of an aligned table, but two commas enclose an empty field.
   at = line.find_first_not_of(separator == ',' ? std::string_view(" \t\r") : kGaps, at);
   if (at == std::string::npos) return "";
   const bool quoted = line[at] == '"';
@@ -77,8 +77,9 @@ std::string field_at(const std::string& line, char separator, size_t& at) {
 }
 
 // Returns the image and the class in a line. A tab or comma separates them, and both may then
-// contain blanks. Without a tab or comma, blanks separate them. Drops the boxes of ImageNet's
-// LOC_val_solution.csv, where each box is the class followed by four numbers.
+// contain blanks. Without a tab or comma, blanks separate them. In ImageNet's
+// LOC_val_solution.csv, where each bounding box is a class and four numbers, takes only the first
+// class.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> words = words_of(line);
   const char separator = line.find('\t') != std::string::npos ? '\t' : ',';

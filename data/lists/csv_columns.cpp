@@ -18,7 +18,7 @@ constexpr std::string_view kImageColumns[] = {"path",     "file",  "filename",  
 constexpr std::string_view kClassColumns[] = {"class",    "label",  "label_name",
                                               "category", "target", "y"};
 constexpr std::string_view kSplitColumns[] = {"split", "set", "fold", "subset"};
-constexpr size_t kMaxSplits = 10;  // a column with more values names something else
+constexpr size_t kMaxSplits = 10;  // a column with more values does not name splits
 
 // Returns the first column that has one of these names.
 std::optional<size_t> find_column(const Names& header, std::span<const std::string_view> names) {

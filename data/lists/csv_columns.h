@@ -14,7 +14,7 @@ namespace shoal::data {
 struct CsvColumns {
   size_t image = 0;
   size_t label = 0;             // the class; equal to `image` if the dataset is unlabeled
-  std::optional<size_t> split;  // names the split of each image: split, set, fold or subset
+  std::optional<size_t> split;  // the split of each image; the column is split, set, fold or subset
 };
 
 // Finds the columns in the header, which is the current record of `reader`. Throws
@@ -26,7 +26,7 @@ class SplitValues {
  public:
   void add(std::string_view value);
   // Returns a text such as "the column 'split' ('train', 'val')"; "" unless the column `name` has 2
-  // to 10 different values. (A column with more values names something else than splits.)
+  // to 10 different values. (A column with more values does not name splits.)
   std::string column(const std::string& name) const;
 
  private:

@@ -128,7 +128,7 @@ class CsvList {
     set_base(prefix_);
   }
 
-  // Returns whether any file was found. `base`: as set_base().
+  // Looks for the files relative to `base` (see set_base()). Returns whether any was found.
   bool find_images_in(const std::string& base) {
     set_base(base);
     std::vector<ListFolder*> folders;
@@ -168,7 +168,7 @@ class CsvList {
     LeftOut left_out;
     int64_t repeated = 0, first_repeated = INT64_MAX;
     for (const auto& [path, folder] : folders_) {
-      const ListedRow* first = nullptr;  // of this file
+      const ListedRow* first = nullptr;  // first row of the current file
       for (const ListedRow& row : folder.rows) {
         if (first == nullptr || first->file != row.file) {
           first = &row;
@@ -223,10 +223,10 @@ class CsvList {
   }
 
   const std::string& path_;
-  const std::string prefix_;  // of the list's folder
+  const std::string prefix_;  // the list's folder: empty, or ends with a slash
   CsvReader reader_;
   const OpenOptions& options_;
-  std::map<std::string, ListFolder> folders_;  // by plain_folder(), so sorted as in a listing
+  std::map<std::string, ListFolder> folders_;  // key: plain_folder(); sorted by path
   std::unordered_map<std::string_view, ListFolder*> folders_by_text_;
   std::vector<std::string_view> labels_;  // the classes as texts, in the order of their first lines
   std::unordered_map<std::string_view, size_t> labels_by_text_;  // indexes into labels_

@@ -33,16 +33,16 @@ bool is_csv_list(const std::string& path);
 // folders; with options.unlabeled, by line. Classes are sorted by name, or by value if all are
 // numbers.
 //
-// Lists the folders of the images with options.threads threads, but opens no image with an image's
+// Lists the folders of the images with options.threads threads. Opens only files without an image's
 // extension. Leaves out files that are not images by name or content, and lines that repeat an
 // image, and calls options.warning. Throws std::invalid_argument for user errors, naming file and
 // line: malformed lines, a missing image, an image with two classes. Throws std::runtime_error for
 // system errors.
 std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options);
 
-// Returns a text such as "the column 'split' ('train', 'val')" if the list has a column that names
-// the split of each image: split, set, fold or subset. Returns "" if it has none, or if the file is
-// no list: open_csv_list() reports its errors.
+// Returns a text such as "the column 'split' ('train', 'val')" if the list has a column split, set,
+// fold or subset with the split of each image. Returns "" if the list has no such column, or if the
+// file is not a valid list: open_csv_list() reports the errors.
 std::string split_column(const std::string& path);
 
 }  // namespace shoal::data

@@ -11,7 +11,7 @@ struct ConfigEntry {
   std::string group;  // the table or mapping that contains the entry; empty: none
   std::string name;   // as written
   std::string value;  // text as on the command line; lists and mappings as JSON; "null": no value
-  int line = 0;       // from 1
+  int line = 0;       // line number, from 1; 0: not from the file
 };
 
 // Whether a mapping under this top-level name is an option's value, and not a group of entries.

@@ -82,7 +82,7 @@ class Matcher {
     return entry.line > 0 ? path_ + ":" + std::to_string(entry.line) : path_;
   }
 
-  // Names the first few; a file of another program may have thousands.
+  // Lists only the first few unknown settings: another program's file may have thousands.
   std::string unknown_names() const {
     std::vector<std::string> names;
     for (const ConfigEntry& entry : unknown_)
@@ -172,7 +172,7 @@ std::string overridden_entries(const std::vector<Setting>& entries, const Argume
     for (const auto& [name, given] : in_our_words(entry, arguments.command)) {
       const auto origin = arguments.origins.find(name);
       if (origin == arguments.origins.end()) continue;
-      if (origin->second.starts_with(arguments.config)) continue;  // also from the file
+      if (origin->second.starts_with(arguments.config)) continue;  // the value is from the file
       const Option& option = require_option(arguments.command, name, entry.origin);
       const std::string value = option.get(arguments);
       if (usual(option, given, arguments.command) == value) continue;

@@ -33,9 +33,9 @@ std::string assignment(const Option& option, const std::string& value) {
   return option.name + " = " + toml_value(option, value);
 }
 
-// Whether the file names the recipe. Weights replace the network and the sizes of a recipe that the
-// user did not name (take_network()), but read from the file, it would count as named. So with
-// weights, the file contains the values of such a recipe instead.
+// Whether the file names the recipe. If --weights is given and the recipe is only implied, the file
+// contains the recipe's values instead: a name in the file would count as given by the user, so the
+// weights would not replace the recipe's network and sizes (take_network()).
 bool names_recipe(const Arguments& arguments) {
   return arguments.origins.contains("recipe") || arguments.job.weights.empty();
 }

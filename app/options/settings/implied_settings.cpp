@@ -7,7 +7,7 @@
 namespace shoal::app {
 namespace {
 
-// Sets --model to the network `implied` by the weights' name. Throws UserError if --model differs.
+// Sets --model to `implied`, the weights' network. Throws UserError if the user chose another.
 void imply_model(Arguments& arguments, const std::string& implied) {
   const std::string& weights = arguments.job.weights;
   if (!is_chosen(arguments, "model")) return take_network(arguments, implied);

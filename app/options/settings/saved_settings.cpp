@@ -19,7 +19,7 @@ constexpr const char* kImagesChanged =
 constexpr const char* kEpochChanged =
     "the length of an epoch has changed; restore --train-samples or --steps-per-epoch";
 
-// Returns a hash of the class weights, to detect changes in the file that they may come from.
+// Returns a hash of the class weights, to detect whether the file with the weights has changed.
 std::string hash_of(const std::vector<double>& weights) {
   if (weights.empty()) return "none";
   return hex(hash_bytes(weights.data(), weights.size() * sizeof(double)));
@@ -71,7 +71,7 @@ void take_saved_settings(Arguments& arguments,
   const auto named = [&arguments](const std::string& option) {
     if (!is_chosen(arguments, option)) return false;
     const std::string& origin = arguments.origins.at(option);
-    // The checkpoint replaces --weights, and so the settings that follow from them.
+    // The checkpoint replaces --weights and also the settings that follow from --weights.
     if (origin == kCheckpointOrigin || origin.starts_with(kWeightsOrigin)) return false;
     if (option == "batch-size" && arguments.job.fit_batch_size) return false;
     // SageMaker's input mode FastFile turns forward-reads on. The checkpoint's value wins, so that

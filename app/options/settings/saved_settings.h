@@ -13,13 +13,12 @@ namespace shoal::app {
 constexpr const char* kCheckpointOrigin = "checkpoint";  // origin of the restored settings
 
 // Returns every setting of `job` that can change results, in the order of the option table,
-// including settings without effect in this run. Facts about the data follow, such as the number of
-// training images.
-// Omits options without a value, such as --weights that is not given.
+// including settings without effect in this run. Omits options without a value, such as --weights
+// if it is not given. Ends with facts about the data, such as the number of training images.
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
 
 // Restores the settings of a checkpoint, `saved`, except options that are already set
-// (Arguments::origins) and options that a set option replaces (Saving::replaced_by). Overrides the
+// (Arguments::origins) and options that one of these replaces (Saving::replaced_by). Overrides the
 // values of a recipe that the user did not name (see kImagenetRecipe), settings that follow from
 // --weights, and a --forward-reads that SageMaker's configuration set. With --eval-only, restores
 // only options that affect evaluation. Throws UserError if this version does not accept a saved

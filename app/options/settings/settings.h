@@ -25,7 +25,7 @@ std::vector<std::string> command_words(int argc, const char* const* argv, bool p
 inline constexpr const char* kWordsVariable = "SHOAL_COMMAND_WORDS";
 
 // Returns all settings of a command. `words`: the command and its arguments. Throws UserError if
-// they are not valid.
+// the command or a setting is not valid.
 Arguments gather(const std::vector<std::string>& words, const dist::Variables& environment,
                  const Files& files = real_files());
 

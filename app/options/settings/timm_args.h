@@ -17,8 +17,8 @@ bool is_timm_args(const std::vector<ConfigEntry>& entries);
 // if clip-mode is not norm. Adds drop-path 0, the default of timm's networks, if neither drop-path
 // nor drop-connect is given.
 //
-// Appends to `ignored` the names of the arguments that it leaves out, except arguments without a
-// value or with the value 0, color-jitter and clip-mode.
+// Appends to `ignored` the names of all other arguments, except color-jitter, clip-mode, and
+// arguments that have no value or the value 0.
 std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
                                         std::vector<std::string>& ignored);
 

@@ -9,7 +9,7 @@
 
 namespace shoal::app {
 
-inline constexpr unsigned kRanks = kTrain | kEval | kPredict;  // can run as several ranks
+inline constexpr unsigned kRanks = kTrain | kEval | kPredict;  // commands that can use many ranks
 inline constexpr unsigned kRun = kTrain | kEval | kPredict | kExport;
 
 inline constexpr double kMaxHosts = 4096;  // larger numbers are probably typos

@@ -15,6 +15,7 @@ Option classes_row() {
                       "Number of classes, or a FILE with the class names, one per line in label "
                       "order (train: needed if all images come through pipes)",
                       JOB(classes))
+                      .in_bench({"step", "scaling"})
                       .unset_is("the number of classes in the data")
                       .default_in(kModels | kBench, "1000")
                       .within(1, 1 << 24)

@@ -1,4 +1,4 @@
-// Rows of the option table for the section Where it runs.
+// Rows of the option table for the section "Where it runs".
 #include "app/options/option_row.h"
 #include "app/options/table/groups.h"
 
@@ -68,6 +68,7 @@ Option kernels_row() {
               {"reference", Kernels::reference},
               {"fused", Kernels::fused}},
              JOB(model.kernels))
+      .in_bench({"step", "scaling"})
       .of_training();
 }
 
@@ -78,7 +79,8 @@ void add_machine(std::vector<Option>& table) {
   add(table, group,
       {text_choice("device", kRanks | kBench | kCommon,
                    "Device; auto: a GPU if shoal can use one, else the CPU",
-                   {"auto", "cpu", "cuda"}, JOB(device)),
+                   {"auto", "cpu", "cuda"}, JOB(device))
+           .in_bench({"step", "scaling"}),
        text_choice("backend", kRanks,
                    "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "
                    "that share a GPU",

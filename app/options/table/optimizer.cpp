@@ -18,6 +18,7 @@ Option amp_row() {
                         "Precision of the network's computation: off (float32) or bf16 (bfloat16); "
                         "without a value: bf16",
                         {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
+          .in_bench({"step", "scaling"})
           .refuses("fp16", "bf16 is as fast and needs no loss scaling")
           .also_called({"fp16", "half", "bf16"})
           .changes_results()
@@ -56,6 +57,7 @@ Option ema_row() {
                       "Decay per step of an EMA (exponential moving average) of the weights, "
                       "typically 0.9999; the EMA is exported",
                       JOB(ema))
+                      .in_bench({"step", "scaling"})
                       .unset_is("no average")
                       .from_below(0, 1)
                       .off_is("none")
@@ -78,6 +80,7 @@ Option optimizer_row() {
   }
   return choice<OptimizerOptions::Kind>("optimizer", kTrain | kBench | kCommon,
                                         alternatives(descriptions), values, JOB(optimizer.kind))
+      .in_bench({"step", "scaling"})
       .of_training()
       .changes_results(MayDiffer::never, kStartAnew);
 }

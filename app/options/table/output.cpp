@@ -58,6 +58,7 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
        row("cache-dir", kTrain | kEval | kCheck | kAverage | kBench, "DIR",
            "Folder for cached listings of large data folders, and for the indexes of --seek-index",
            JOB(cache_dir))
+           .in_bench({"loader"})
            .unset_is("none")
            .default_in(kTrain,
                        "OUTPUT/cache (on SageMaker the warm pool's folder, or TMPDIR/shoal-cache "
@@ -70,12 +71,14 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            "Memory per process for caching encoded training images, such as 16G; useful with "
            "slow disks; 0: no cache",
            JOB(cache_bytes))
+           .in_bench({"loader"})
            .of_training()
            .off_is("0"),
        row("seek-index", kTrain | kBench, "",
            "Index JPEGs during the first epoch, so that later epochs decode little more than the "
            "crop; --cache-dir grows by up to 4 % of the data's size",
            JOB(seek_index))
+           .in_bench({"loader"})
            .of_training(),
        row("keep", kTrain, "N", "Number of newest checkpoints to keep, in addition to the best one",
            JOB(keep))

@@ -87,6 +87,7 @@ void add_resizing(std::vector<Option>& table) {
            .changes_results(),
        row("val-size", kRun | kAverage | kBench, "PIXELS", "Width and height of evaluation images",
            JOB(val_size))
+           .in_bench({"loader", "step"})
            .unset_is("as in the weights, else the model's")
            .default_in(kTrain, "--size, else the model's")
            .default_in(kBench, "--size, else the model's (`bench loader`: 224)")
@@ -102,6 +103,7 @@ void add_resizing(std::vector<Option>& table) {
                                     {"bicubic", data::Interpolation::bicubic},
                                     {"random", data::Interpolation::random}},
                                    JOB(interpolation))
+           .in_bench({"loader"})
            .unset_is("as in the weights, else the model's")
            .default_in(kTrain, "the model's")
            .default_in(kBench, "bilinear")
@@ -118,16 +120,19 @@ void add_resizing(std::vector<Option>& table) {
                              "Decoder for baseline JPEGs: shoal, or turbo (libjpeg-turbo, for "
                              "comparison; same pixels)",
                              {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}},
-                             JOB(decoder)),
+                             JOB(decoder))
+           .in_bench({"loader"}),
        choice<data::Order>(
            "order", kTrain | kBench,
            "Order of training images: random, or chunked for data larger than memory (reads runs "
            "of 16 neighboring images and shuffles within windows of 8,192)",
            {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, JOB(order))
+           .in_bench({"loader"})
            .of_training()
            .changes_results(MayDiffer::between_epochs, kWithinEpoch),
        row("crop-scale-min", kTrain | kBench, "FRACTION",
            "Smallest random crop, as a fraction of the image's area", JOB(crop_scale_min))
+           .in_bench({"loader"})
            .within(1e-4, 1)
            .of_training()
            .changes_results(),

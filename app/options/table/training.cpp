@@ -1,5 +1,5 @@
-// Rows of the option table for the sections General, Model, and Length and batch. build() joins the
-// rows of all files in the order of --help.
+// Rows of the option table for the sections "General", "Model" and "Length and batch". build()
+// joins the rows of all files in the order of --help.
 #include "app/options/option_row.h"
 #include "app/options/options.h"
 #include "app/options/table/groups.h"
@@ -64,6 +64,7 @@ Option compression_row() {
                            "half the traffic; sums are computed in float32)",
                            {{"off", Precision::off}, {"bf16", Precision::bf16}},
                            JOB(gradient_compression))
+      .in_bench({"scaling"})
       .off_is("off")
       .of_training()
       .changes_results();
@@ -73,6 +74,7 @@ void add_model(std::vector<Option>& table) {
   add(table, "Model",
       {model_row(kTrain | kBench | kCommon, "Network to train; `shoal models` lists them",
                  JOB(model.name))
+           .in_bench({"step", "scaling"})
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
        model_row(kEval | kPredict | kExport | kAverage,

@@ -287,6 +287,20 @@ TEST_CASE("an option of one command is unknown to another") {
         app::find_option(Command::train, "batch-size"));
 }
 
+TEST_CASE("options of bench name the measurements that have them") {
+  const std::set<std::string> known = {"loader", "step", "scaling"};
+  std::set<std::string> named;
+  for (const app::Option& option : app::options()) {
+    INFO(option.name);
+    for (const std::string& measurement : option.measurements) {
+      CHECK(option.is_for(Command::bench));
+      CHECK(known.contains(measurement));
+      named.insert(measurement);
+    }
+  }
+  CHECK(named == known);
+}
+
 TEST_CASE("numbers are printed in the shortest form that reads back") {
   CHECK(app::text_of(0.1) == "0.1");
   CHECK(app::text_of(90.0) == "90");
