@@ -43,8 +43,8 @@ struct Progression {
   int64_t smallest = 0, largest = 0;
   int64_t images_per_step = 1;  // over all ranks
   uint64_t seed = 0;            // seed of the multi-scale draws
-  // By epoch: a factor for the augmentation policy's magnitude, the alphas of mixup and cutmix, and
-  // dropout.
+  // Factor by epoch, which multiplies the augmentation policy's magnitude, the alphas of mixup and
+  // cutmix, and the dropout rates.
   EpochSchedule strengths = {};
 
   static constexpr int64_t kStep = 32;  // pixels

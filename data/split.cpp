@@ -57,7 +57,7 @@ bool is_held_out(uint64_t key_hash, double share) {
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share,
                                        const LargestOnHosts& largest_on_hosts) {
   std::vector<uint64_t> hashes(static_cast<size_t>(all->size()));
-  std::vector<uint64_t> largest(all->classes().size(), 0);  // hash in each class
+  std::vector<uint64_t> largest(all->classes().size(), 0);  // largest hash of each class
   const auto largest_of = [&](int64_t i) -> uint64_t& {
     return largest[static_cast<size_t>(all->label(i))];
   };

@@ -18,14 +18,14 @@ namespace shoal::data {
 // it ignores the folders above the dataset, which could have the name of a class.
 std::string split_key(const std::string& class_name, const std::string& name);
 
-// Like split_key(), but returns all of `path` if it has no class folder. For separate image files,
-// because several folders may contain files of the same name.
+// Like split_key(), but returns all of `path` if it has no class folder. Call it for separate image
+// files, because several folders may contain files of the same name.
 std::string split_key_of_path(const std::string& class_name, const std::string& path);
 
-// Whether the image with this hash_bytes() of its key is in the validation part, which has about
-// `share` of all images. (If this is true for all images of a class, part_of() keeps one of them
-// for training.) Seed, world size and other images do not matter. The validation part for a smaller
-// share is a subset of the one for a larger share.
+// `key_hash`: hash_bytes() of an image's key. Returns whether this image is in the validation part,
+// which has about `share` of all images. (If this is true for all images of a class, part_of()
+// keeps one of them for training.) Seed, world size and other images do not matter. The validation
+// part for a smaller share is a subset of the one for a larger share.
 bool is_held_out(uint64_t key_hash, double share);
 
 enum class Part { train, validation };

@@ -24,7 +24,7 @@ std::string stage_name(Stage stage);
 // Times and counts, summed over images.
 struct StageTimes {
   std::array<double, kStages> seconds{};
-  double cpu_seconds = 0;  // CPU time of the threads; less than the sum of seconds if they waited
+  double cpu_seconds = 0;  // CPU time of the threads, without the time that they waited
   int64_t bytes = 0;       // encoded bytes read
   int64_t images = 0;
   double of(Stage stage) const { return seconds[static_cast<size_t>(stage)]; }

@@ -25,7 +25,7 @@ struct ConnectOptions {
   // CPU. `device` is the GPU's CUDA index; it must be the current CUDA device.
   std::string gpu;
   int device = 0;
-  const NcclFunctions* nccl = nullptr;  // needed for NCCL, from the CUDA plug-in; not owned
+  const NcclFunctions* nccl = nullptr;  // from the CUDA plug-in, not owned; required for NCCL
   // Time for the master's name to resolve and for all ranks to join. Increase it if hosts start
   // many minutes apart.
   std::chrono::milliseconds rendezvous_timeout = std::chrono::seconds(900);

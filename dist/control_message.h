@@ -1,14 +1,14 @@
 #pragma once
 // The control message, which all ranks exchange once per step. With it, all ranks stop and save
-// checkpoints at the same step, and share their counts.
+// checkpoints at the same step, and sum counts such as that of unreadable images.
 //
 //   loop, step s:   message = channel.collect();  // from all ranks, for step s-1
 //                   ...  // act on message: the same decision on every rank
 //                   channel.post(mine);           // from this rank, for step s
 //
-// post() starts one small asynchronous all-reduce on its own Gloo group (also in NCCL runs).
-// collect() waits for it one step later, when it has usually finished. A group of one behaves the
-// same, including the delay.
+// post() starts one small asynchronous all-reduce on the control group, which uses Gloo even in
+// NCCL runs. collect() waits for the all-reduce one step later, when it has usually finished. A
+// group of one behaves the same, including the delay.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ struct ControlMessage {
 
 class ControlChannel {
  public:
-  explicit ControlChannel(const Group& group);  // Communicator::control
+  explicit ControlChannel(const Group& group);  // `group`: Communicator::control
   ~ControlChannel();                            // does not wait for a posted message
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;

@@ -152,7 +152,7 @@ void Resizer::push(const RowBlock& rows) {
   if (vertical_first_) return push_vertical_first(rows);
   HorizontalPass pass = horizontal_pass();
   for (int64_t row = 0; row < rows.count; row += 4) {
-    for (int64_t i = 0; i < 4; ++i) {  // beyond the end, repeats the last row
+    for (int64_t i = 0; i < 4; ++i) {  // repeats the last row if fewer than four are left
       const int64_t at = std::min(row + i, rows.count - 1);
       pass.in[i] = rows.data + at * rows.stride;
       pass.out[i] = middle_.data() + (rows_ + at) * middle_stride_;
@@ -193,7 +193,7 @@ void Resizer::reduce_row() {
   if (finished_ % 4 != 0 && finished_ < static_cast<int64_t>(y_.starts.size())) return;
   HorizontalPass pass = horizontal_pass();
   const int64_t first = (finished_ - 1) / 4 * 4;
-  for (int64_t i = 0; i < 4; ++i) {  // beyond the end, repeats the last row
+  for (int64_t i = 0; i < 4; ++i) {  // repeats the last row if fewer than four are left
     const int64_t at = std::min(first + i, finished_ - 1);
     pass.in[i] = reduced_.data() + at % 4 * reduced_stride_;
     pass.out[i] = done_.data() + at * middle_stride_;

@@ -28,9 +28,9 @@ struct AxisRequest {
   bool mirror = false;  // write these pixels in reverse order
 };
 
-// Whether to run the vertical pass first. By the rule of Pillow 13, it runs first if the height
-// loses pixels, and more than twice as many as the width loses. (Pillow 12.2 and 12.3: if the
-// height shrinks and is more than 100 times the width. Earlier versions: never.)
+// Whether to run the vertical pass first. The rule of Pillow 13: if the height shrinks, and by more
+// than twice as many pixels as the width. (Pillow 12.2 and 12.3: if the height shrinks and is more
+// than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
 // Filter weights of one direction. build() reuses the memory of the previous image. For build() and
@@ -38,8 +38,8 @@ bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are read
   int32_t taps = 0;              // weights per output pixel; those outside the window are zero
-  std::vector<int32_t> starts;   // `count` values: first source pixel, relative to source_first
-  std::vector<int32_t> weights;  // count × taps, with kWeightBits fractional bits
+  std::vector<int32_t> starts;   // first source pixel per output pixel, relative to source_first
+  std::vector<int32_t> weights;  // `taps` per output pixel, with kWeightBits fractional bits
 
   void build(const AxisRequest& request, Interpolation interpolation);
 

@@ -1,7 +1,7 @@
 // Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps. To make
 // such pairs, the vertical pass interleaves the bytes of two adjacent rows, and the horizontal pass
-// shuffles the bytes of two adjacent pixels. Both widen the bytes to 16 bits. The horizontal pass
-// handles four rows with the same weights, two per register.
+// shuffles the bytes of two adjacent pixels. Both passes widen the bytes to 16 bits. The horizontal
+// pass handles four rows with the same weights, two per register.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -57,7 +57,8 @@ inline void store_pixel(uint8_t* out, int32_t value) {
   __builtin_memcpy(out, &value, 4);
 }
 
-// Shuffles the pixels of two rows into 16-bit pairs per channel. `order` selects the two pixels.
+// For each of two rows, pairs the bytes of two pixels by channel and widens them to 16 bits.
+// `order` selects the two pixels.
 inline __m256i pair_pixels(__m256i rows, __m128i order) {
   return _mm256_shuffle_epi8(rows, _mm256_broadcastsi128_si256(order));
 }

@@ -20,17 +20,18 @@ enum : int32_t { kWeightBits = 22 };
 struct HorizontalPass {
   const uint8_t* in[4];    // RGB rows; the same row may occur several times
   uint8_t* out[4];         // RGB rows, may repeat; up to 16 bytes after the end are overwritten
-  const int32_t* starts;   // `count` values: first source pixel
-  const int32_t* weights;  // count × taps / group × words
+  const int32_t* starts;   // first source pixel of each of the `count` output pixels
+  const int32_t* weights;  // packed: count × taps / group × words values
   int64_t count;
   int32_t taps;  // per pixel; a multiple of `group`
 };
 
-// Arguments for one output row, the weighted sum of `taps` source rows.
+// Arguments for one output row, the weighted sum of `taps` source rows. Each of these rows must be
+// readable, even if its weight is zero, up to `bytes` rounded up to a multiple of 32.
 struct VerticalPass {
-  const uint8_t* in;       // first source row; rows must be readable up to a multiple of 32 bytes
-  int64_t stride;          // bytes
-  const int32_t* weights;  // taps / group × words; rows with weight zero must be readable
+  const uint8_t* in;       // first source row
+  int64_t stride;          // bytes from one source row to the next
+  const int32_t* weights;  // packed: taps / group × words values
   uint8_t* out;            // writes exactly `bytes` bytes
   int64_t bytes;
   int32_t taps;  // a multiple of `group`

@@ -16,8 +16,8 @@ uint64_t consumed(const Stream& stream, const uint8_t* begin) {
   return static_cast<uint64_t>(stream.at - begin) * 8 - stream.count;
 }
 
-// Converts positions in the bytes without stuffing to positions in the file, where a stuffed 00
-// follows each ff. Successive calls of point() must have ascending positions.
+// Converts positions in the unstuffed bytes to positions in the file, where a stuffed 00 follows
+// each ff. The positions in successive calls of point() must ascend.
 class FilePlaces {
  public:
   FilePlaces(const uint8_t* clean, size_t file) : begin_(clean), at_(clean), file_(file) {}
@@ -139,7 +139,7 @@ bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index)
   const int64_t at = row * segments.per_row + first_segment_;
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
   const SeekPoint& point = index[static_cast<size_t>(at)];
-  // Includes the byte in which the next segment starts, and the stuffed 00 that may follow it.
+  // The range includes the byte in which the next segment starts, and a stuffed 00 after it.
   const size_t to = end < index.size()
                         ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
                         : bytes_.size();
@@ -189,7 +189,7 @@ void BaselineDecoder::end_part(Lane& lane) {
   lap(Stage::transform);
 }
 
-// Whether decoding ended where, according to the index, the next segment starts. If not, the index
+// Whether decoding ended at the start of the next segment, as given by the index. If not, the index
 // belongs to another file, or the image is damaged. Also returns true if this cannot be checked.
 bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   const Segments segments(header_);

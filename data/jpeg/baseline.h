@@ -69,7 +69,7 @@ class BaselineDecoder {
     std::vector<uint8_t> clean;  // the entropy-coded bytes without stuffing
     std::vector<int16_t> coefficients;
     int64_t row = -1;                    // row of MCUs; -1: none
-    int64_t column = 0, column_end = 0;  // MCUs of the part that is being decoded
+    int64_t column = 0, column_end = 0;  // range of MCU columns that is being decoded
   };
 
   const Kernels& kernels_;

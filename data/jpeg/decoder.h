@@ -11,7 +11,7 @@
 
 namespace shoal::data {
 
-// Reads one image after another. Use one object per thread. A part has the same pixels as if
+// Reads one image after another. Use one object per thread. The pixels of a box are the same as if
 // libjpeg-turbo had decoded the whole image with its defaults (see turbo.h).
 class JpegDecoder {
  public:

@@ -28,8 +28,8 @@ enum : int32_t {
 
 enum : int32_t {
   kRedFromCr = 91881,     // 1.402
-  kGreenFromCb = -22554,  // 0.34414
-  kGreenFromCr = -46802,  // 0.71414
+  kGreenFromCb = -22554,  // -0.34414
+  kGreenFromCr = -46802,  // -0.71414
   kBlueFromCb = 116130,   // 1.772
 };
 

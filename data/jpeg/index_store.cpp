@@ -5,9 +5,9 @@
 // Both files grow while other processes read them, so write_whole(), which replaces a whole file,
 // cannot write them. A checksum in each record detects records that are incomplete after a crash.
 //
-// Only the owner of N.places removes the two files, and N.seek first. If it removed N.places first,
-// another process could create and lock a new N.places, and would then lose its N.seek. Processes
-// that have opened a removed N.seek can still read its records.
+// Only the owner of N.places removes the two files. It removes N.seek first: otherwise, another
+// process could create and lock a new N.places, and would then lose its N.seek. Processes that have
+// opened a removed N.seek can still read its records.
 #include "data/jpeg/index_store.h"
 
 #include <fcntl.h>
@@ -186,8 +186,8 @@ void IndexStore::refresh() {
   const std::lock_guard lock(mutex_);
   write_waiting();
   open_others();
-  // If several files have a record of an image, the newest file is right: the images may have got
-  // other numbers since the older files were written.
+  // If several files have a record of a sample, uses the newest file: the sample numbers of images
+  // may have changed since the older files were written.
   std::vector<std::pair<fs::file_time_type, uint32_t>> by_time;
   for (uint32_t file = 0; file < files_.size(); ++file) {
     std::error_code error;
@@ -204,7 +204,7 @@ void IndexStore::open_others() {
     if (entry.path().extension() != kRecordsExtension) continue;
     const auto known = std::ranges::find(files_, path, &File::records);
     if (known != files_.end() && !is_removed(known->file.number())) continue;
-    if (known != files_.end()) known->records.clear();  // slots may still refer to its records
+    if (known != files_.end()) known->records.clear();  // slots may still use the descriptor
     Descriptor opened = open_file(path.c_str(), O_RDONLY);
     if (opened.is_open()) files_.push_back({path, std::move(opened), 0});
   }

@@ -6,9 +6,9 @@
 // reads the files of all processes. A record identifies its image by sample number, length, and a
 // hash of the first and last bytes. find() ignores damaged records and records of other images; the
 // caller can then add() a new one. Does not store an index whose record would be larger than 4 % of
-// the image. A new store removes files of which more than half of the records are stale: superseded
-// by a newer record, or of a sample beyond the dataset. It leaves files that another process is
-// writing.
+// the image. The constructor removes files if more than half of their records are stale: replaced
+// by a newer record, or of a sample that the dataset does not have. It keeps files that another
+// process is writing.
 
 #include <cstdint>
 #include <functional>
@@ -34,8 +34,8 @@ class IndexStore {
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes buffered records to disk, and reads the offsets of all new records. Only then can find()
-  // find the new records, even those of this process. Thread-safe.
+  // Writes buffered records to disk, and reads the offsets of all new records. Until then,
+  // find() does not see new records, even those of this process. Thread-safe.
   void refresh();
 
   // Hint: asks the system to prefetch the stored indexes of the samples [first, first + count).
@@ -50,7 +50,8 @@ class IndexStore {
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
 
   // Stores `index`, unless it is too large. `index` must cover the whole image. `bytes`: the
-  // encoded image. Buffers the record; a full buffer or refresh() writes it to disk. Thread-safe.
+  // encoded image. Buffers the record until the buffer is full or refresh() is called, then writes
+  // it to disk. Thread-safe.
   void add(int64_t sample, std::span<const uint8_t> bytes, const SeekIndex& index);
 
  private:

@@ -14,7 +14,7 @@ namespace shoal::data::jpeg {
 
 enum : int32_t {
   kLookBits = 11,    // bits per look-up: enough for most codes together with their values
-  kReadAhead = 320,  // bytes after a stream's end that must be readable: a block may read that far
+  kReadAhead = 320,  // readable bytes needed after a stream's end: decoding a block may read them
 };
 
 // Position in a block (row * 8 + column) of each coefficient, in coding order.

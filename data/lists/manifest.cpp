@@ -57,7 +57,7 @@ class LocalPlaces {
                                 "; put the images beside the manifest");
   }
 
-  const std::string manifest_, prefix_;  // prefix_: of the manifest's folder
+  const std::string manifest_, prefix_;  // prefix_: folder_of_list(manifest_)
   std::optional<size_t> dropped_;  // number of leading folders to drop; set by the first image
 };
 
@@ -142,7 +142,8 @@ class ManifestScan {
   }
 
   // Finds the attribute of `entry` that is a label, and sets the image's label. If the attribute's
-  // metadata has a class-name, also sets the name of the class. Refuses no or several labels.
+  // metadata has a class-name, also sets the name of the class. Throws std::invalid_argument unless
+  // exactly one attribute is a label.
   void label(const json& entry, ScanEntry& image) {
     std::string names;
     int count = 0;

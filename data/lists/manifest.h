@@ -25,9 +25,9 @@ namespace shoal::data {
 bool is_manifest(const File& file);
 
 // Opens all images, in the order of the manifests. Leaves out files that are not images, and calls
-// options.warning. Throws std::invalid_argument, naming file and line or entry, if a manifest is
-// invalid, and naming the file if the first image with a relative path cannot be found. Does not
-// look for the other images: read() reports those that are missing.
+// options.warning. Throws std::invalid_argument if a manifest is invalid (the error names the file
+// and the line or entry), or if the first image with a relative path is missing (the error names
+// the image). Does not look for the other images: read() reports those that are missing.
 std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& paths,
                                              const OpenOptions& options);
 

@@ -39,8 +39,8 @@ class ClassBalance {
 
  private:
   std::vector<int64_t> samples_;        // dataset indexes, grouped by class, shuffled within each
-  std::vector<int64_t> first_samples_;  // per class: its first index in samples_; last: the end
-  std::vector<int64_t> first_slots_;    // per class: its first slot; last: the length
+  std::vector<int64_t> first_samples_;  // per class: first index in samples_; then samples_.size()
+  std::vector<int64_t> first_slots_;    // per class: first slot; then length()
 };
 
 }  // namespace shoal::data

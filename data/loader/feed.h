@@ -49,10 +49,10 @@ struct BatchPlan {
 // One image that a worker must turn into a batch row. Issued by a feed.
 struct Ticket {
   int64_t position = 0;  // in the global order of the epoch, 0..n-1
-  int64_t sample = 0;    // index into the dataset; streams: number of the image on this rank
+  int64_t sample = 0;    // index into the dataset; streams: index among this rank's images
   uint64_t key = 0;      // seeds the random choices that concern only this image (crop, flip, …)
   int32_t label = 0;
-  StreamEpoch::Drawn drawn;  // streams only: the image and its spares
+  StreamEpoch::Drawn drawn;  // streams only: the image and its possible replacements
 };
 
 // Interface of DatasetFeed and StreamFeed. Thread-safe.
@@ -87,13 +87,13 @@ class Feed {
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // gets a range of samples
   // Tells the dataset and `will_read` which images will be read soon. Call for each position of
   // this rank. Announces the image that this rank reads kAhead images later, which keeps the disk
-  // busy for any number of threads. At the rank's first position in an epoch, also announces the
-  // rank's images between these two. (An epoch that is resumed in its middle starts without these.)
+  // busy for any number of threads. At the rank's first position in an epoch, announces the rank's
+  // next kAhead images. (If an epoch is resumed in its middle, its first kAhead are not announced.)
   // With chunked order on one host, announces whole chunks of the next window (ChunkedOrder)
   // instead. Only one rank announces each chunk. No earlier window announces the first window, so
   // its images are announced singly, as above. Streams: does nothing.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
-  static constexpr int64_t kAhead = 64;  // images of this rank
+  static constexpr int64_t kAhead = 64;  // how far to announce ahead, in images of this rank
 
  private:
   uint64_t seed_;
@@ -142,8 +142,8 @@ class DatasetFeed final : public Feed {
   BatchPlan plan_;
 };
 
-// The feed of one epoch of a Stream. Assigns the images that this rank reads to the rank's
-// positions, in order (BatchPlan::number()). Keys depend on seed, epoch and position only.
+// The feed of one epoch of a Stream. The rank's nth position (BatchPlan::number()) gets the nth
+// image that the rank reads. Keys depend on seed, epoch and position only.
 class StreamFeed final : public Feed {
  public:
   StreamFeed(std::shared_ptr<StreamEpoch> stream, const BatchPlan& plan, uint64_t seed,

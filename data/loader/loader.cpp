@@ -105,7 +105,7 @@ struct Loader::Impl {
   std::shared_ptr<const Stream> stream;
   LoaderOptions options;
   BatchPlan plan;
-  std::shared_ptr<const ClassBalance> balance;  // null: each image once per epoch
+  std::shared_ptr<const ClassBalance> balance;  // null: no class-balanced sampling
   BadImageLog log;
   std::optional<jpeg::IndexStore> indexes;
   Ring ring;
@@ -115,7 +115,7 @@ struct Loader::Impl {
   std::mutex mutex;
   std::condition_variable thread_ended;
   size_t running = 0;                 // number of threads that have not ended
-  std::vector<std::jthread> threads;  // last member: joined first
+  std::vector<std::jthread> threads;  // declared last: joined before the others are destroyed
 
   Impl(const std::shared_ptr<const Source>& source, const LoaderOptions& requested,
        const std::function<void(const std::string&)>& warning, BufferAllocator allocator)

@@ -101,8 +101,8 @@ class Loader {
   LoaderStats stats() const;
 
   // Returns the name of the image at a position of an evaluation, for messages. A stream does not
-  // keep names: returns "image N" with the number of this rank's images before it. Any thread may
-  // call it.
+  // keep names: returns "image N", where N is the number of this rank's images before `position`.
+  // Any thread may call it.
   std::string image_name(int64_t position) const;
 
   // Returns the name of the image that a worker has been reading longest; empty if no worker is

@@ -12,8 +12,8 @@ namespace shoal::data {
 namespace {
 
 // The loader is disk-bound if reading takes more than kReadShare of the threads' busy time and the
-// threads use a CPU for less than kComputing of the busy time. (With more CPU time, reading is only
-// copying from the page cache.)
+// threads use a CPU for less than kComputing of the busy time. (If they use more CPU time, reading
+// is only copying from the page cache.)
 constexpr double kReadShare = 0.5, kComputing = 0.75;
 // The consumer limits the rate if the threads spend more than this share of their time waiting for
 // a free row of a batch (ring.h).

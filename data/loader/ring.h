@@ -37,7 +37,7 @@ class Ring {
   // worker threw for this batch. If a stream ends within a batch: returns the rows that exist, or
   // nullptr with BatchPlan::drop_last.
   const Batch* next();
-  // Consumer: sums over the batches returned since restart().
+  // Consumer: returns the totals of all batches returned since restart().
   const LoaderStats& stats() const { return stats_; }
 
   // Makes take() return false in all workers.
@@ -63,8 +63,8 @@ class Ring {
     std::vector<Row> rows;
     std::unique_ptr<uint8_t, std::function<void(void*)>> images;
     int64_t left = 0;          // number of rows not yet done
-    Worker::Result sum;        // over the finished rows
-    std::exception_ptr error;  // of the failed row with the lowest index; null if none failed
+    Worker::Result sum;        // sum of the results of the finished rows
+    std::exception_ptr error;  // error of the failed row with the lowest index; null if none
     int32_t error_index = 0;   // index of that row
     int64_t rows_made = 0;     // rows that have an image: all, unless a stream ends in the batch
   };

@@ -90,7 +90,7 @@ void Transform::view(const Size& image, int64_t corner, bool mirror, uint8_t* ou
   finish(pixels, side, out);
 }
 
-// Decodes the part of `box` that the filter needs and resizes it.
+// Decodes and resizes the part of `box` that the filter needs.
 void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
                     Interpolation interpolation, uint8_t* out, int64_t stride,
                     jpeg::SeekIndex* index) {

@@ -64,7 +64,8 @@ class Transform {
   ImageReader reader_;
   Resizer resizer_;
   PlanarResampler planar_;
-  // Grayscale: decoded rows, and an image with three equal channels.
+  // For gray output. gray_rows_: decoded rows; gray_image_: the resized image. Both are RGB with
+  // three equal channels.
   std::vector<uint8_t> gray_rows_, gray_image_;
 };
 

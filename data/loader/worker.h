@@ -63,9 +63,9 @@ class Worker {
 
   // Makes row `index` of a batch from the image at `position`. Writes the image, or all its views,
   // to `pixels`. If the image is damaged, training uses a replacement (throws std::runtime_error if
-  // all are damaged too), and evaluation sets row.unreadable. With BadImages::error, both throw
-  // DamagedImage with the image's name instead. Also throws what Feed::ticket() and Feed::read()
-  // throw, and MissingLibrary (image/formats.h).
+  // all replacements are damaged too), and evaluation sets row.unreadable. With BadImages::error, a
+  // damaged image causes DamagedImage with its name instead. Also throws what Feed::ticket() and
+  // Feed::read() throw, and MissingLibrary (image/formats.h).
   Result make(const Feed& feed, int64_t position, int32_t index, Row& row, uint8_t* pixels);
 
  private:

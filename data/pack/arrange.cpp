@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kBlock = 512;         // bytes; tars consist of such blocks
 constexpr size_t kEnd = 2 * kBlock;    // two blocks of zeros end a tar
-constexpr size_t kMaxName = 100;       // bytes, in a header without extensions
+constexpr size_t kMaxName = 100;       // bytes; longer names need header extensions
 constexpr int64_t kReportEvery = 100;  // images
 
 std::string base_name(const std::string& name) {
@@ -73,7 +73,7 @@ std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
   std::memcpy(text + 257, "ustar\00000", 8);
   unsigned sum = 0;
   for (const uint8_t byte : header) sum += byte;
-  field(148, 8, "%06llo", sum & 0777777);  // six digits, NUL; the last blank stays
+  field(148, 8, "%06llo", sum & 0777777);  // six digits and NUL; the eighth byte stays blank
   return header;
 }
 
@@ -168,7 +168,7 @@ class Arranger {
   }
 
   // Passes the tar of a class to `sink`. Returns its number of images. `first`: whether the images
-  // are read for the first time. Only then counts them as done and reports damaged ones.
+  // are read for the first time; if so, also counts them as done and reports damaged ones.
   int64_t make_tar(size_t label, bool first, const ByteSink& sink) {
     int64_t images = 0;
     std::vector<uint8_t> bytes;

@@ -22,7 +22,7 @@ struct ArrangeSummary {
 
 // Copies `source` to the folder `dest`. The NAME of an image (see Arrangement) is the part of
 // Dataset::name() after the last slash or colon. A file gets its final name only when it is
-// complete, so a repeated run keeps image files and tars with the right content. Calls
+// complete. A repeated run keeps each image file or tar whose content is already right. Calls
 // `progress` about every 100 images with the number done, and `warning` with a sentence for each
 // damaged image: from any thread, one call at a time. Throws std::invalid_argument if two images of
 // a class have the same name, if the name of a class or image cannot be a visible file in `dest` or

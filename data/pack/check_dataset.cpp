@@ -52,8 +52,8 @@ Coding coding_of(std::span<const uint8_t> bytes) {
   return {name_of(format), format == Format::png && (bytes[25] == 0 || bytes[25] == 4)};
 }
 
-// Decodes an image again, because Fingerprints has no hash of it: decoding must have failed there.
-// Throws DamagedImage with the reason.
+// Decodes the image that `reader` has opened. Called for images that Fingerprints could not
+// decode (their hash is 0), to throw DamagedImage with the reason.
 void decode(ImageReader& reader, const Size& size) {
   reader.start({0, 0, size.width, size.height}, /*padding=*/64);
   for (int64_t row = 0; row < size.height;) row += reader.next().count;

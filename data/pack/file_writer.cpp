@@ -219,7 +219,7 @@ class PackWriter {
     header.table = data.end();
     header.text = header.table + behind.size();
     for (const std::string& name : source_.classes()) put_text(behind, name);
-    for (const Done& done : done_)  // not name(): folders above the class folder are private
+    for (const Done& done : done_)  // not name(), which may reveal the user's private folder names
       put_text(behind, source_.key(done.sample));
     put_text(behind, hex(request_));
     header.end = header.table + behind.size();
@@ -237,7 +237,7 @@ class PackWriter {
   const PackOptions& options_;
   const int64_t first_;             // first sample of this file
   int64_t next_;                    // next sample to pack
-  std::vector<Done> done_, fresh_;  // packed images; entries not yet in the table
+  std::vector<Done> done_, fresh_;  // done_: packed images; fresh_: entries not yet in the table
   double flushed_ = now();
   PackSummary summary_;
 };

@@ -44,7 +44,7 @@ void Fingerprints::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   try {
     print = hash_image(bytes, of_);
   } catch (const DamagedImage&) {
-    print = 0;  // the caller reports it when it decodes the image
+    print = 0;  // a caller that decodes the image reports the damage
   } catch (const MissingLibrary&) {
     if (of_ == Of::pixels) throw;
     print = 0;
@@ -88,7 +88,7 @@ void Fingerprints::hash_pixels_of(const std::unordered_set<uint64_t>& hashes, in
     try {
       inner().read(static_cast<int64_t>(i), bytes);
       prints_[i] = hash_image(bytes, Of::pixels);
-    } catch (const std::runtime_error&) {  // damaged, or vanished: equals no other image
+    } catch (const std::runtime_error&) {  // a damaged or vanished image keeps the hash 0
     }
   });
 }

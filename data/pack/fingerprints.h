@@ -34,8 +34,8 @@ class Fingerprints final : public ForwardingDataset {
   uint64_t of(int64_t sample) const { return prints_[static_cast<size_t>(sample)]; }
   int64_t without_hash() const;  // number of images whose hash is 0
 
-  // Reads the images whose first rows have the same hash in both sets again, and replaces their
-  // hashes by hashes of all pixels. All other hashes become 0.
+  // For each image whose hash of the first rows occurs in both sets, reads the image again and
+  // replaces this hash by the hash of all pixels. Sets all other hashes to 0.
   static void hash_pixels_of_shared(const Fingerprints& first, const Fingerprints& second,
                                     int threads);
 

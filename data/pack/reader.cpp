@@ -142,7 +142,7 @@ bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
 
 bool is_packed_set(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // opening a pipe would wait
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // opening a pipe would block
   std::ifstream file(path, std::ios::binary);
   char magic[8] = {};
   return file.read(magic, sizeof magic) && std::memcmp(magic, kPackMagic, sizeof magic) == 0;

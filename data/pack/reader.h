@@ -20,8 +20,8 @@ uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
 // Keeps the file's table in memory, and reads each image with pread(). Does not map the file into
 // memory, so a bad disk block damages only one image, and a file that becomes shorter causes an
-// error instead of SIGBUS. Each read checks the image's hash. For raw pixels, later reads skip this
-// check, because it takes as long as the read.
+// error instead of SIGBUS. Each read checks the image's hash, except repeated reads of raw pixels,
+// for which the check would take as long as the read.
 class PackedDataset : public BasicDataset {
  public:
   // Throws std::invalid_argument with the path if the file is not a packed set, has another

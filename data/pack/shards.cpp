@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kList = "shards.txt";
-constexpr const char* kReplaced = ", being replaced";  // ends the first line during replace()
+constexpr const char* kReplaced = ", being replaced";  // suffix of the first line during replace()
 constexpr const char* kReplacement = ".replacement";   // folder of a new set, inside the old set
 
 std::string file_name(int64_t shard) {
@@ -65,7 +65,7 @@ void write_list(const std::string& folder, const std::string& head,
 
 // Throws if the folder contains another program's file that a new packed file would replace.
 void refuse_unlisted(const std::string& folder, const ListContent& list) {
-  if (list.head.ends_with(kReplaced)) return;  // may already contain files of the new set
+  if (list.head.ends_with(kReplaced)) return;  // the folder may contain files of the new set
   for (const auto& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
     const auto shard = parse_number<int64_t>(entry.path().stem().string());

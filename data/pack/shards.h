@@ -31,7 +31,7 @@ class ShardList {
   int64_t next_sample() const { return next_.empty() ? 0 : next_.back(); }
   std::string path_of(int64_t shard) const;
 
-  void finish(int64_t next_sample);  // call when the file path_of(finished()) is complete
+  void finish(int64_t next_sample);  // call when the file at path_of(finished()) is complete
   void close();                      // call after the last file
 
  private:
@@ -79,7 +79,7 @@ class ShardedDataset : public BasicDataset {
   Place place(int64_t sample) const;
 
   std::vector<std::unique_ptr<PackedDataset>> packs_;
-  std::vector<int64_t> starts_ = {0};  // first sample of each file; last: number of all samples
+  std::vector<int64_t> starts_ = {0};  // first sample of each file, then the number of all samples
 };
 
 }  // namespace shoal::data

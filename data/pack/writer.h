@@ -38,8 +38,8 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
 std::string pack_path(const std::string& name, const PackOptions& options);
 
 // Throws std::invalid_argument if `path` exists and was not written by write_pack() with these
-// arguments. Exception: with shard_bytes, a `path` that is not a folder of shards is not checked
-// here, but by write_pack().
+// arguments. With shard_bytes, checks only a folder of shards; write_pack() checks any other
+// `path`.
 void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options);
 
 }  // namespace shoal::data

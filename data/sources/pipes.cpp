@@ -61,7 +61,7 @@ class Pipes : public Stream, public std::enable_shared_from_this<Pipes> {
         patience_(options.pipe_patience) {}
 
   ~Pipes() override {
-    std::error_code ignored;  // fails while other processes still use the folder
+    std::error_code ignored;  // remove() fails while other processes still use the folder
     if (relay_.count > 1) std::filesystem::remove(relay_.folder, ignored);
   }
   Pipes(const Pipes&) = delete;

@@ -22,7 +22,7 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
                                             std::vector<std::string> classes,
                                             const std::string& whose);
 
-// Converts class names that are numbers to labels, such as ImageNet-V2's folders "0", "1", "10", ….
+// Converts numeric class names, such as ImageNet-V2's folders "0", "1", "10", …, to labels.
 // Leading zeros are allowed. Returns an empty list unless all names are distinct numbers below
 // `limit`.
 std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64_t limit);

@@ -5,8 +5,8 @@
 //   one tar that contains tars                 class tars, too (ILSVRC2012_img_train.tar)
 //   folders                                    class folders; common parent folders are ignored
 //   images beside .cls, .json or .txt files    WebDataset shards (tar/webdataset.h)
-//   tars without folders, and                  images whose classes are in the file that
-//   OpenOptions::labels is set                 OpenOptions::labels names (ILSVRC2012_img_val.tar)
+//   tars without folders, with a file of       images; that file states their classes
+//   classes (OpenOptions::labels)              (ILSVRC2012_img_val.tar)
 //
 // Except for WebDataset shards, samples have the same numbers as in the class folders that
 // unpacking the tars would create. So a run on tars reads the same images in the same order as a

@@ -39,7 +39,8 @@ std::optional<uint64_t> find_zip_end(const File& file) {
   const uint64_t begin = size - tail.size();
   const int64_t count = file.read_at(begin, tail.data(), static_cast<int64_t>(tail.size()));
   tail.resize(static_cast<size_t>(count));
-  for (const bool exact : {true, false}) {  // the comment ends at the end of the file, or before it
+  // First pass: the archive's comment ends at the end of the file. Second pass: it ends earlier.
+  for (const bool exact : {true, false}) {
     for (size_t end = tail.size(); end >= zip::kEndBytes; --end) {
       const uint8_t* const at = tail.data() + end - zip::kEndBytes;
       const size_t behind = tail.size() - end, comment = zip::number<uint16_t>(at + 20);

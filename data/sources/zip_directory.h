@@ -58,8 +58,8 @@ class ZipDirectory {
   const File& file_;
   const Place place_;
   FileSource source_;
-  std::vector<uint8_t> piece_;  // bytes of the directory
-  size_t taken_ = 0;            // number of those that take() has returned
+  std::vector<uint8_t> piece_;  // a part of the directory
+  size_t taken_ = 0;            // number of bytes of piece_ that take() has returned
   uint64_t rows_ = 0;           // number of rows that next() has read
 };
 

@@ -25,8 +25,8 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kZipNames = 256;         // bytes of name and extra field, rarely more
-constexpr uint16_t kZipEncrypted = 0x2041;  // flags: encrypted, strongly, masked headers
+constexpr uint64_t kZipNames = 256;         // bytes to read ahead for the name and the extra field
+constexpr uint16_t kZipEncrypted = 0x2041;  // bits: encrypted, strong encryption, masked headers
 
 std::string method_name(uint16_t method) {
   const char* const name = method == 9    ? " (Deflate64)"
@@ -46,8 +46,8 @@ uint64_t packed_bytes(const Entry& entry) {
 }
 
 // Replaces `to` with the first `count` bytes of an entry's content. If that is the whole content,
-// checks the CRC-32. In entries of zips, `offset` is the offset of the local header, `before` the
-// CRC-32, and `behind` the size of the compressed content, or 0 if the content is stored.
+// checks the CRC-32. In entries of zips, `offset` is the offset of the local header, `before` is
+// the CRC-32, and `behind` is the size of the compressed content, or 0 if the content is stored.
 void read_zip_entry(const File& file, const Image& entry, uint64_t count,
                     std::vector<uint8_t>& to) {
   std::array<uint8_t, zip::kLocalHeaderBytes> header{};

@@ -41,13 +41,13 @@ struct StreamCounts {
 // All functions except end() are thread-safe.
 class StreamEpoch {
  public:
-  // Number of spares of each image, which can replace it if it is damaged. Spares are the images
-  // after it in the stream's order; the last images of the stream also use those before them.
+  // Number of spares of each image: images that can replace it if it is damaged. Spares are the
+  // next images of the stream; near the end of the stream, also the previous ones.
   static constexpr size_t kSpares = 4;
   static constexpr int64_t kReadAhead = 256;  // images; the usual value of `ready` below
   struct Drawn {
     std::shared_ptr<const StreamImage> image;
-    std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null after the last one
+    std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // unused elements are null
   };
 
   // `open` opens the stream; the reader thread calls it. `interrupt` must make the current and all
@@ -91,12 +91,12 @@ class StreamEpoch {
   // Used by the reader thread only.
   std::deque<std::shared_ptr<const StreamImage>> coming_;  // images not yet published
   std::deque<std::shared_ptr<const StreamImage>> gone_;    // last published images, newest first
-  int64_t next_ = 0;                                       // number of coming_.front()
+  int64_t next_ = 0;                                       // image number of coming_.front()
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::optional<Drawn>> slots_;  // published images; nullopt if already drawn
-  int64_t begin_ = 0;                       // number of the image of slots_.front()
+  int64_t begin_ = 0;                       // image number of slots_.front()
   int64_t wanted_ = 0;                      // largest `count` of has()
   int64_t passed_ = 0;                      // images that pass_rest() has dropped
   bool ended_ = false, complete_ = false, abandoned_ = false, passing_ = false;

@@ -111,7 +111,7 @@ size_t PipeSource::fill() {
   return 0;
 }
 
-// Throws std::runtime_error if the wait exceeds patience_. `start`: value of now() at its start.
+// Throws std::runtime_error if the wait exceeds patience_. `start`: now() when the wait began.
 void PipeSource::require_patience(double start) const {
   const double seconds = opened_ ? patience_.stall_seconds : patience_.appear_seconds;
   if (now() - start <= seconds) return;

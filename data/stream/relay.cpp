@@ -20,8 +20,8 @@ namespace {
 constexpr uint32_t kEnd = UINT32_MAX;  // value of Frame::bytes that marks the end of the stream
 constexpr int kRelayBuffer = 1 << 20;  // bytes, if the system allows this size
 
-// Header of an image in a pipe. `bytes`, `name` and `damage` are the sizes in bytes of these fields
-// of StreamImage, which follow the header in this order.
+// Header of an image in a pipe. The fields `bytes`, `name` and `damage` of StreamImage follow the
+// header in this order; the header has their sizes in bytes.
 struct Frame {
   uint32_t bytes = 0, name = 0, damage = 0;
   int32_t label = 0;

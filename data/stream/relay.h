@@ -22,8 +22,8 @@ std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
                                          std::shared_ptr<Interrupt> interrupt,
                                          const PipePatience& patience);
 
-// For the other processes: returns the images sent to process relay.place. Its next() throws
-// std::invalid_argument if the first process ends early.
+// For the other processes: returns the images sent to process relay.place. The result's next()
+// throws std::invalid_argument if the first process ends early.
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
                                            std::shared_ptr<Interrupt> interrupt,
                                            const PipePatience& patience);

@@ -1,6 +1,6 @@
 #pragma once
-// Reads files that contain many images from front to back, for file systems on which a seek costs
-// more than reading the bytes between (SageMaker FastFile).
+// Sequential reading of files that contain many images, for file systems on which a seek costs more
+// than reading the bytes that it skips (SageMaker FastFile).
 
 #include <cstdint>
 #include <memory>

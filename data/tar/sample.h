@@ -22,7 +22,7 @@ bool is_image_name(std::string_view name);               // whether it can be th
 bool is_label_name(std::string_view name);               // whether it can be the label of a sample
 constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
 
-// Assembles samples from their files, one at a time. Not thread-safe. Functions throw
+// Assembles one sample at a time from its files. Not thread-safe. Functions throw
 // std::invalid_argument with the names of the source and the file.
 class Sample {
  public:

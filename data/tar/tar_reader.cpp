@@ -54,7 +54,7 @@ class TarLister {
     TarMember member = members_[found->second];
     member.name = entry.name;
     const uint64_t needed = keep_ ? keep_(member.name, member.bytes) : 0;
-    if (needed > member.content.size()) {  // more than for the target's name
+    if (needed > member.content.size()) {  // more than was kept for the link's target
       const size_t have = member.content.size();
       member.content.resize(needed);
       auto* const to = reinterpret_cast<uint8_t*>(member.content.data());

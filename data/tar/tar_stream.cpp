@@ -21,8 +21,8 @@ namespace {
 // too. This is the maximum number of images to buffer until that image and the label are read.
 constexpr size_t kMaxHeld = 16;
 
-// A sample is complete when a file with another key follows (sample.h). If it has no label, its
-// images are not one sample but files of a class folder, such as photo.1.jpg and photo.2.jpg.
+// A sample is complete when a file with another key follows (sample.h). Images with the same key
+// but no label are not a sample but files of a class folder, such as photo.1.jpg and photo.2.jpg.
 class TarStream : public RecordStream {
  public:
   // `folder`: prefix for the names of members when their classes are looked up. For a tar inside a
@@ -191,7 +191,7 @@ class TarStream : public RecordStream {
   std::unique_ptr<Inner> inner_;
   // The current sample, as far as it has been read.
   Sample sample_;
-  std::deque<StreamImage> held_;   // its images, each with the member's name
+  std::deque<StreamImage> held_;   // images of the sample, under their names in the tar
   bool released_ = false;          // whether an image of the current sample was moved to ready_
   std::deque<StreamImage> ready_;  // images that next() returns
 };

@@ -146,7 +146,7 @@ bool TarWalker::has_archive_within(uint64_t most) {
   return false;
 }
 
-// Reads the content of a header that contains data for the next header.
+// Reads the content that follows a header of type L, K, x, X or g.
 std::string TarWalker::text_content(uint64_t bytes) {
   if (bytes > kMaxText) refuse("has a name or extended header of more than 1 MiB");
   std::string text(bytes, '\0');
@@ -155,8 +155,8 @@ std::string TarWalker::text_content(uint64_t bytes) {
   return text;
 }
 
-// Skips the content of the current entry that the caller has not read, and its padding, which may
-// be missing at the end of the source.
+// Skips the rest of the current entry's content, and its padding, which may be missing at the end
+// of the source.
 void TarWalker::pass_content() {
   const uint64_t left = content_end_ > source_.position() ? content_end_ - source_.position() : 0;
   if (source_.skip(left) < left) refuse(kCutShort, kMakeAgain);

@@ -18,11 +18,11 @@ constexpr uint64_t kTarBlock = 512;  // bytes
 using TarBlock = std::array<char, kTarBlock>;
 
 struct TarEntry {
-  std::string name;           // as stored, without empty, "." and leading ".." folders
+  std::string name;           // path in the tar, simplified by plain_name()
   bool is_link = false;       // a hard link, which has no content
   std::string link;           // target of the hard link
-  uint64_t bytes = 0;         // size of its content
-  uint64_t header_place = 0;  // offset of its header; for messages
+  uint64_t bytes = 0;         // size of the entry's content; 0 for a hard link
+  uint64_t header_place = 0;  // offset of the entry's header; for messages
 };
 
 // Returns the name of a member without empty and "." folders, and without leading ".." folders.
@@ -46,9 +46,9 @@ class TarWalker {
  public:
   explicit TarWalker(ByteSource& source) : source_(source) {}
 
-  // Finds the next regular file or hard link. Skips members of other types, except those that throw
-  // (see the class comment). Afterwards the source is at the start of the file's content, of which
-  // the caller may read any part; a hard link has no content. Returns false at the end mark.
+  // Finds the next regular file or hard link. Skips members of other types, or throws for them (see
+  // the class comment). Afterwards the source is at the start of the file's content, of which the
+  // caller may read any part; a hard link has no content. Returns false at the end mark.
   bool next(TarEntry& entry);
 
   // Call after the end mark. Skips zeros, and returns true if another tar follows; next() then

@@ -62,7 +62,7 @@ class ShardScan {
 
 bool is_webdataset(const std::vector<TarMember>& members) {
   std::string_view key;
-  bool image = false, label = false;  // among the previous members with this key
+  bool image = false, label = false;  // found so far among members with this key
   for (const TarMember& member : members) {
     if (sample_key(member.name) != key) {
       key = sample_key(member.name);

@@ -64,7 +64,7 @@ struct Hosts {
   std::vector<std::string> hosts;
   std::string current_host;             // one of hosts
   int workers_per_host = 1;             // GPUs per host; 1 if there are none
-  std::string interface;                // may not exist (local mode): see dist/gloo.h
+  std::string interface;                // network interface; ignored if it does not exist
   uint16_t master_port = kDefaultPort;  // port on the first host
 
   bool operator==(const Hosts&) const = default;

@@ -10,8 +10,8 @@ Launched read_horovod(const Variables& variables) {
                                 "HOROVOD_LOCAL_SIZE"};
   Launched found;
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
-  // Horovod's driver already uses the rendezvous port. shoal derives another port from its number,
-  // which differs between jobs.
+  // Horovod's driver already uses the rendezvous port, which differs between jobs. shoal derives
+  // another port from its number.
   if (reader.master(found.env, value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),
                     port_from(value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT")),
                     "set it to the host of rank 0, the first of horovodrun's list")) {

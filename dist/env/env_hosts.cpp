@@ -86,8 +86,8 @@ Launched read_batch(const Variables& variables) {
   const int node = env.rank;
   ranks_of_hosts(reader, kMainNode, kNodes, env);
   const int main = env.rank;
-  // The main node is rank 0: Batch gives the others only its address, and its exit code becomes the
-  // job's. The others keep their order.
+  // Rank 0 is the main node: Batch gives the main node's address to all other nodes, and the main
+  // node's exit code becomes the job's. The other nodes keep their order.
   env.rank = node == main ? 0 : node + (node < main ? 1 : 0);
   std::string address;
   if (env.world_size > 1 && !find(variables, "MASTER_ADDR")) {

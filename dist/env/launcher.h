@@ -1,7 +1,7 @@
 #pragma once
 // Detects the launcher that started this process as part of a distributed run: torchrun, mpirun,
-// srun, horovodrun, Kubeflow or AWS Batch. Functions of the variables and of this host's network
-// interfaces. Does not use LibTorch.
+// srun, horovodrun, Kubeflow or AWS Batch. Results depend only on the variables and on this host's
+// network interfaces. Does not use LibTorch.
 //
 // Launchers are checked in this order. The first one whose variables are set is used:
 //
@@ -41,7 +41,7 @@ namespace shoal::dist {
 struct Launched {
   Env env;
   std::string launcher;                // display name: "OpenMPI"
-  std::vector<std::string> variables;  // the variables that were used, in reading order
+  std::vector<std::string> variables;  // names of the variables used, in the order of their use
   // If the launcher started one process per host: number of workers that shoal starts per host if
   // --nproc is not given. A number, "auto" (one per GPU), or empty (one).
   std::string workers;

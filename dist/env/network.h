@@ -27,8 +27,8 @@ std::vector<Interface> interfaces();
 std::string matching_interface(const std::string& name, const std::vector<Interface>& all);
 
 // Returns the interface that `list`, a value of NCCL_SOCKET_IFNAME, selects. `list` contains
-// prefixes of names, separated by commas, or exact names if it begins with "=". The first of them
-// that matches an interface in `all` other than loopback decides. Returns an empty text if none
+// prefixes of names, separated by commas, or exact names if it begins with "=". Tries them in order
+// and returns the first match in `all`, without loopback interfaces. Returns an empty text if none
 // matches, or if `list` begins with "^", which excludes interfaces.
 std::string nccl_interface(const std::string& list, std::vector<Interface> all = interfaces());
 
@@ -44,9 +44,9 @@ bool has_address(const std::string& host);
 // Whether `host` does not resolve, or resolves to an address of this host (127.x included).
 bool may_be_this_host(const std::string& host);
 
-// Returns a numeric address at which other hosts may reach this one: the first address that is not
-// link-local, of an interface that is up and is neither loopback nor a container bridge. Empty if
-// there is none.
+// Returns the first numeric address at which other hosts may reach this one. Skips link-local
+// addresses, and all addresses of interfaces that are down, loopback or container bridges. Empty if
+// no address is left.
 std::string outside_address();
 
 // Whether a program accepts TCP connections at host:port. Waits up to `timeout` per address.
