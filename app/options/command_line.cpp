@@ -19,14 +19,16 @@ using Words = std::vector<std::string>;
 // Returns the options and values in the order of `words`, and stores the positional words in
 // `positional`.
 Pairs tokenize(Command command, const Words& words, Words& positional) {
-  if (words.empty()) return {};  // building `known` would slow the fuzzer down
   cxxopts::Options known("shoal");
   known.allow_unrecognised_options();  // without this, cxxopts rejects positional words
-  for (const Option& option : options()) {
-    if (!option.is_for(command)) continue;
+  std::set<const Option*> given;       // all options would take milliseconds
+  for (const std::string& word : words) {
+    if (!word.starts_with("--")) continue;
+    const Option* const option = find_option(command, word.substr(2, word.find('=') - 2));
+    if (!option || !given.insert(option).second) continue;
     auto value = cxxopts::value<std::string>();
-    if (option.kind != Kind::value) value = value->implicit_value(option.bare);
-    known.add_options()(option.name, "", value);
+    if (option->kind != Kind::value) value = value->implicit_value(option->bare);
+    known.add_options()(option->name, "", value);
   }
   std::vector<const char*> argv = {"shoal"};
   for (const std::string& word : words) argv.push_back(word.c_str());

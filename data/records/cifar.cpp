@@ -29,7 +29,7 @@ constexpr int64_t kCifarBytes = 3 * kCifarSide * kCifarSide;
 struct CifarKind {
   const char* name;
   const char* names_file;
-  std::array<int, 2> classes;  // number of values of each label byte; the last one is the class
+  std::array<int, 2> classes;  // number of values of each label byte; the last byte is the class
   size_t label_bytes;
   int64_t record() const { return static_cast<int64_t>(label_bytes) + kCifarBytes; }
   int class_count() const { return classes[label_bytes - 1]; }

@@ -3,7 +3,7 @@
 //
 // A .bin file consists of records without any header. A record is the label (CIFAR-10: one
 // byte; CIFAR-100: the coarse label, then the fine label, which shoal uses) and 32×32 pixels: first
-// all red samples, then green, then blue. A text file in the same folder names the classes in the
+// all red values, then green, then blue. A text file in the same folder names the classes in the
 // order of their labels, one per line: batches.meta.txt or fine_label_names.txt. Without it, the
 // classes are 0 to 9 or 00 to 99. Source: www.cs.toronto.edu/~kriz/cifar.html, "Binary version".
 

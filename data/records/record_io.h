@@ -11,10 +11,10 @@
 //   MXNet's payload     u32 flag, f32 label, u64 id, u64 id2, the image. If flag is 1, one more f32
 //                       comes before the image and is the label. If NAME.lst exists beside
 //                       NAME.rec, it names the images and, by their folders, the classes.
-//   SageMaker's payload an unchanged object: either an image, or the label of the image in the
-//                       record before or after it, as a number, a name or JSON
-//                       (container/label_text.h). SageMaker wraps the attributes of an augmented
-//                       manifest in this way.
+//   SageMaker's payload an unchanged object: an image, or a label as a number, a name or JSON
+//                       (container/label_text.h). A label belongs to the image in the previous or
+//                       next record. SageMaker wraps the attributes of an augmented manifest in
+//                       this way.
 
 #include <memory>
 #include <string>

@@ -53,7 +53,8 @@ class RecordIoStream : public RecordStream {
     image.damage.clear();
   }
 
-  // Completes the image and returns true if its label came before it. Otherwise keeps the image.
+  // If the label came before its image, completes the image and returns true. Otherwise keeps the
+  // image until its label comes.
   bool wrapped_image(StreamImage& image) {
     if (pairing_.image_waits()) reader_.refuse(image_number_, "is an image without a label");
     if (const auto label = pairing_.image()) {

@@ -41,8 +41,8 @@ class RecordIoReader {
  public:
   explicit RecordIoReader(ByteSource& source) : source_(source) {}
 
-  // Reads the next record; returns false at the end. Replaces `payload`, unless null, with the
-  // record's payload. Throws std::invalid_argument naming record and position if the record is
+  // Reads the next record; returns false at the end. If `payload` is not null, stores the record's
+  // payload in it. Throws std::invalid_argument naming record and position if the record is
   // damaged, cut short, or (with `payload`) larger than kMaxFileBytes.
   bool next(RecordExtent& record, std::vector<uint8_t>* payload = nullptr);
   int64_t number() const { return number_; }  // number of the last record read, counted from 0

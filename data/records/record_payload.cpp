@@ -17,7 +17,7 @@ struct MxnetHead {
 };
 static_assert(sizeof(MxnetHead) + sizeof(float) == kPayloadHead);
 
-constexpr uint32_t kMaxLabels = 1u << 16;  // a larger flag means that this is not MXNet's header
+constexpr uint32_t kMaxLabels = 1u << 16;  // if flag >= kMaxLabels, the header is not MXNet's
 
 }  // namespace
 

@@ -26,7 +26,7 @@ std::vector<uint8_t> levels(std::span<const uint8_t> tensor, const ExampleKeys& 
     std::memcpy(&value, tensor.data() + place * static_cast<int64_t>(sizeof(T)), sizeof value);
     const double level = static_cast<double>(value) * keys.scale;
     out[static_cast<size_t>(i)] =
-        static_cast<uint8_t>(level > 0 ? std::min(std::round(level), 255.0) : 0);  // nan: 0
+        static_cast<uint8_t>(level > 0 ? std::min(std::round(level), 255.0) : 0);  // NaN becomes 0
   }
   return out;
 }

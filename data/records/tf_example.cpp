@@ -1,5 +1,5 @@
 // An Example is a message with one field, Features: a map from strings to Feature. A Feature
-// contains one of three kinds of list: of byte strings, floats or integers.
+// contains a list of byte strings, a list of floats or a list of integers.
 #include "data/records/tf_example.h"
 
 #include <stdexcept>
@@ -83,7 +83,8 @@ class ExampleReader {
     return only;
   }
 
-  // Returns the only number of a list. The numbers may be separate fields or packed into one field.
+  // Returns the number in `list`. Throws std::invalid_argument unless there is exactly one. Numbers
+  // may be separate fields or packed into one field.
   int64_t only_number(const std::string& key, Extent list) {
     uint64_t value = 0;
     int64_t count = 0;

@@ -14,7 +14,7 @@ namespace shoal::data {
 // class=KEY, name=KEY, label-offset=N, raw=uint8|float32|float64, shape=HxWxC or CxHxW, scale=X,
 // separated by commas. Settings that are not given keep their defaults.
 struct ExampleKeys {
-  std::string image = "image/encoded";            // bytes of a JPEG, PNG …, or of a tensor (raw)
+  std::string image = "image/encoded";            // an encoded image or, if raw is set, a tensor
   std::string label = "image/class/label";        // a number, or the class's name as bytes
   std::string class_name = "image/class/synset";  // optional bytes feature
   std::string name = "image/filename";            // optional bytes feature
@@ -26,7 +26,7 @@ struct ExampleKeys {
   }
 
   enum class Raw { no, uint8, float32, float64 };
-  Raw raw = Raw::no;                            // element type of the tensor; no: an encoded image
+  Raw raw = Raw::no;                            // element type of a tensor; Raw::no if encoded
   int64_t height = 0, width = 0, channels = 0;  // shape of the tensor; 1 or 3 channels
   bool planar = false;                          // true: C×H×W, false: H×W×C
   double scale = 1;                             // factor that converts elements to 0 … 255
@@ -44,7 +44,7 @@ struct Example {
 };
 
 // Parses the example in [begin, end) of `file` without reading the image. Throws
-// std::invalid_argument if the bytes are not a tf.Example or it has no image or label. The message
+// std::invalid_argument if the bytes are not a tf.Example or contain no image or label. The message
 // begins with a verb, so that the caller can prepend the record's name.
 Example read_example(const Readable& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
 

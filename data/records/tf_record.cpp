@@ -120,9 +120,9 @@ class TfRecordScan {
   int64_t smallest_ = INT64_MAX, largest_ = kNoNumber;  // of the labels so far
 };
 
-// Returns the label of the first class. Throws std::invalid_argument if that label may be 0 or 1
-// and a wrong guess would give images wrong classes. A guess can be wrong in this way only if the
-// class list is given or other hosts have other files.
+// Returns the label of the first class. Throws std::invalid_argument if the files do not show
+// whether this label is 0 or 1, and a wrong guess could give images wrong classes. That can happen
+// only if the class list is given or other hosts have other files.
 int64_t first_label(const ExampleKeys& keys, const std::vector<Scan>& scans,
                     const OpenOptions& options) {
   if (keys.label_offset) return *keys.label_offset;
@@ -191,7 +191,7 @@ class TfRecordDataset : public ContainerDataset {
     if (packed_[p.file]) file = unpacked_.open(p.file, *file);
     bytes.resize(p.bytes);
     read_fully(*file, p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
-    thread_local std::vector<uint8_t> around;  // the record's other bytes; reuses its memory
+    thread_local std::vector<uint8_t> around;  // bytes before and after the image; memory is reused
     around.resize(size_t{p.before} + p.behind + kTfRecordCheck);
     read_fully(*file, p.offset - p.before, around.data(), p.before);
     read_fully(*file, p.offset + p.bytes, around.data() + p.before,
@@ -206,7 +206,7 @@ class TfRecordDataset : public ContainerDataset {
   }
 
  private:
-  std::vector<bool> packed_;  // per file
+  std::vector<bool> packed_;  // whether each file is compressed
   ExampleKeys keys_;
   UnpackedFiles unpacked_;
 };

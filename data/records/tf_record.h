@@ -30,7 +30,7 @@ bool is_tf_record(const File& file);
 // `image/class/synset` (or the given key) if the records have them, else numbers. Verifies the
 // checksum of a record only if the record cannot be parsed or its label changes the classes. If the
 // checksum is wrong, leaves out the record and calls options.warning. Throws std::invalid_argument
-// naming file and record if a record has no image, no valid label or a damaged head. Also throws
+// naming file and record if a record has a damaged head, no image or no valid label. Also throws
 // for compressed files unless options.in_order is set.
 std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& paths,
                                                const OpenOptions& options);

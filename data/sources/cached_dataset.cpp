@@ -23,7 +23,7 @@ void CachedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   keep(sample, bytes);
 }
 
-// Two threads may read the same image at the same time; keeps the bytes of the first.
+// If two threads read the same image at the same time, keeps the bytes of whichever ends first.
 void CachedDataset::keep(int64_t sample, const std::vector<uint8_t>& bytes) const {
   const auto size = static_cast<int64_t>(bytes.size() + sizeof(Kept));
   if (used_.fetch_add(size, std::memory_order_relaxed) + size > limit_) {

@@ -117,9 +117,9 @@ class FolderCatalogue {
     return !name.starts_with(top_) || name.find('/', top_.size()) == std::string_view::npos;
   }
 
-  // Sets next_ to the first folder in top_. Returns true if next_ is the only folder in top_
-  // and contains the class folders instead of being one. It contains them if all its images are in
-  // subfolders, or if most are and options_.classes does not contain next_.
+  // Sets next_ to the first folder in top_. Returns true if next_ is the only folder in top_ and is
+  // not a class folder, but contains the class folders: all images of next_ are in subfolders, or
+  // most are and options_.classes does not contain next_.
   bool shares_top_folder() {
     next_.clear();
     int64_t loose = 0, deeper = 0;
@@ -231,9 +231,9 @@ class FolderCatalogue {
   const std::vector<Scan>& scans_;
   const OpenOptions& options_;
   std::vector<int64_t> flat_of_file_;  // number of images outside of any folder, per file
-  int64_t flat_ = 0;                   // their sum
+  int64_t flat_ = 0;                   // sum of flat_of_file_
   std::string top_;                    // folders above the class folders, with a slash at the end
-  std::string next_;                   // the next common folder
+  std::string next_;                   // the first folder in top_, set by shares_top_folder()
   std::vector<std::string> stems_, label_names_;
   std::vector<NamedImage> parts_;
 };

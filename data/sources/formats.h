@@ -28,8 +28,8 @@ struct RecordFormat {
                                                const ExampleKeys&);
   // Extension of a file that can replace the folder of a split (train.tar: "tar"); empty: none.
   std::string_view extension = "";
-  // Whether a file in the same folder belongs to the records, such as a list of them. Then no
-  // warning names it. Null: there are no such files.
+  // Whether a file accompanies the records in its folder, such as a list of their images. Such a
+  // file causes no warning. Null: the format has no such files.
   bool (*belongs)(const std::string& path) = nullptr;
 };
 inline constexpr size_t kFormatHead = 512;  // bytes

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct ImageSource {
   std::string file;
   std::shared_ptr<const Dataset> set;
-  int64_t end = 0;  // index after its last sample
+  int64_t end = 0;  // one past this source's last sample, as an index in Images
 };
 
 class Images : public BasicDataset {
@@ -52,7 +52,7 @@ class Images : public BasicDataset {
       if (!fs::exists(part.file, error)) throw DamagedImage("the file does not exist");
       read_image_file(part.file, bytes);
     } catch (const MissingLibrary&) {
-      throw;  // affects every image
+      throw;  // the image itself is not damaged
     } catch (const DamagedImage&) {
       throw;
     } catch (const std::runtime_error& error) {

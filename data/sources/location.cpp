@@ -139,7 +139,7 @@ Location resolve(const std::string& text) {
 }
 
 std::optional<Location> find_split(const std::string& folder, const std::string& split) {
-  std::error_code error;  // ignored: then it is not an archive
+  std::error_code error;  // ignored: on an error, `folder` is not read as an archive
   if (fs::is_regular_file(folder, error)) {
     const File file(folder);
     if (!is_tar(file) && !is_zip(file)) return std::nullopt;

@@ -67,8 +67,8 @@ void refuse_pipe_file(const std::string& path) {
       format_names() + ")");
 }
 
-// If there is a list FOLDER.csv or FOLDER.tsv, returns words for an error message that suggest it.
-// Otherwise returns an empty text.
+// If there is a list FOLDER.csv or FOLDER.tsv, returns words that suggest the list in an error
+// message. Otherwise returns an empty text.
 std::string list_beside(const std::string& folder) {
   const std::string name = folder.substr(0, folder.find_last_not_of('/') + 1);
   for (const char* extension : kListExtensions)

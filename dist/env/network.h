@@ -56,8 +56,8 @@ bool accepts_connections(const std::string& host, uint16_t port, std::chrono::mi
 using Notify = std::function<void(const std::string& sentence)>;
 
 // Waits until `host` resolves, because other hosts may get their names minutes after this process
-// starts. `notify` receives "waiting for HOST to resolve (N s so far)". Throws std::runtime_error
-// naming the host after `timeout`.
+// starts. `notify` receives "waiting for HOST to resolve (N s so far)". After `timeout`, throws
+// std::runtime_error that names the host.
 void wait_for_address(const std::string& host, std::chrono::milliseconds timeout,
                       const Notify& notify);
 
@@ -78,10 +78,10 @@ class Reminder {
 std::string loopback_address();
 
 // Returns the numeric address at which the other ranks of `env` reach this host: loopback if all
-// ranks are on this host, otherwise the address from which this host reaches the master. If this is
-// loopback although MASTER_ADDR does not name loopback, returns outside_address() unless that is
-// empty. Ignores Env::interface. Throws std::runtime_error if there is no route to the master or no
-// loopback.
+// ranks are on this host, otherwise the address from which this host reaches the master. If that
+// address is loopback but MASTER_ADDR does not name loopback, returns outside_address() instead,
+// unless it is empty. Ignores Env::interface. Throws std::runtime_error if there is no route to the
+// master, or if all ranks are on this host and loopback is not up.
 std::string own_address(const Env& env);
 
 // Returns the name or address at which this process connects to the store. If rank 0 serves the

@@ -19,11 +19,11 @@ inline constexpr const char* kHostsVariable = "SHOAL_HOSTS";
 [[noreturn]] void bad_variable(const std::string& sentence);  // throws std::invalid_argument
 
 // Parses `text`, the value of variable `name`, as an integer between `lowest` and `highest`
-// inclusive. Otherwise calls bad_variable().
+// inclusive. Calls bad_variable() for any other text.
 int number(const std::string& name, const std::string& text, int lowest, int highest);
 
 // Parses `text`, the value of `variable`, as a JSON list of distinct names of hosts or groups.
-// Returns the names sorted. Otherwise calls bad_variable().
+// Returns the names sorted. Calls bad_variable() for any other text.
 std::vector<std::string> name_list(const std::string& variable, const std::string& text);
 
 // Derives one of shoal's ports (kFirstPort in network.h) from the text. Processes of one job get
@@ -35,11 +35,11 @@ struct RankNames {
   const char *rank, *world_size, *local_rank, *local_world_size;
 };
 
-// Reads one launcher's variables and records which ones it used.
+// Reads one launcher's variables. used() returns the names of those that were used.
 class Reader {
  public:
-  // `family`: the variables that identify this launcher, for the error about a missing one.
-  // `advice`: how to start with this launcher.
+  // `family`: the variables that identify this launcher. The error about a missing variable lists
+  // those that are set. `advice`: how to start with this launcher, for the same error.
   Reader(const Variables& variables, std::vector<std::string> family, std::string advice)
       : variables_(variables), family_(std::move(family)), advice_(std::move(advice)) {}
 
@@ -52,7 +52,7 @@ class Reader {
   const std::string& required(const std::string& name);  // bad_variable() if absent or empty
   // Returns the first of `names` that is set. If none is set, fails like required(names[0]).
   std::string one_of(const std::vector<std::string>& names);
-  int whole(const std::string& name, int lowest, int highest);  // number() of a required variable
+  int whole(const std::string& name, int lowest, int highest);  // number() for required(name)
 
   void ranks(const RankNames& names, Env& env);
   // Checks that each rank is below its count, and that the local rank and count are not above the
@@ -63,8 +63,8 @@ class Reader {
   // MASTER_PORT if set, otherwise `port`. Returns whether `derived` is used. Calls bad_variable()
   // with `advice` if `derived` is needed but empty.
   bool master(Env& env, const std::string& derived, uint16_t port, const std::string& advice);
-  // Sets env.interface from GLOO_SOCKET_IFNAME, else from NCCL_SOCKET_IFNAME by nccl_interface()
-  // (network.h), which may find none.
+  // Sets env.interface to GLOO_SOCKET_IFNAME if set, otherwise to the interface that
+  // nccl_interface() (network.h) returns for NCCL_SOCKET_IFNAME, which may be empty.
   void interface(Env& env);
 
   const std::vector<std::string>& used() const { return used_; }
@@ -83,7 +83,7 @@ Launched read_pmi(const Variables&);
 Launched read_horovod(const Variables&);
 Launched read_slurm(const Variables&);
 Launched read_pods(const Variables&);    // Kubeflow's RANK and WORLD_SIZE, which count hosts
-Launched read_pet(const Variables&);     // PET_*: torchrun's settings
+Launched read_pet(const Variables&);     // PET_*: torchrun's options, set by Kubeflow
 Launched read_simple(const Variables&);  // SSM_* of simple-sagemaker
 Launched read_batch(const Variables&);   // AWS_BATCH_JOB_* of multi-node parallel jobs
 

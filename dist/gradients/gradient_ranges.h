@@ -13,7 +13,7 @@ struct GradientPlace {
 };
 
 // Returns the minimum size of a range in bytes. `total`: bytes of all gradients. NCCL uses larger
-// ranges than Gloo, because each of its all-reduces costs tens of microseconds on the host and the
+// ranges than Gloo, because each NCCL all-reduce costs tens of microseconds on the host and the
 // GPU. A large model still has several ranges, so that most of the exchange overlaps with backward.
 int64_t least_range_bytes(int64_t total, bool nccl);
 
@@ -22,9 +22,9 @@ int64_t least_range_bytes(int64_t total, bool nccl);
 // returned. `gradients` must be in the order of the buffer.
 std::vector<size_t> range_starts(const std::vector<GradientPlace>& gradients, int64_t least);
 
-// For averaging in bfloat16 (bf16_average.h). Before a rank sends the mean of a range, it sends its
-// copies of this many later ranges. By then, the other ranks' copies of the range have usually
-// arrived. The number is fixed, because all ranks must send in the same order.
+// For averaging in bfloat16 (bf16_average.h). A rank sends the mean of a range only after it has
+// sent its copies of the next kRangesAhead ranges. By then, the other ranks' copies of the range
+// have usually arrived. The number is fixed, because all ranks must send in the same order.
 inline constexpr size_t kRangesAhead = 2;
 
 }  // namespace shoal::dist

@@ -1,6 +1,6 @@
-// Autograd calls a hook of each parameter after it has added to the parameter's gradient. When all
-// gradients of a range are complete, averaging the range starts. All ranks start the ranges
-// in the same fixed order, even if the gradients complete in another order.
+// Autograd adds to a parameter's gradient and then calls the parameter's hook. When all gradients
+// of a range are complete, the reducer starts to average the range. All ranks start the ranges in
+// the same fixed order, even if the gradients complete in another order.
 
 #include "dist/gradients/gradient_reducer.h"
 
@@ -72,7 +72,7 @@ struct GradientReducer::Impl {
     at::Tensor gradients;  // 1-D view of the buffer
     size_t parameters = 0;
     size_t incomplete = 0;                          // incomplete gradients in this step
-    c10::intrusive_ptr<c10d::Work> work = {};       // of the all-reduce
+    c10::intrusive_ptr<c10d::Work> work = {};       // the all-reduce that is running, if any
     std::unique_ptr<Bf16Average> in_bfloat16 = {};  // null: all-reduce in the gradients' dtype
   };
 
@@ -81,7 +81,7 @@ struct GradientReducer::Impl {
   // Autograd's accumulation function of each parameter, and the key of its hook. Without a
   // reference, autograd would free the function.
   std::vector<std::pair<std::shared_ptr<torch::autograd::Node>, uintptr_t>> hooks;
-  std::vector<size_t> range_of;  // by parameter
+  std::vector<size_t> range_of;  // index of each parameter's range
   std::vector<Range> ranges;
   std::vector<bool> is_complete;  // by parameter
   size_t next = 0;                // the range to start next

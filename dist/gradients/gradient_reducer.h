@@ -23,8 +23,8 @@
 // always from the last parameter to the first. So every step sums in the same order, also in a
 // resumed run.
 //
-// In a group of one, every call does nothing. Not thread-safe. Destroy before the group's last
-// handle.
+// In a group of one, every call does nothing. Not thread-safe. Destroy the reducer before the
+// last Group object of its group.
 
 #include <cstdint>
 #include <memory>

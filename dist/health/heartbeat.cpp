@@ -136,7 +136,7 @@ void Heartbeat::Shared::report_loss(const std::string& sentence) {
   {
     const std::lock_guard lock(mutex);
     if (stop || end_expected || options.lost_after.count() == 0) return;
-    end_expected = true;  // reports one loss only
+    end_expected = true;  // so that lost() is called only once
   }
   options.lost(sentence);
 }
@@ -163,8 +163,8 @@ std::vector<HeartbeatState> Heartbeat::Shared::read_heartbeats(c10d::Store* stor
 }
 
 // Runs on rank 0. Calls notify() when a report is due, and lost() for a silent rank. Reads the
-// heartbeats only while rank 0 makes no progress, so it sees a silent rank late. It therefore
-// reports a loss after half of `lost_after`, so that lost() is called within `lost_after`.
+// heartbeats only once rank 0 has made no progress for some time, and measures silence from then
+// on. Calls lost() after a measured silence of half of `lost_after`, to stay within `lost_after`.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
   // After a long pause, this process was probably suspended, and the others with it: starts anew.

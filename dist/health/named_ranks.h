@@ -5,6 +5,6 @@
 
 namespace shoal::dist {
 
-inline constexpr size_t kNamedRanks = 16;  // the others are only counted
+inline constexpr size_t kNamedRanks = 16;  // any further ranks are only counted
 
 }  // namespace shoal::dist

@@ -33,8 +33,8 @@ class Progress {
   State state() const;
   void enter(Phase phase, const std::string& operation = {});
 
-  // Sets the function that names the image that takes longest to read; empty: none. state() calls
-  // it, in any thread, until name_reads() is called again.
+  // `name` returns the image that takes longest to read. In Phase::reading, state() calls `name`,
+  // from any thread, until name_reads() is called again. An empty `name` removes the previous one.
   void name_reads(std::function<std::string()> name);
 
   // Waits until the main thread (which enters phases) is reading, stepping or waiting, and keeps it

@@ -29,7 +29,7 @@ using Milliseconds = std::chrono::milliseconds;
 using Clock = Reminder::Clock;
 
 constexpr Milliseconds kAttempt = std::chrono::seconds(5);  // longest attempt to connect
-constexpr Milliseconds kPiece = std::chrono::seconds(5);    // longest wait for keys at a time
+constexpr Milliseconds kPiece = std::chrono::seconds(5);    // maximum time of one wait for keys
 constexpr Milliseconds kPoll(100);                          // how often an attempt is checked
 constexpr Milliseconds kProbe = std::chrono::seconds(1);    // timeout of accepts_connections()
 
