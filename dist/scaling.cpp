@@ -11,7 +11,7 @@ namespace {
 
 struct Transfer {
   double seconds = 0;
-  double bytes = 0;  // that each process sends; it receives the same number
+  double bytes = 0;  // each process sends and receives this many
 };
 
 double latency_of(const Cluster& cluster) {
@@ -31,8 +31,8 @@ Transfer all_reduce(double bytes, const Cluster& cluster) {
 }
 
 // An all-to-all and an all-gather of bfloat16 between W processes. In both, each process sends 1/W
-// of the numbers to every other one, so a host's link carries what all its processes send to other
-// hosts.
+// of the elements to each of the others, so a host's link carries what all its processes send to
+// other hosts.
 Transfer average_bf16(double bytes, const Cluster& cluster) {
   const auto world = static_cast<double>(cluster.processes());
   const auto local = static_cast<double>(cluster.processes_per_host);
@@ -49,7 +49,8 @@ Transfer average_bf16(double bytes, const Cluster& cluster) {
 }
 
 // Simulates the exchange of the gradients, range by range (StepTimeline::Range), and adds the
-// transfers to `total`. Returns when backward and exchange end, in seconds from backward's start.
+// transfers to `total`. Returns the time from the start of backward until both backward and the
+// exchange have ended, in seconds.
 double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
   double end = 0;
   for (const StepTimeline::Range& range : alone.ranges) {
@@ -64,8 +65,11 @@ double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer&
 // first when the range is ready. It waits for the first and starts the second when kRangesAhead
 // further ranges are ready (gradient_ranges.h).
 double exchange_end_bf16(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
-  std::vector<double> halves, arrived;  // by range: seconds per transfer; end of the first transfer
-  double now = 0, link_free = 0;        // time in backward; when the network is free
+  // For each range, `halves` has the duration of one transfer, and `arrived` has the time at which
+  // the first transfer ends. Backward has reached the time `now`. The network is free from the time
+  // `link_free` on.
+  std::vector<double> halves, arrived;
+  double now = 0, link_free = 0;
   const auto send_mean = [&](size_t range) {
     now = std::max(now, arrived[range]);
     link_free = std::max(link_free, now) + halves[range];

@@ -12,7 +12,8 @@ struct Link {
   double latency_seconds = 0;  // from the start of a small message to its arrival
 };
 
-// Each host has the same number of processes. The processes of a host share its link to the others.
+// Each host has the same number of processes. The processes of a host share its link to the other
+// hosts.
 struct Cluster {
   int64_t hosts = 1, processes_per_host = 1;
   Link between_hosts, within_host;
@@ -29,9 +30,9 @@ struct Cluster {
 
 // A training step of a process that trains alone. Times are in seconds.
 struct StepTimeline {
-  struct Range {             // gradients that are averaged together, as float32
+  struct Range {             // gradients that are averaged together
     double ready_after = 0;  // since the start of backward
-    int64_t bytes = 0;
+    int64_t bytes = 0;       // size of the gradients in float32
   };
   double before_backward = 0, backward = 0, after_backward = 0;
   std::vector<Range> ranges;         // in the order in which they are averaged

@@ -32,7 +32,7 @@ struct Settings {
 struct Saved {
   ops::Activation activation;
   bool has_residual;
-  double count;  // rows summed over the ranks; -1 if the statistics are constants
+  double count;  // number of rows in the batch statistics; -1 if the statistics are constants
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 

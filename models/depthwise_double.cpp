@@ -18,8 +18,8 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 // Calls visit(row, column, weights, window) for each position (row, column) of the kernel.
-// `weights`: the weight of each channel at this position. `window`: the view of `padded` that these
-// weights multiply.
+// `weights`: the weight of each channel at this position. `window`: the view of `padded` to
+// multiply by these weights.
 template <class Visit>
 void for_each_place(const at::Tensor& padded, const at::Tensor& weight, const at::Tensor& y,
                     int64_t stride, const Visit& visit) {

@@ -112,7 +112,7 @@ struct Executor::Step {
   const Executor& self;
   const StepContext& context;
   const at::Tensor& x;
-  const at::Tensor& residual;  // undefined: none
+  const at::Tensor& residual;  // undefined if the node has no residual
 
   const at::Tensor& weight(int index) const { return self.weights_[static_cast<size_t>(index)]; }
 

@@ -91,8 +91,8 @@ struct LossResult {
   // highest scores (top5). ops/places.h defines the order of equal scores.
   at::Tensor top1;
   at::Tensor top5;
-  // 3 int64: the bits of loss_sum (a double), top1, top5. The three tensors above are views of it,
-  // so one copy to the host reads all of them.
+  // 3 int64: the bits of loss_sum (a double), top1, top5. These three are views of `sums`, so one
+  // copy to the host reads all of them.
   at::Tensor sums;
 };
 

@@ -78,7 +78,7 @@ variable_list FusedStep::differentiate(const float* d_logits, const variable_lis
     if (!direct) weights[i].grad().add_(std::exchange(computed[i], {}));
     complete_(i);
   });
-  variable_list result(3);  // step, images, inputs
+  variable_list result(3);  // no gradients for step, images and inputs
   result.insert(result.end(), computed.begin(), computed.end());
   return result;
 }

@@ -1,8 +1,8 @@
 #pragma once
 // Connects the fused step (program/program.h) with LibTorch. In training, the whole network is one
-// autograd function from the weights to the logits. If StepContext::gradient_complete is set,
-// its backward writes the gradients into .grad itself; otherwise it returns them, and autograd
-// accumulates them. Not thread-safe.
+// autograd function from the weights to the logits. If StepContext::gradient_complete is set, the
+// function's backward writes the gradients into .grad itself; otherwise it returns them, and
+// autograd accumulates them. Not thread-safe.
 
 #include <ATen/core/Tensor.h>
 

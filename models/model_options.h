@@ -38,14 +38,15 @@ struct ModelInfo {
   int64_t channels = 3;    // of the images
   std::string classifier;  // name of the last layer's weight (classes×features): "fc.weight", …
   int64_t parameters = 0;
-  double multiply_adds = 0;     // forward pass of one image at eval_size, or of set_image_size()
+  // Of the forward pass of one image at eval_size, or at the side passed to set_image_size().
+  double multiply_adds = 0;
   int64_t train_size = 0;       // pixels, side of the square input for training (original recipe)
   int64_t eval_size = 0;        // pixels, side of the square input for evaluation
   int64_t eval_resize = 0;      // pixels, short side before the center crop
   bool bicubic = false;         // interpolation of the original recipe; false: bilinear
   Normalization normalization;  // of RGB images in the original recipe
-  // Function of torchvision.models that builds this network with the same names and results, and
-  // its width_mult. Empty: torchvision does not have the network.
+  // Function of torchvision.models that builds this network with the same names and results. Empty:
+  // torchvision does not have the network. `torchvision_width`: its argument width_mult, if not 1.
   std::string torchvision;
   double torchvision_width = 1;
   double batch_norm_momentum = 0.1;

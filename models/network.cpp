@@ -71,7 +71,8 @@ void set_image_size(Network& network, int64_t side) {
         input == kImages ? side : network.nodes[static_cast<size_t>(input)].out.height;
     const double before = pixels(node.out);
     node.out.height = node.out.width = output_side(node.operation, from);
-    if (std::holds_alternative<Convolution>(node.operation))  // divides first: that is exact
+    // Divides first, because the quotient is an integer and therefore exact.
+    if (std::holds_alternative<Convolution>(node.operation))
       node.multiply_adds = node.multiply_adds / before * pixels(node.out);
     network.info.multiply_adds += node.multiply_adds;
   }

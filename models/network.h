@@ -37,10 +37,10 @@ struct Traits {
 
 struct Parameter {
   std::string name;            // torchvision's name, such as "features.0.0.weight"
-  std::vector<int64_t> shape;  // 4 dimensions: stored channels-last
+  std::vector<int64_t> shape;  // a 4-D parameter is stored channels-last
   Init init;
   Traits traits;
-  bool has_copy = false;  // whether its layer can compute with a bf16 copy
+  bool has_copy = false;  // whether its layer can use a bf16 copy of it
 
   int64_t elements() const;
 };
@@ -119,23 +119,23 @@ using Operation = std::variant<Convolution, Norm, SqueezeExcite, MaxPool, Pooled
 struct Node {
   std::string name;         // torchvision's module name; empty: it has none
   std::vector<int> inputs;  // indices of earlier nodes; kImages: the images
-  Shape out;                // for images of ModelInfo::eval_size, or of set_image_size()
+  Shape out;                // for images of ModelInfo::eval_size; set_image_size() changes it
   Operation operation;
-  double multiply_adds = 0;  // for one image of the size of `out`
+  double multiply_adds = 0;  // forward pass of one image; image size as for `out`
 };
 
 constexpr int kImages = -1;  // in Node::inputs: the images
 
 // The last node computes the logits.
 struct Network {
-  std::vector<Node> nodes;             // each after its inputs
+  std::vector<Node> nodes;             // sorted: each node comes after its inputs
   std::vector<Parameter> parameters;   // in the order of torchvision's parameters()
   std::vector<Statistics> statistics;  // in the order of torchvision's buffers()
   ModelInfo info;
 };
 
-// Changes the shapes and the multiply-adds of the nodes, and those of the whole network, to those
-// for images of `side` x `side` pixels.
+// Sets the shapes and multiply-adds of all nodes, and the network's total multiply-adds, for images
+// of `side` x `side` pixels.
 void set_image_size(Network& network, int64_t side);
 
 // Returns the index of the node that each parameter belongs to.

@@ -20,7 +20,7 @@ SHOAL_BOTH inline uint64_t erase_bits(uint64_t key, uint64_t index) {
 SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
   constexpr double kTwoPi = 6.283185307179586476925;
   const uint64_t bits = erase_bits(key, index);
-  const double first = static_cast<double>((bits >> 32) + 1) * 0x1p-32;  // (0, 1]
+  const double first = static_cast<double>((bits >> 32) + 1) * 0x1p-32;  // uniform in (0, 1]
   const double second = static_cast<double>(bits & 0xffffffff) * 0x1p-32;
   return std::sqrt(-2 * std::log(first)) * std::cos(kTwoPi * second);
 }

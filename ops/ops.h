@@ -6,7 +6,7 @@
 // scratch memory on GPUs: the first operation that needs it on a GPU allocates it. Do not run that
 // operation during graph capture. All operations on a GPU share the scratch memory, so they must
 // not run on two streams at the same time. On the CPU, functions throw nothing. On a GPU, they
-// throw std::runtime_error if this allocation or the start of a kernel fails.
+// throw std::runtime_error if they cannot allocate the scratch memory or start a kernel.
 //
 // The caller owns all memory and keeps it valid until the work on `stream` is done. Arrays are
 // 16-byte aligned; single values have the alignment of their type. On the CPU, `stream` is ignored
@@ -42,7 +42,7 @@ constexpr bool exceeds_caches(int64_t bytes) {
 // and its optimizer settings. Offsets are multiples of 16 elements.
 struct Segment {
   int64_t offset = 0;      // elements from the start of each flat buffer
-  int64_t length = 0;      // elements, without the padding before the next segment, which stays 0
+  int64_t length = 0;      // elements, without the zero padding before the next segment
   float lr_scale = 1;      // multiplies the learning rate
   float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
   // Number of steps before this parameter was first trained. The bias corrections of Adam, AdamW
@@ -59,7 +59,7 @@ constexpr int kMaxErasures = 4;  // maximum number of erased rectangles per row
 // Mixup, CutMix and random erasing of one row of a batch. Rectangles are x0, y0, x1, y1 in pixels;
 // x1 and y1 are exclusive.
 struct MixRow {
-  // Index in PrepareBatch::images of the image to mix in; without mixing, of the row's own image.
+  // Index in PrepareBatch::images of the image to mix in, or of the row's own image if not mixed.
   int32_t partner = 0;
   float lambda = 1;               // mixup: weight of the row's own image; 1 for CutMix
   int32_t box[4] = {0, 0, 0, 0};  // CutMix: the partner's pixels replace this rectangle
@@ -73,7 +73,7 @@ struct MixRow {
 // Converts uint8 images to a normalized batch, with mixing and erasing.
 struct PrepareBatch {
   const uint8_t* images;  // (N·each)×H×W×C
-  const MixRow* mix;      // N, in memory of the device; nullptr: no mixing, no erasing
+  const MixRow* mix;      // N rows, in memory of the device; nullptr: no mixing, no erasing
   void* out;              // N×H×W×C of `type` (the memory of an N×C×H×W channels-last tensor)
   Type type;
   int64_t n, height, width;
@@ -148,9 +148,9 @@ struct CrossEntropy {
   const double* class_weights = nullptr;  // classes; nullptr: all 1
 };
 
-// The settings of binary cross-entropy. Its other arguments are a CrossEntropy, with the same
-// targets. A row's loss is the mean over the classes of -target log(p) - (1-target) log(1-p), where
-// p = sigmoid(logit). With class weights w, this mean is multiplied by Σ w[c] target[c]. The
+// The settings that only binary cross-entropy has. All other arguments and the targets are as in
+// CrossEntropy. A row's loss is the mean over the classes of -target log(p) - (1-target) log(1-p),
+// where p = sigmoid(logit). With class weights w, this mean is multiplied by Σ w[c] target[c]. The
 // gradient is gradient_scale times the derivative of the loss; it is NaN for an infinite logit.
 struct BinaryCrossEntropy {
   // If 0 or more, the loss replaces targets above the threshold by 1 and all others by 0. If below
@@ -169,7 +169,7 @@ struct OptimizerStep {
   Type type;  // f32 or f64: type of parameters, gradients and state
   void* parameters;
   const void* gradients;
-  void* copy;  // bf16 copy of the parameters to refresh; nullptr: none
+  void* copy;  // bf16 copy of the parameters, which the step updates; nullptr: none
   // The buffers of info_of(kind).states, initialized by the caller; nullptr where has_state() is
   // false.
   void* state[kMaxOptimizerStates];
@@ -192,14 +192,14 @@ struct Table {
 
   void (*prepare_batch)(const PrepareBatch&, void* stream);
 
-  // sums[c] = Σ x, sums[channels + c] = Σ x², in double. Overwrites.
+  // sums[c] = Σ x, sums[channels + c] = Σ x², in double. Overwrites `sums`.
   void (*batch_norm_sums)(Type, const void* x, int64_t rows, int64_t channels, double* sums,
                           void* stream);
   void (*batch_norm_finish)(const BatchNormFinish&, void* stream);
   // y = activation((x - mean) * inv_std * weight + bias [+ residual]).
   void (*batch_norm_apply)(const BatchNorm&, void* y, void* stream);
   // With dz = dy * activation'(…): sums[c] = Σ dz, sums[channels + c] = Σ dz * (x - mean) *
-  // inv_std. Overwrites.
+  // inv_std. Overwrites `sums`.
   void (*batch_norm_backward_sums)(const BatchNorm&, const void* dy, double* sums, void* stream);
   // dx = weight * inv_std * (dz - sums[c]/count - xhat * sums[channels + c]/count), where xhat =
   // (x - mean) * inv_std and `sums` are the sums of batch_norm_backward_sums over `count` rows. If
@@ -213,8 +213,8 @@ struct Table {
   void (*gate_apply)(const Gate&, void* y, void* stream);
   // d_gate[n, c] = Σ over pixels of dy * x.
   void (*gate_backward_sums)(const Gate&, const void* dy, void* d_gate, void* stream);
-  // dx = dy * gate + d_pooled / pixels: adds the gradients through gate_apply and through pool in
-  // one pass.
+  // dx = dy * gate + d_pooled / pixels, the sum of the gradients through gate_apply and through
+  // pool.
   void (*gate_backward_apply)(const Gate&, const void* dy, const void* d_pooled, void* dx,
                               void* stream);
 
@@ -232,13 +232,13 @@ struct Table {
   // Performs one step of the optimizer `kind` with the rule in optimizer_rules.h. Trust ratios come
   // from sums in double.
   void (*optimize)(const OptimizerStep&, void* stream);
-  // average += (1 - decay) * (parameters - average). Writes nothing if `non_finite` is not nullptr
-  // and *non_finite is not 0.
+  // average += (1 - decay) * (parameters - average). Writes nothing if `non_finite` points to a
+  // value other than 0.
   void (*ema)(Type, void* average, const void* parameters, int64_t total, double decay,
               const int32_t* non_finite, void* stream);
 };
 
-const Table& reference();  // plain loops: the definition that the others are tested against
+const Table& reference();  // plain loops; the other tables are tested against this one
 const Table& cpu();        // the fastest implementation for this processor
 // The table of the CUDA plug-in; nullptr until the plug-in is loaded. Call set_gpu() before other
 // threads call gpu(): there is no synchronization.

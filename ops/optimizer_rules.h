@@ -1,6 +1,6 @@
 // The rule of each optimizer: how a step changes one element. All implementations of
-// Table::optimize apply these rules. They compute in the type of the parameters and in PyTorch's
-// order of operations.
+// Table::optimize apply these rules. The rules compute in the type of the parameters and in
+// PyTorch's order of operations.
 //
 // Without #pragma once: each implementation includes this file in its own namespace, so that files
 // compiled for one instruction set share no inline functions with others. Include <math.h>,

@@ -21,7 +21,7 @@ enum OptimizerUses : unsigned {
 struct OptimizerState {
   const char* name = nullptr;
   double initial = 0;      // value of all elements before the first step
-  unsigned only_with = 0;  // kUsesMomentum: the buffer does not exist if the momentum is 0
+  unsigned only_with = 0;  // kUsesMomentum: the buffer exists only if momentum != 0; 0: always
 };
 
 enum class OptimizerKind : int {

@@ -1,6 +1,6 @@
 #pragma once
-// Metrics of a row: the label's rank among the classes, for top-1 and top-5 accuracy, and its loss,
-// rounded so that sums are exact. Compiles for CPU and GPU.
+// Metrics of a row: the label's rank among the classes (for top-1 and top-5 accuracy), and the
+// row's loss, rounded so that sums are exact. Compiles for CPU and GPU.
 
 #include <cmath>
 #include <cstdint>

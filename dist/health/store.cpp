@@ -109,7 +109,7 @@ class Connector {
         }
       } catch (const std::exception& error) {
         reason_ = reason_of(error);
-        // Another program listens at this port: it did not answer as a TCPStore does.
+        // After "Ping failed", a program listens at this port but is not a TCPStore.
         other_program_ = reason_.find("Ping failed") != std::string::npos;
       }
       remind();
@@ -203,15 +203,16 @@ std::string missing_ranks(c10d::Store& store, const Env& env) {
   return joined(missing, ", ", kNamedRanks);
 }
 
-constexpr const char* kOtherSize = "other_size";  // key: a rank with another world size than rank 0
+// A rank whose world size differs from that of rank 0 stores a message under this key.
+constexpr const char* kOtherSize = "other_size";
 
 std::string size_of(int rank, const std::string& world_size) {
   return "rank " + std::to_string(rank) + " was started with WORLD_SIZE " + world_size;
 }
 
-// Throws std::invalid_argument if a rank has joined with another world size. Rank 0 checks the
-// ranks below its own world size. The other ranks check only rank 0, and report a difference under
-// kOtherSize. So rank 0 also learns of ranks that are not below its world size.
+// Throws std::invalid_argument if a rank has joined with another world size. Rank 0 checks
+// ranks 0 to world_size - 1. Every other rank checks only rank 0 and reports a difference under
+// kOtherSize. So rank 0 also learns of ranks with higher numbers.
 void check_world_sizes(c10d::Store& store, const Env& env) {
   const std::string own = std::to_string(env.world_size);
   const auto refuse = [&](const std::string& other) {
@@ -249,7 +250,7 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
 }
 
 // After a failed wait, every rank that joined asks the store which ranks are missing. Rank 0 hosts
-// the store, so it waits up to this long for the other ranks to query it.
+// the store, so rank 0 waits at most this long until the other ranks have asked.
 constexpr Milliseconds kLeaving = std::chrono::seconds(5);
 
 void take_leave(c10d::Store& store, const Env& env) {

@@ -10,7 +10,7 @@ namespace shoal::models {
 struct MobileNetV3Row {
   struct Block {
     int64_t in, kernel, wide, out;  // wide: channels after the expansion
-    bool squeezes, swish;           // squeeze-excite; hard swish instead of ReLU
+    bool squeezes, swish;           // has squeeze-excite; uses hard swish instead of ReLU
     int64_t stride;
   };
   const char* name;

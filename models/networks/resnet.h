@@ -10,8 +10,8 @@ namespace shoal::models {
 
 struct ResNetRow {
   const char* name;
-  // true: blocks of 1×1, 3×3 and 1×1 convolutions, of which the last has 4 times as many output
-  // channels. false: blocks of two 3×3 convolutions.
+  // true: blocks of 1×1, 3×3 and 1×1 convolutions; the last has 4 times as many output channels as
+  // the others. false: blocks of two 3×3 convolutions.
   bool bottleneck;
   int64_t repeats[4];  // blocks per stage
 };

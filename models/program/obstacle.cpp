@@ -66,9 +66,9 @@ class Check {
            (by_pointwise && operation_at<SqueezeExcite>(n_, i));
   }
   // Whether `node`, the second input of `join` (is_join() in plan.h), can share the buffer for the
-  // join's gradient. The output of `node` must be stored. Also, the convolution that is the join's
-  // first input must read the buffer before other nodes that read `node` add their gradients to it.
-  // Backward runs in reverse order, so these nodes must not come after the convolution.
+  // join's gradient. The output of `node` must be stored, and no other node that reads it may come
+  // after the convolution that is the join's first input. Backward runs in reverse order, so such a
+  // node would add its gradient before the convolution has read the buffer.
   bool shares(int node, int join) const {
     const bool stored =
         operation_at<MaxPool>(n_, node) || (operation_at<Norm>(n_, node) && is_join(n_, node));

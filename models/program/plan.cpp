@@ -8,7 +8,7 @@ namespace shoal::models {
 namespace {
 
 // A buffer that is in use from time `begin` to time `end`, inclusive. Node i runs forward at time i
-// and backward at backward_time(i). `users`: where to write the buffer's place.
+// and backward at backward_time(i). place() writes the buffer's offset to all `users`.
 struct Buffer {
   int64_t floats;
   int begin, end;
@@ -95,7 +95,7 @@ class Planner {
     } else if (const auto* s = operation_at<SqueezeExcite>(n_, i)) {
       at(input(from)).next_squeeze = i;
       for (int k = 0; k < 4; ++k) p.differentiates |= trained(s->weight + k);
-      at(from).differentiates |= p.differentiates;  // one kernel computes both gradients
+      at(from).differentiates |= p.differentiates;  // one backward kernel for both nodes
     } else if (const auto* pool = operation_at<MaxPool>(n_, i)) {
       p.kernel = KernelKind::max_pool;
       p.stored = true;
@@ -147,8 +147,8 @@ class Planner {
   // Adds the buffer for the gradient of node i. A batch norm's buffer is in use from backward of
   // the last node that reads the norm's output to backward of the convolution before the norm.
   // A join passes its gradient unchanged to its second input (`skip`), which may also be a join
-  // with a `skip`. So all nodes of such a chain share one buffer, which is in use until backward of
-  // each node's first input is done.
+  // with a `skip`. So all nodes of such a chain share one buffer. It is in use until the first
+  // inputs of all these nodes have run backward.
   void add_gradient(int i) {
     PlannedNode& p = at(i);
     if (!p.differentiates || p.gradient == kShared) return;
@@ -156,7 +156,7 @@ class Planner {
     const bool norm = operation_at<Norm>(n_, i) != nullptr;
     if (!pools && p.kernel != KernelKind::linear && p.kernel != KernelKind::max_pool && !norm)
       return;
-    if (norm && at(input(i)).next_pool >= 0) return;  // needs no buffer: Upstream::u is nullptr
+    if (norm && at(input(i)).next_pool >= 0) return;  // backward uses the pooling's gradient
     int begin = backward_time(i), end = backward_time(pools ? p.source : input(i));
     for (int reader = i + 1; reader < count_; ++reader)
       if (at(reader).source == i || at(reader).skip == i || at(reader).norm == i)
@@ -170,7 +170,7 @@ class Planner {
     buffers_.push_back(std::move(buffer));
   }
 
-  static constexpr Place kShared = -2;  // until place(): the gradient is in a join's buffer
+  static constexpr Place kShared = -2;  // marks gradients in a join's buffer until place() runs
 
   const Network& n_;
   const StepShape& shape_;

@@ -43,7 +43,7 @@ struct PlannedNode {
   int next_norm = -1;           // convolutions: the batch norm that follows
   int next_squeeze = -1;        // convolutions: the squeeze-excite after that batch norm
   int next_pool = -1;           // convolutions: the average pooling after that batch norm
-  bool stored = false;          // joins and max pooling: true, their output is in memory
+  bool stored = false;          // true for joins and max pooling: readers load their output as is
   int skip = -1;                // joins: the second input
   bool differentiates = false;  // runs backward: it or a node before it has trained parameters
   // Where the output is; -1 if `kernel` is none. Hidden linear layers: the slopes of the activation
@@ -56,7 +56,7 @@ struct PlannedNode {
 
 struct StepShape {
   int64_t images = 0, height = 0, width = 0;
-  std::vector<bool> trained;  // for each parameter; evaluation: all false
+  std::vector<bool> trained;  // whether each parameter is trained; all false in evaluation
   ops::fused::Storage storage = ops::fused::Storage::f32;
 
   bool operator==(const StepShape&) const = default;

@@ -19,9 +19,9 @@ struct NormRows {
   Activation activation;
   int64_t rows, channels;
   const void *x, *residual, *dy;  // residual may be nullptr
-  const float *scale, *shift;     // channels
-  const float *slope, *offset;    // channels: dx = scale * dz + slope * x + offset
-  const float* mean;              // channels
+  const float *scale, *shift;     // one per channel
+  const float *slope, *offset;    // one per channel: dx = scale * dz + slope * x + offset
+  const float* mean;              // one per channel
   void *y, *dx, *d_residual;      // d_residual may be nullptr
   bool stream;                    // write all outputs with non-temporal stores
 };
@@ -30,7 +30,7 @@ struct NormRows {
 struct GateRows {
   int64_t rows, channels;
   const void *x, *dy;
-  const float *gate, *offset;  // channels: dx = dy * gate + offset
+  const float *gate, *offset;  // one per channel: dx = dy * gate + offset
   void *y, *dx;
   bool stream;
 };
@@ -51,10 +51,10 @@ struct ActivationLoops {
   void (*gate_backward_apply)(const GateRows&);
 };
 
-// Index 0 is f32, 1 is bf16. The AVX2 loops use fused multiply-add and an approximate reciprocal;
-// the portable loops round after each operation and divide. Their outputs differ by at most 4 float
-// epsilons times the sum of the terms' magnitudes (for y: |x * scale| + |shift|), plus the rounding
-// to bf16.
+// Loops for f32 (index 0) and bf16 (index 1). The AVX2 loops use fused multiply-add and an
+// approximate reciprocal; the portable loops use division and round after each operation. The
+// outputs of the two differ by at most 4 float epsilons times the sum of the terms' magnitudes (for
+// y: |x * scale| + |shift|), plus the rounding to bf16.
 namespace portable {
 extern const ActivationLoops kActivationLoops[2];
 }

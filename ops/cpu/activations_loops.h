@@ -13,7 +13,7 @@
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-constexpr int64_t kBlock = 64;  // rows summed in float
+constexpr int64_t kBlock = 64;  // number of rows to sum in float before adding to a double
 
 // Calls f(element offset, channel) for each vector of kLanes elements, in memory order.
 template <class F>

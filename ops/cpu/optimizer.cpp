@@ -17,7 +17,7 @@
 namespace shoal::ops::cpu_kernels {
 namespace {
 
-constexpr int64_t kAlign = 16;       // elements; shares begin at multiples of it
+constexpr int64_t kAlign = 16;       // elements; each share begins at a multiple of kAlign
 constexpr int64_t kBlock = 4096;     // elements; five float buffers of this size fit in L2
 constexpr int kPartialSums = 256;    // maximum number of partial sums of a norm
 constexpr int64_t kSmall = 1 << 15;  // elements; buffers up to this size use one thread
@@ -39,8 +39,8 @@ void share(int64_t total, Work work) {
   }
 }
 
-// Calls work(segment, begin, end) for each segment's part of [begin, end), in blocks of at most
-// kBlock elements.
+// Calls work(segment, from, to) for the part of each segment that lies in [begin, end), in blocks
+// of at most kBlock elements.
 template <typename Work>
 void for_each_block(const OptimizerStep& step, int64_t begin, int64_t end, Work work) {
   const Segment* last = step.segments + step.segment_count;

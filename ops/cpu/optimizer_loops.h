@@ -3,8 +3,8 @@
 // keeps the copies apart.
 //
 // All loops except sum_squares perform the same operations in the same order as
-// ops/reference/optimizer.cpp, and -ffp-contract=off keeps the compiler from fusing them. So their
-// results are bit-identical to the reference, except for LAMB's, which depend on sums.
+// ops/reference/optimizer.cpp, and -ffp-contract=off keeps the compiler from fusing operations. So
+// their results are bit-identical to the reference, except LAMB, which depends on sum_squares.
 
 #include <math.h>
 
@@ -52,7 +52,7 @@ void apply(const OptimizerRange& r) {
   }
 }
 
-// Updates the parameters. A rule with a trust ratio needs a first pass, which computes its norms.
+// Updates the parameters. If the rule has a trust ratio, track() must compute the norms first.
 template <typename Rule, typename T>
 void update(const OptimizerRange& r) {
   if constexpr (Rule::kTrustRatio) {

@@ -6,7 +6,7 @@
 
 namespace shoal::ops::cpu_kernels {
 
-// Sums of squares: of parameters, and of their changes before the trust ratio.
+// Sums of squares of the parameters and of their changes (without the trust ratio).
 struct SquaredNorms {
   double parameters = 0, changes = 0;
 };
@@ -15,14 +15,14 @@ struct SquaredNorms {
 struct OptimizerRange {
   const OptimizerStep* step;
   const Segment* segment;
-  int64_t begin, end;  // elements of the flat buffers, inside the segment
-  SquaredNorms norms;  // of the whole segment; for the second pass of rules with a trust ratio
+  int64_t begin, end;  // range in the flat buffers, inside the segment
+  SquaredNorms norms;  // norms of the whole segment; only for the second pass (Passes::update)
 };
 
 struct OptimizerLoops {
   struct Passes {
-    void (*update)(const OptimizerRange&);  // the only pass, or the second one
-    // Rules with a trust ratio: the first pass; returns the sums of the range. Otherwise nullptr.
+    void (*update)(const OptimizerRange&);  // the only pass, or the second one after `track`
+    // First pass of a rule with a trust ratio; returns the range's sums. nullptr for other rules.
     SquaredNorms (*track)(const OptimizerRange&);
   };
   Passes passes[kOptimizerCount];  // index: OptimizerKind

@@ -25,7 +25,7 @@ struct Tables {
   }
 };
 
-// Writes pixels [begin, end) of a pixel row. `lambda`: weight of `own`; `partner` has the rest.
+// Writes pixels [begin, end) of a pixel row: lambda * own + (1 - lambda) * partner, normalized.
 template <int C, class S, class V>
 void fill(const Tables<C, V>& tables, const uint8_t* own, const uint8_t* partner, V lambda,
           int64_t begin, int64_t end, S* out) {

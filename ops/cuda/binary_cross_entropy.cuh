@@ -3,7 +3,7 @@
 // through scratch memory:
 //   1. kLanesPerRow threads per row, each for its share of the classes: Σ loss, Σ class weight *
 //      target, number of classes ranked before the label.
-//   2. One thread per row: the loss, its factor, the label's rank.
+//   2. One thread per row: the row's factor, the loss times this factor, the label's rank.
 //   3. One thread per metric: its sum over the rows.
 //   4. One thread per logit: the gradient.
 

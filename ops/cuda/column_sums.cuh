@@ -7,16 +7,16 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// Returns how many threads ("lanes") share the rows of each group of channels, given about
-// `threads` threads for all `groups`: at least 1, at most `rows`.
+// Returns how many threads ("lanes") share the rows of each group of channels, if all `groups`
+// together get about `threads` threads: at least 1, at most `rows`.
 inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
   return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
 }
 
 // For each of `outer` matrices (rows×channels) and each channel, computes kSums sums over the rows.
 // terms.lane(group).add(row, sums) adds a row's terms for a group of kWidth channels to
-// sums[kSums][kWidth]; `row` is numbered across all matrices. Passes sum s of each channel to
-// store(matrix, s * channels + channel, total).
+// sums[kSums][kWidth]; `row` is numbered across all matrices. For sum number s of each
+// channel, calls store(matrix, s * channels + channel, total).
 template <int kSums, int kWidth, class Terms, class Store>
 void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, const Terms& terms,
                  const Store& store) {

@@ -31,8 +31,8 @@ struct RowResult {
 constexpr int64_t kRowsAtATime =
     kPartialSums * sizeof(double) / (kLanesPerRow * sizeof(RowSums) + sizeof(RowResult));
 
-// The kernels compute rows [first, first + rows) of the operation. `all_logits`: the first of these
-// rows.
+// The kernels compute rows [first, first + rows) of the operation. `all_logits` points to the first
+// of these rows.
 template <class S>
 void sum_lanes(const CrossEntropy& op, int64_t first, int64_t rows, const S* all_logits,
                RowSums* lanes, void* stream) {
@@ -95,7 +95,7 @@ void combine_lanes(const CrossEntropy& op, int64_t first, int64_t rows, const S*
     const double log_b = Element<S>::load(logits[b]) - log_sum;
     const double share_a = (1 - smoothing) * lambda * class_weight(op, a);
     const double share_b = (1 - smoothing) * (1 - lambda) * class_weight(op, b);
-    const double share = smoothing / static_cast<double>(classes);  // the smoothing per class
+    const double share = smoothing / static_cast<double>(classes);  // target from smoothing alone
     double loss = -(share_a * log_a + share_b * log_b);
     if (smoothing > 0) loss -= share * (weighted_logits - weights * log_sum);
     results[row] = {log_sum, loss, share_a + share_b + share * weights, before};

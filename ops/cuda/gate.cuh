@@ -1,6 +1,6 @@
 #pragma once
-// The gate of squeeze-excite. Threads divide the channels and pixels of each image like the
-// channels and rows in batch_norm.cuh.
+// The gate of squeeze-excite. Distributes the channels and pixels of each image over threads, as
+// batch_norm.cuh does with channels and rows.
 
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"

@@ -76,8 +76,8 @@ struct Pieces {
   const Segment* segments;
   int64_t segment_count, total;
   int64_t block;   // elements per block
-  Sums* lanes;     // count() * kLanes; lane 0 of a piece also receives the piece's sums
-  double* ratios;  // per segment
+  Sums* lanes;     // count() * kLanes elements; lane 0 of a piece finally has the piece's sums
+  double* ratios;  // trust ratio of each segment
   void* rest;      // scratch memory for the rules of all segments
 
   // Uses larger blocks if the sums of small ones would not fit into the scratch memory.

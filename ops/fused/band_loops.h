@@ -24,8 +24,8 @@ inline DenseItem dense_item(int64_t item, int64_t images, int64_t height, const 
 struct Band {
   TileCell* memory;
   int64_t rows, columns;  // size in pixels for each image
-  int64_t stride;         // padded channels
-  int64_t top, left;      // row and column of the first pixel in the image; may be negative
+  int64_t stride;         // channels per pixel, padded
+  int64_t top, left;      // image row and column of the band's first pixel; may be negative
 
   int64_t words(int64_t pixels) const { return pixels * stride / TileProduct::kTogether; }
   TileCell* end(int64_t images) const { return memory + images * rows * columns * stride; }
@@ -65,13 +65,13 @@ inline Band input_band(const Dense& op, int64_t begin, int64_t end, TileCell* me
           padded(op.in), begin * op.stride - op.top, -op.left};
 }
 
-// Returns the memory after the largest band of a work item.
+// Returns the end of the largest input band that a work item can have at `memory`.
 inline TileCell* after_input_band(const Dense& op, TileCell* memory) {
   return input_band(op, 0, op.item.rows, memory).end(op.item.images);
 }
 
-// Loads the input pixels that the outputs of an item depend on. `all`: the convolution on all
-// pixels. `memory`: for the band, 64-byte aligned.
+// Loads the input pixels that the outputs of an item depend on. `all`: the convolution
+// before read_pixels(). `memory`: for the band, 64-byte aligned.
 inline Band load_input_band(const Dense& all, const DenseItem& item, TileCell* memory) {
   const Dense op = read_pixels(all);
   const Band band = input_band(op, item.begin, item.end, memory);

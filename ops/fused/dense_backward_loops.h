@@ -9,8 +9,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-// Like multiply_transposed(), but row m of a begins at a + places[m], and the rows of b and c are
-// contiguous.
+// Like multiply_transposed(), but row m of `a` begins at a + places[m], and the rows of `b` and `c`
+// are contiguous.
 template <class Product>
 void multiply_gathered_transposed(int64_t rows, const float* a, const int64_t* places,
                                   int64_t height, const float* b, int64_t width, float* c) {
@@ -189,7 +189,7 @@ void residue_gradient(const Dense& op, const Band& band, const DenseItem& item, 
 }
 
 // Writes the gradients of an item's pixels (`gradient`) to dx.u, and zeros for the pixels that a
-// 1×1 convolution with a stride does not read. `all`: the convolution on all pixels.
+// 1×1 convolution with a stride does not read. `all`: the convolution before read_pixels().
 void store_item_gradient(const Dense& all, const DenseItem& item, const float* gradient,
                          const FloatSums& sums) {
   const Dense op = read_pixels(all);

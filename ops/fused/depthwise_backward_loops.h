@@ -40,7 +40,7 @@ inline BackwardRings backward_rings(const Depthwise& op, float* memory) {
 template <int kernel, int stride>
 inline void add_weight_products(const float* const* rows, const float* dy, int64_t count,
                                 float* d_weights, int64_t tap_stride) {
-  constexpr int kTogether = kernel == 3 ? 3 : 1;  // rows of the kernel
+  constexpr int kTogether = kernel == 3 ? 3 : 1;  // kernel rows computed together
   for (int first = 0; first < kernel; first += kTogether) {
     Vec sums[kTogether][kernel];
     for (int t = 0; t < kTogether; ++t)

@@ -37,7 +37,7 @@ inline Ring input_ring(const Depthwise& op, float* memory) {
   return {memory, op.kernel, most(op.left + op.width, last), op.left};
 }
 
-// The work of one item: `vectors` vectors of channels from `channel` on, of one image.
+// A work item: `vectors` vectors of channels of one image. The first vector begins at `channel`.
 struct Item {
   int64_t image, channel, vectors, stride;
 };

@@ -31,8 +31,8 @@ int64_t items(const Pool& op) {
   return op.images;
 }
 
-// On each thread, clears the thread's sums and calls loop(op, begin, end, scratch) for its share
-// [begin, end) of the `all` work items.
+// On each thread, clears the thread's sums and calls loop(op, begin, end, scratch) for the
+// thread's share [begin, end) of the work items. `all`: number of work items.
 template <class Op>
 void on_all_threads(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), const Op& op,
                     int64_t all, const Needs& needs, Workspace& workspace) {

@@ -18,7 +18,7 @@ namespace shoal::ops::fused {
 // in floats, `sums` in doubles.
 struct Needs {
   int64_t scratch = 0, sums = 0, d_weights = 0;
-  void include(const Needs& other);  // sets each size to the larger of the two
+  void include(const Needs& other);  // raises each size to at least that of `other`
 };
 
 Needs forward_needs(const Pointwise&);
@@ -90,7 +90,7 @@ void run_input_gradient(const Dense&, Workspace&);
 // The parameters and statistics of a batch norm, `channels` values each.
 struct NormState {
   int64_t channels = 0;
-  double count = 0;  // images * pixels of the batch
+  double count = 0;  // values per channel in the batch: images * pixels
   double eps = 0, momentum = 0;
   const float *weight = nullptr, *bias = nullptr;
   const float *running_mean = nullptr, *running_var = nullptr;

@@ -13,7 +13,7 @@ namespace {
 
 // Block sizes, chosen so that all sums of a block fit into the vector registers: AVX-512 has 32,
 // the other instruction sets have 16.
-constexpr int64_t kWidest = kLanes == 16 ? 4 : 2;  // vectors of a panel
+constexpr int64_t kWidest = kLanes == 16 ? 4 : 2;  // maximum number of vectors in a panel
 template <int vectors>
 constexpr int kRows = kLanes == 16 ? (vectors == 4   ? 6
                                       : vectors == 3 ? 8
@@ -139,7 +139,7 @@ inline void for_blocks(int64_t m, int64_t count, const Block& block) {
     if (m < count) for_blocks<rows / 2>(m, count, block);
 }
 
-// Multiplies `count` rows of a by one panel of b, whose first column is n. Passes the results to
+// Multiplies `count` rows of a by one panel of b, which begins at column n. Passes the results to
 // `epilogue`. If `prefetches`, prefetches panel `next`: a part of it with each block of rows.
 template <class Product, int vectors, bool prefetches, class Epilogue>
 void multiply_panel(const float* a, int64_t stride, int64_t count, int64_t depth,

@@ -63,10 +63,10 @@ struct Upstream {
   const void* u = nullptr;      // images×pixels×stride; nullptr: 0
   const float* mask = nullptr;  // one factor per image
   const float* gate = nullptr;  // images×stride, of the squeeze-excite; requires `spread`
-  // images×stride: the part of the gradient of the activated values that average pooling or
-  // squeeze-excite adds. Within a channel, it is the same for all pixels of an image.
+  // images×stride. Average pooling or squeeze-excite adds this to the gradient of the activated
+  // values. Within a channel, it is the same for all pixels of an image.
   const float* spread = nullptr;
-  bool joined = false;  // ends a residual block (Join); u: gradient of its output
+  bool joined = false;  // a Join with an activation follows; u: gradient of the Join's output
 };
 
 // Where backward of an operation writes the gradient of its input. For a deferred input, it writes
@@ -97,14 +97,14 @@ struct Squeeze {
 // A matrix in the layout that multiply() (gemm_loops.h) reads.
 struct Packed {
   const float* values = nullptr;
-  int64_t depth = 0, width = 0;  // rows of floats or of bfloat16 pairs; columns, padded
+  int64_t depth = 0, width = 0;  // depth: rows (of floats or bfloat16 pairs); width: padded columns
 };
 
 struct Pointwise {  // a 1×1 convolution with stride 1
   int64_t images, pixels, in, out;
   Operand input;
-  Squeeze* squeeze = nullptr;  // computes input.gate, and its backward; nullptr: none
-  Packed weights;              // by pack_pointwise; forward: in×out; backward: out×in
+  Squeeze* squeeze = nullptr;  // the squeeze-excite that computes input.gate; nullptr: none
+  Packed weights;              // from pack_pointwise(); forward: in×out; backward: out×in
   int64_t tile;                // rows that are processed together
   bool streams = false;        // non-temporal stores for y (backward: dx.u)
   void* y = nullptr;           // forward
@@ -182,7 +182,7 @@ struct Dense : Window {
 constexpr int64_t kWinogradTile = 4;          // outputs of a tile in one dimension
 constexpr int64_t kWinogradMatrices = 36;     // one for each element of a transformed tile
 constexpr int64_t kWinogradTiles = 48;        // maximum number of tiles that are computed together
-constexpr int64_t kWinogradSums = 256 * 256;  // sums of the weight gradient for each tile element
+constexpr int64_t kWinogradSums = 256 * 256;  // limit for padded(in) * winograd_columns(op)
 // Returns the number of output channels whose weight gradients are computed together.
 [[maybe_unused]] static int64_t winograd_columns(const Dense& op) {
   const int64_t most = kWinogradSums / padded(op.in) / kPadding * kPadding;
@@ -209,7 +209,7 @@ constexpr int64_t kWinogradSums = 256 * 256;  // sums of the weight gradient for
 struct Stem : Window {
   int64_t in, out;
   const void* x = nullptr;  // images×height×width×in of the Storage type, not padded
-  Packed weights;           // by pack; (kernel²·in)×out
+  Packed weights;           // from pack(): (kernel²·in)×out
   bool streams = false;
   void* y = nullptr;
   Upstream dy;
@@ -231,8 +231,8 @@ struct Join {
   void* dy = nullptr;
 };
 
-// The mean over the pixels of each image. Backward reads `spread`, the gradient of each averaged
-// value. Within a channel, it is the same for all pixels of an image. If `input` is deferred,
+// The mean over the pixels of each image. Backward reads `spread`, the gradient of the values that
+// are averaged: one number per image and channel, the same for all pixels. If `input` is deferred,
 // backward only computes the batch norm's sums Σ dz and Σ dz * (x - mean), where
 // z = x * scale + shift and dz = spread * activation'(z). Otherwise, it writes dx.u = spread.
 struct Pool {
@@ -267,7 +267,8 @@ struct Loops {
 
   // Returns the number of panels of a packed matrix with `width` columns (gemm_loops.h).
   int64_t (*panels)(int64_t width);
-  // Writes panels [begin, end) of a depth×width matrix to `packed`, which holds all its panels.
+  // Writes panels [begin, end) of a depth×width matrix to their places in `packed`, which has
+  // space for all panels of the matrix.
   // Element (k, n) of the matrix is values[k * k_step + n * n_step].
   void (*pack)(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
                int64_t begin, int64_t end, float* packed);

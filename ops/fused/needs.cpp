@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kTileBytes = 200'000;
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
 constexpr int64_t kBandBytes = 250'000;
-constexpr int64_t kLargeGradient = 1'000'000;  // the weight gradient of a Pointwise
+constexpr int64_t kLargeGradient = 1'000'000;  // bytes; larger weight gradients get larger tiles
 // A work item of Dense with at most kItemPixels pixels may take kItemBytes instead of kBandBytes,
 // and may contain several images.
 constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;
@@ -59,7 +59,7 @@ int64_t winograd_floats(const ItemSize& item, int64_t width, int64_t columns) {
       item.images * tiled(item.rows) * tiled(width) / (kWinogradTile * kWinogradTile);
   return kWinogradMatrices * (std::min(tiles, kWinogradTiles) * columns + 2 * kPadding);
 }
-constexpr int64_t kWinogradPanel = 64;  // columns of the products
+constexpr int64_t kWinogradPanel = 64;  // maximum number of columns of a product matrix
 
 // Upper limits for the number of pixels in the bands of dense_loops.h and dense_backward_loops.h.
 // `op` must be a result of read_pixels() (kernels.h).
@@ -84,8 +84,8 @@ int64_t winograd_gradient_floats(const Dense& op) {
 
 // The rows that Dense computes, and the memory that they need.
 struct ItemShape {
-  int64_t images, height, width;  // all images, their rows, and pixels per row
-  int64_t bytes, more;            // each row needs `bytes`; `more` further rows must be loaded
+  int64_t images, height, width;  // number of images, rows per image, pixels per row
+  int64_t bytes, more;            // bytes per row; number of additional rows that must be loaded
   bool tiles;                     // computed in tiles of kWinogradTile rows and columns
 };
 

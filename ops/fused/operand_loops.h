@@ -20,9 +20,9 @@ struct Tile {
 // of each row.
 constexpr int64_t kAhead = 32;
 
-// Part of an activation: `count` pixels from pixel `row` on, numbered across all images, and
-// `vectors` vectors of channels from `channel` on. `image` selects gate, mask and spread. `stride`:
-// padded channels of the activation.
+// Part of an activation: pixels [row, row + count), numbered across all images, and `vectors`
+// vectors of channels from `channel` on. `image` selects gate, mask and spread. `stride`: padded
+// channels of the activation.
 struct Part {
   int64_t image, row, count, channel, vectors, stride;
 };
@@ -89,8 +89,8 @@ inline void copy_operand(const Operand& op, const Part& part, const Tile<T>& to)
 }
 
 // Writes the wanted tiles of an operand: the activated elements (values), their products with the
-// gate (gated), and the derivatives of the activation (slopes). Without a batch norm, only copies
-// the elements to to.values.
+// gate (gated), and the derivatives of the activation (slopes). If the operand has no batch
+// norm, only copies its elements into to.values.
 template <class T>
 inline void load_operand(const Operand& op, const Part& part, const OperandTiles<T>& to) {
   if (!op.norm) return copy_operand(op, part, to.values);
@@ -165,7 +165,7 @@ struct FloatSums {
     __builtin_memset(first, 0, static_cast<size_t>(stride) * sizeof(float));
     __builtin_memset(second, 0, static_cast<size_t>(stride) * sizeof(float));
   }
-  // Adds to `sums` and clears.
+  // Adds `first` and `second` to `sums`. Sets `first` and `second` to 0.
   void flush(int64_t stride, double* sums) const {
     for (int64_t c = 0; c < stride; ++c) sums[c] += first[c];
     for (int64_t c = 0; c < stride; ++c) sums[stride + c] += second[c];

@@ -99,7 +99,7 @@ typedef Cell TileCell;
 #endif
 
 inline Vec splat(float value) {
-  return value - Vec{};  // no instruction; value + Vec{} needs one, because -0 + 0 is 0, not -0
+  return value - Vec{};  // x - 0 needs no instruction; x + 0 does, because -0 + 0 is 0, not -0
 }
 
 inline void add_to(float* p, Vec v) {
@@ -107,7 +107,7 @@ inline void add_to(float* p, Vec v) {
 }
 
 // Stores with a non-temporal instruction, if there is one. `p` must be aligned to the number of
-// bytes written. Call finish_streams() after the last one.
+// bytes written. Call finish_streams() after the last stream().
 inline void stream(float* p, Vec v) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(p, (__m512)v);

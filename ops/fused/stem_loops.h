@@ -33,7 +33,7 @@ void gather_row(const Stem& op, int64_t image, int64_t y, float* to, int64_t str
 }
 
 // Returns the number of floats from one output to the next in gather_row(). Includes space for the
-// excess elements that it writes, because it copies whole vectors.
+// excess elements that gather_row() writes because it copies whole vectors.
 inline int64_t gathered_stride(const Stem& op) {
   return padded(op.kernel * op.kernel * op.in + 16);
 }

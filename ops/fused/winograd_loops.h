@@ -5,7 +5,7 @@
 //
 //   outputs = Aᵀ [(G weights Gᵀ) * (Bᵀ inputs B)] A
 //
-// `*` multiplies elements. With many tiles and channels, it becomes one matrix product for each of
+// `*` is element-wise. With many tiles and channels, `*` becomes one matrix product for each of
 // the 36 elements. A, B and G interpolate polynomials at 0, ±3/4, ±3/2 and ∞. With these points,
 // rounding errors are smaller than with 0, ±1, ±2 and ∞.
 
@@ -14,8 +14,8 @@
 namespace shoal::ops::fused::SHOAL_LOOPS {
 namespace {
 
-constexpr int kTile = kWinogradTile, kPoints = kTile + 2;  // outputs and inputs in one dimension
-constexpr float kP = 0.75f, kQ = 1.5f;                     // the points ±kP, ±kQ
+constexpr int kTile = kWinogradTile, kPoints = kTile + 2;  // outputs and inputs per side of a tile
+constexpr float kP = 0.75f, kQ = 1.5f;                     // interpolation points ±kP, ±kQ
 constexpr float kP2 = kP * kP, kQ2 = kQ * kQ;
 constexpr float kOfP = 1 / (2 * kP2 * (kP2 - kQ2)), kOfQ = 1 / (2 * kQ2 * (kQ2 - kP2));
 
@@ -111,8 +111,8 @@ void winograd_weights(float* packed, int64_t size, int64_t begin, int64_t end) {
         [&](int y, int x, Vec value) { store(packed + (kPoints * y + x) * size + i, value); });
 }
 
-// The outputs of a work item, divided into tiles. `height`, `width`: outputs of each image. The
-// last tiles of rows and columns may be partial.
+// The outputs of a work item, divided into tiles. `height`, `width`: outputs of each image. Tiles
+// at the bottom and right edges may be partial.
 struct TileGrid {
   int64_t images, height, width;
 
@@ -138,7 +138,8 @@ struct TileMatrices {
   float* at(int64_t point) const { return memory + point * (tiles * stride + kPadding); }
 };
 
-// Transforms size×size pixels of the band for each of `to.tiles` tiles from tile `first` on.
+// Transforms size×size pixels of the band for each of the `to.tiles` tiles from `first` on, and
+// stores the results in `to`.
 template <int size, class Transform>
 void load_tiles(const Band& band, const TileGrid& grid, int64_t first, const Transform& transform,
                 const TileMatrices& to) {

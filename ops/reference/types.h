@@ -49,7 +49,7 @@ struct Element<Bf16> {
   }
 };
 
-// Calls f(S{}) with the storage type of `type`.
+// Calls f(S{}), where S is the storage type of `type`.
 template <class F>
 void dispatch(Type type, F&& f) {
   switch (type) {

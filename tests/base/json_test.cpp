@@ -29,7 +29,7 @@ TEST_CASE("brackets in strings do not nest") {
   const std::string brackets(200, '[');
   CHECK(parse_json("[\"" + brackets + "\"]")[0] == brackets);
   CHECK(parse_json("[\"\\\"" + brackets + "\"]")[0] == "\"" + brackets);
-  CHECK(nests_too_deep("\"\\\\\"" + brackets));  // the string ends before them
+  CHECK(nests_too_deep("\"\\\\\"" + brackets));  // the string ends before the brackets
 }
 
 TEST_CASE("what is not JSON is discarded") {

@@ -20,11 +20,13 @@ TEST_CASE("output waits for a slow reader, but not for long after limit_output_w
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const std::string text(1 << 20, 'x');  // more than a pipe holds
-  std::fflush(stdout);  // with ThreadSanitizer, the child's _exit() flushes it to the full pipe
+  // With ThreadSanitizer, the child's _exit() would flush stdout's buffer to the full pipe.
+  std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    if (write_output(STDOUT_FILENO, text.data(), text.size()) != 0) ::_exit(1);  // all is read
+    // The parent reads exactly this text.
+    if (write_output(STDOUT_FILENO, text.data(), text.size()) != 0) ::_exit(1);
     ::signal(SIGALRM, [](int) { limit_output_waits(); });
     ::alarm(1);
     const double start = now();

@@ -61,7 +61,8 @@ void check_forwards(const Dataset& dataset, const Everything& inner,
   dataset.will_read(1, 3);
   CHECK(inner.announced == std::vector<int64_t>(expected.begin() + 1, expected.begin() + 4));
   Bytes bytes;
-  for (int64_t i = 0; i < dataset.size(); ++i) {  // only now: a cache announces no image twice
+  // After will_read(): a cache does not announce images once it holds them all.
+  for (int64_t i = 0; i < dataset.size(); ++i) {
     dataset.read(i, bytes);
     CHECK(bytes == inner.images[static_cast<size_t>(expected[static_cast<size_t>(i)])]);
   }

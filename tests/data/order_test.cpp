@@ -49,7 +49,7 @@ TEST_CASE("all permutations of four samples are about equally likely") {
   double chi = 0;
   for (const auto& [order, count] : counts)
     chi += (count - n / 24.0) * (count - n / 24.0) / (n / 24.0);
-  CHECK(chi < 80);  // 23 degrees of freedom; few samples are shuffled slightly less evenly
+  CHECK(chi < 80);  // 23 degrees of freedom; a shuffle of so few samples is slightly uneven
 }
 
 TEST_CASE("neighbors in the order are independent positions in the listing") {

@@ -224,7 +224,7 @@ TEST_CASE("cross-entropy and its gradient equal ATen's times the scale") {
   CHECK(result.loss_sum.item<double>() == Approx(4 * loss.item<double>()));
   (3 * result.loss).backward();
   (3 * loss).backward();
-  CHECK(distance(logits.grad(), logits2.grad()) < 1e-7);  // the label smoothing is a float
+  CHECK(distance(logits.grad(), logits2.grad()) < 1e-7);  // smoothing is rounded to float
   CHECK(result.top1.item<int64_t>() == logits2.argmax(1).eq(a).sum().item<int64_t>());
   CHECK_FALSE(result.sums.requires_grad());
   CHECK(at::equal(result.sums,

@@ -25,7 +25,7 @@ struct Case {
 struct Result {
   at::Tensor logits;
   std::vector<std::string> names;
-  std::vector<at::Tensor> gradients, pending;  // undefined gradient: not trained
+  std::vector<at::Tensor> gradients, pending;  // a frozen parameter's gradient is undefined
 };
 
 // Fills weights and running statistics with random values, so that every layer changes its input.

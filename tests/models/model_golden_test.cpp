@@ -123,8 +123,8 @@ void compare_step(Classifier& model, const at::Tensor& logits, const Golden& gol
   double largest = 0;
   for (const auto& [name, summary] : golden.gradients) largest = std::max(largest, summary.norm);
   REQUIRE(model.parameters().size() == golden.gradients.size());
-  // The last argument allows for gradients that are zero except for rounding, such as those of
-  // biases that a later batch norm cancels.
+  // The last argument of compare() is a tolerance for gradients that are zero except for rounding,
+  // such as those of biases that a later batch norm cancels.
   for (const ParameterSlot& slot : model.parameters()) {
     compare(golden.gradients, slot.name, slot.master->grad(), 1e-11 * largest);
   }
@@ -176,7 +176,7 @@ TEST_CASE("logits of every model equal torchvision's in evaluation and training 
     c10::NoGradGuard no_gradients;
     model->train(false);
     compare_logits(model->forward(images, {}), golden.logits.at("eval"));
-    if (step) continue;  // the next test compares its training mode
+    if (step) continue;  // the next test case compares the training mode
     model->train(true);
     compare_logits(model->forward(images, {}), golden.logits.at("train"));
   }
@@ -194,5 +194,5 @@ TEST_CASE("gradients and updated buffers equal torchvision's for a model of ever
     compare_step(*model, logits, golden);
     ++compared;
   }
-  CHECK(compared == 7);  // GRADIENTS in make_models.py
+  CHECK(compared == 7);  // the number of models in GRADIENTS of make_models.py
 }

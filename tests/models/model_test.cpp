@@ -360,8 +360,8 @@ TEST_CASE("padding like TensorFlow's SAME equals explicit zeros on the right and
       const at::Tensor got = convolution(x, weight, {}, {.stride = 2, .groups = 4, .same = true});
       REQUIRE(got.size(2) == (side + 1) / 2);
       REQUIRE(got.size(3) == (side + 2) / 2);
-      // Pad with as few zeros as the outputs need. If their number is odd, the extra zero goes
-      // right or below.
+      // Pad with as few zeros as the outputs need. If the number of zeros is odd, the extra zero
+      // goes right or below.
       const auto zeros = [&](int64_t size) { return 2 * ((size + 1) / 2 - 1) + kernel - size; };
       const int64_t high = zeros(side), wide = zeros(side + 1);
       const at::Tensor padded =

@@ -67,7 +67,8 @@ TEST_CASE("binary cross-entropy and its gradient equal timm's") {
     const BinaryLoss loss =
         binary_loss(table, logits, is_mixed ? mixed : plain, static_cast<float>(smoothing), binary,
                     0.5, weighted ? weights : nullptr);
-    CHECK(loss.sum == Approx(sum).margin(5 * std::exp2(-25)).epsilon(0));  // on_grid()
+    // on_grid() rounds the loss of each row to a multiple of 2^-24.
+    CHECK(loss.sum == Approx(sum).margin(5 * std::exp2(-25)).epsilon(0));
     double slope = 0;
     for (int64_t i = 0; i < logits.size && golden >> slope; ++i)
       CHECK(loss.gradient.get(i) == Approx(0.5 * slope).epsilon(1e-12).margin(1e-14));
@@ -148,7 +149,7 @@ TEST_CASE("binary cross-entropy counts top-1 and top-5 as cross-entropy does") {
   const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
   const int64_t rows = 50, classes = 9;
   Buffer logits(Type::f32, rows * classes, 3, 2);
-  for (int64_t i = 0; i < logits.size; ++i) logits.set(i, std::round(logits.get(i)));  // ties
+  for (int64_t i = 0; i < logits.size; ++i) logits.set(i, std::round(logits.get(i)));  // makes ties
   logits.set(4, NAN);
   BinaryLabels labels;
   for (int32_t i = 0; i < rows; ++i) labels.a.push_back(i % 9);

@@ -98,7 +98,7 @@ Output output_of(void (*loop)(const Op&, int64_t, int64_t, const Scratch&), cons
   std::vector<float> zeros(static_cast<size_t>(needs.d_weights));
   std::copy(zeros.begin(), zeros.end(), d_weights.data());
   const Scratch scratch{memory, sums.data(), needs.d_weights ? d_weights.data() : nullptr};
-  loop(op, 0, items / 2, scratch);  // in two parts, as two threads
+  loop(op, 0, items / 2, scratch);  // in two parts, as two threads would do it
   loop(op, items / 2, items, scratch);
   CHECK(std::count(guard, guard + kGuarded, kGuard) == kGuarded);
   return {written.copy(), sums, d_weights.copy()};

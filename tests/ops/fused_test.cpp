@@ -126,7 +126,7 @@ std::vector<Output> dense_outputs(const Set& set, const DenseCase& c) {
   Activations x(set.storage, inputs, c.in), y(set.storage, outputs, c.out, 0, 0.001f),
       u(set.storage, outputs, c.out), dx(set.storage, inputs, c.in, 0, 0.001f);
   NormValues before(c.in), after(c.out);
-  Values packed(1, packed_floats(op));  // drawn last: its size must not shift the others
+  Values packed(1, packed_floats(op));  // last, so that its size changes no other random values
   op.input = {x, c.deferred ? &before.norm : nullptr,
               c.deferred ? Activation::silu : Activation::none, nullptr};
   op.y = y;

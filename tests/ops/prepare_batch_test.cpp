@@ -75,7 +75,7 @@ TEST_CASE("with two images per row, the second is mixed into the first") {
     for (int64_t i = 0; i < kImage; ++i)
       CHECK(half.get(i) ==
             Approx(0.75 * plain.get(i) + 0.25 * plain.get(kImage + i)).margin(1e-12));
-    const Buffer last = prepare(nullptr, 2, 2);  // images 0 and 2
+    const Buffer last = prepare(nullptr, 2, 2);  // made from images 0 and 2
     for (int64_t i = 0; i < kImage; ++i) CHECK(last.get(kImage + i) == plain.get(2 * kImage + i));
   }
 }

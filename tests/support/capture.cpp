@@ -38,7 +38,7 @@ Captured capture(const std::function<int()>& function,
   REQUIRE(::pipe(err) == 0);
   REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   const double start = now();
-  // Otherwise the child would also write the output buffered so far.
+  // Flush, or the child would also write the output buffered so far.
   std::cout.flush();
   std::fflush(nullptr);
   const pid_t pid = ::fork();
@@ -56,7 +56,7 @@ Captured capture(const std::function<int()>& function,
     } catch (const std::exception& error) {
       const std::string text = std::string("exception: ") + error.what();
       if (::write(STDERR_FILENO, text.data(), text.size()) < 0) code = 98;
-    } catch (...) {  // a failed REQUIRE; if it left capture(), Catch2 would run other tests here
+    } catch (...) {  // a failed REQUIRE: uncaught, Catch2 would run other tests in this child
     }
     ::_exit(code);
   }

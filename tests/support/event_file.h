@@ -19,9 +19,9 @@ struct EventValue {
   std::string bytes = {};
 };
 
-// Returns the values of the only event file in the folder, apart from superseded ones. Fails the
-// test if there are other files, if a record is damaged, or if the file does not begin with the
-// version and the start of a session.
+// Returns the values of the event file in the folder. Ignores superseded files. Fails the test if
+// there is not exactly one other file, if a record is damaged, or if the file does not begin with
+// the version and the start of a session.
 std::vector<EventValue> read_event_file(const std::filesystem::path& folder);
 
 // Returns the records in `bytes`, without their frames and with wall_time 0.

@@ -1,5 +1,5 @@
-// A library with the functions of NVML that shoal uses. Reports two GPUs. Each can be read twice
-// until the library is shut down; further readings fail.
+// A library with the functions of NVML that shoal uses. Reports two GPUs. Each can be read twice.
+// After that, readings fail until the library is shut down.
 
 #include <string>
 

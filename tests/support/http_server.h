@@ -20,7 +20,7 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 200;
-  std::vector<std::string> headers = {};  // "ETag: \"a\"". Content-Length is added
+  std::vector<std::string> headers = {};  // such as "ETag: \"a\""; Content-Length is added
   std::string body = {};
   size_t cut = std::string::npos;  // closes the connection after this many bytes of the body
   bool stalls = false;             // keeps the connection open until the client closes it
@@ -35,7 +35,7 @@ class HttpServer {
   explicit HttpServer(Answerer answer);
   ~HttpServer();
 
-  void answer_with(Answerer answer);  // thread-safe; from the next request on
+  void answer_with(Answerer answer);  // thread-safe; takes effect from the next request on
 
   std::string url(const std::string& path = "") const;  // "http://127.0.0.1:PORT" + path
   int port() const { return port_; }

@@ -43,13 +43,13 @@ struct Started {
   bool running = true;
 };
 
-// Whether `environment` has a value for the variable of `entry`, "NAME=value".
+// Returns whether `environment` sets the variable that `entry` ("NAME=value") sets.
 bool sets(const std::vector<std::string>& environment, const std::string& entry) {
   const std::string name = entry.substr(0, entry.find('=')) + '=';
   return std::ranges::any_of(environment, [&](const auto& v) { return v.starts_with(name); });
 }
 
-// Kills and reaps the programs that still run when it goes out of scope.
+// The destructor kills and reaps the programs that still run.
 struct Running {
   std::vector<Started> processes = {};
 

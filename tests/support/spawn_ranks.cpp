@@ -31,7 +31,7 @@ struct Process {
   int output = -1;  // read end of the pipe that is the process's stdout and stderr
 };
 
-std::string escaped(const std::string& test_name) {  // Catch2's filter syntax
+std::string escaped(const std::string& test_name) {  // for Catch2's test filter
   std::string result;
   for (char c : test_name) {
     if (std::string("\\,[]\"*~").find(c) != std::string::npos) result += '\\';

@@ -162,7 +162,7 @@ TEST_CASE("a SIGINT that was ignored at the start is not a stop") {
         ::kill(pid, SIGTERM);
       });
   CHECK(run.code == 143);
-  CHECK(run.err.empty());  // if SIGINT were the stop signal, SIGTERM would be a failure
+  CHECK(run.err.empty());  // no failure, because SIGTERM is the stop signal, not SIGINT
 }
 
 TEST_CASE("SIGTERM also continues a suspended worker, which then ends") {
@@ -313,8 +313,8 @@ TEST_CASE("each worker has its own process group, so that Ctrl-C reaches it once
 TEST_CASE("orphans are reaped, and their exit codes are ignored") {
   Folder folder;
   const std::string file = folder.text() + "/orphan";
-  // The worker exits once the orphan has disappeared from /proc. It never does if the launcher does
-  // not reap the orphan.
+  // The worker exits once the orphan has disappeared from /proc. If the launcher does not reap the
+  // orphan, the worker never exits.
   const std::string script = "(sh -c 'echo $$ > " + file + "; exit 7' &); while [ ! -s " + file +
                              " ]; do :; done; read pid < " + file +
                              "; while [ -d /proc/$pid ]; do :; done; exit 0";

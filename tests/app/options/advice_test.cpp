@@ -10,7 +10,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Returns the warnings for a run of `model`, whose batch norm has this momentum, on 600 images.
+// Returns the warnings for training `model` with this batch-norm momentum on 600 images.
 std::string advice_for(const std::string& model, double momentum, Words words,
                        bool continued = false, int64_t classes = 4) {
   words.insert(words.end(), {"--model", model});
@@ -44,7 +44,7 @@ TEST_CASE(
                  Contains("has 216") && Contains("--weights pretrained"));
   CHECK_THAT(advice_for_mobilenet({"--epochs", "90", "--max-steps", "458"}), Contains("has 458"));
   CHECK(advice_for_mobilenet({"--epochs", "90", "--max-steps", "459"}).empty());
-  // Each micro-batch moves the statistics: 115 steps of 4 are 460 passes.
+  // Each micro-batch updates the running statistics: 115 steps of 4 micro-batches make 460 updates.
   CHECK(advice_for_mobilenet({"--max-steps", "115", "--accumulate", "4"}).empty());
   CHECK_THAT(advice_for_mobilenet({"--max-steps", "114", "--accumulate", "4"}),
              Contains("at least 115 steps"));

@@ -158,12 +158,12 @@ TEST_CASE("words after an option's value name the option and the pattern that th
                     Contains("'cifar/data_batch_2.bin' after --train cifar/data_batch_1.bin") &&
                         Contains("one value") && Contains("--train 'cifar/data_batch_*.bin'"));
   CHECK_THROWS_WITH(parsed({"--val", "v.csv", "valq.csv", "--train", "t"}), Contains("'v*.csv'"));
-  // Without --val, a single word would otherwise be the data folder.
+  // Without --val, a single word is the data folder, unless it may come from a pattern.
   CHECK_THROWS_WITH(parsed({"--train", "t.csv", "q.csv", "--val-split", "0.1"}),
                     Contains("'*.csv'"));
   CHECK(parsed({"--train", "a", "b"}).job.data == "b");
   CHECK(parsed({"--train", "photos/train", "photos/test"}).job.data == "photos/test");
-  // Only these options take patterns, and paths in several folders come from no pattern.
+  // The error suggests a pattern only for --train and --val, and only for paths in one folder.
   CHECK_THROWS_WITH(parsed({"--data", "d", "--epochs", "3", "4"}),
                     Contains("--epochs takes one value") && !Contains("pattern"));
   for (const char* other : {"b/2.bin", "2.bin", "a/b/2.bin"})

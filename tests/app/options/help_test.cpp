@@ -61,7 +61,7 @@ TEST_CASE("help prints the defaults of the command, which mention only its own o
   CHECK(default_in(Command::prepare, "val") == "DOWNLOADS/ILSVRC2012_img_val.tar");
   CHECK_THAT(default_in(Command::bench, "size"), Contains("`bench loader`: 224"));
   CHECK(default_in(Command::train, "size") == "the model's");
-  // What `bench loader` and the others use, as the texts say.
+  // The defaults in the code are those in the help texts.
   CHECK(data::LoaderOptions().batch_size == 32);
   CHECK(data::TransformOptions().size == 224);
   CHECK(data::TransformOptions().eval_size == 224);

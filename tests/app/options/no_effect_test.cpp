@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Returns IdleLine::reason of an option that only optimizers with any of the bits in `uses` read.
+// Returns IdleLine::reason of an option that is read only by optimizers with a bit of `uses`.
 std::string of_optimizers(unsigned uses) {
   return "--optimizer " + app::alternatives(app::optimizers_with(uses, &ops::OptimizerInfo::name)) +
          ".";
@@ -119,7 +119,8 @@ std::vector<IdleCase> length_cases() {
        {late, {"--layer-decay", "all-but-head"}},
        with_stages()},
       {{"--patience", "1", "--epochs", "1"}, {few}},
-      // Evaluations 2 and 3 may be worse than the first. The run ends with evaluation 3 or 4.
+      // --patience 2 can stop a run after evaluation 3 at the earliest. This has an effect only if
+      // there is a fourth evaluation.
       {{"--patience", "2", "--epochs", "3"}, {few}},
       {{"--patience", "2", "--epochs", "4"}, {}},
       {{"--patience", "2", "--epochs", "6", "--eval-every", "2"}, {few}},

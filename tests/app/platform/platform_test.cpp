@@ -36,7 +36,7 @@ TEST_CASE("the hosts of a training job are found without a toolkit's variables")
   REQUIRE(env.has_value());
   CHECK(env->hosts.size() == 2);
 
-  environment["SM_CURRENT_HOST"] = "algo-1";  // a toolkit's variable wins
+  environment["SM_CURRENT_HOST"] = "algo-1";  // a toolkit's variable overrides the file
   CHECK(app::with_platform_hosts(environment, 4)["SM_CURRENT_HOST"] == "algo-1");
   test::write_text(config, "{\"hosts\": 3}");
   CHECK_THROWS_AS(app::with_platform_hosts(environment, 0), UserError);

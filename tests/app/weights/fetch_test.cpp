@@ -197,7 +197,7 @@ TEST_CASE("if a download with an unlisted tag fails, the error names the tags th
     for (const char* other : {"timm:resnet34.a1_in1k", "timm:convnext_tiny.in12k"})
       CHECK_THROWS_WITH(fetch_weights(other, cache.options), !Contains("tag"));
   }
-  server.answer_with(always({200, {}, "tensors"}));  // newer than the list
+  server.answer_with(always({200, {}, "tensors"}));  // the tag exists, but is not listed
   CHECK_THAT(fetch_weights("timm:resnet34.a9_in1k", cache.options),
              Contains("/hf/timm/resnet34.a9_in1k/"));
 }

@@ -39,7 +39,7 @@ TEST_CASE("networks that torchvision builds under the same name are those with i
     options.name = name;
     const shoal::models::ModelInfo info = shoal::models::describe(options);
     if (info.torchvision == name) built.insert(name);
-    // The only function with another name is MobileNetV2's, which takes the width.
+    // Only MobileNetV2's names differ: one torchvision function takes the width as an argument.
     if (!info.torchvision.empty() && info.torchvision != name)
       CHECK((info.torchvision == "mobilenet_v2" && info.torchvision_width != 1));
   }

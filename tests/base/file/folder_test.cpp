@@ -32,7 +32,7 @@ TEST_CASE("a folder that cannot be listed to its end is an error that names it")
   for (const char* name : {"b", "c", "d"}) test::write_text(folder.path() / name, "");
   int calls = 0;
   const auto fifth = [&](const std::string& path) {
-    return path == folder.path().string() && ++calls >= 5;  // 6 entries, with . and ..
+    return path == folder.path().string() && ++calls >= 5;  // of 6 entries, including . and ..
   };
   const test::FailingCalls broken("readdir", fifth, EIO);
   CHECK_THROWS_WITH(entries_of(folder.path()),

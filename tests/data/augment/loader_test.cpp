@@ -106,7 +106,7 @@ TEST_CASE("a repeated image looks different each time") {
   std::set<uint64_t> looks;
   for (const auto& [position, one] : made(data, options))
     looks.insert(shoal::hash_bytes(one.pixels.data(), kBytes));
-  CHECK(looks.size() > kImages * 9 / 10);  // two repeats may draw no operation and the same filter
+  CHECK(looks.size() > kImages * 9 / 10);  // a few may be equal by chance
 }
 
 TEST_CASE(

@@ -21,7 +21,7 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Typical other files among images. Two of them are hidden.
+// Typical non-image files in image folders. Two of them are hidden.
 const Members& strangers() {
   static const Members all = {{"cat/.DS_Store", "x"},         {"cat/._a.jpg", "x"},
                               {"cat/README.txt", "our cats"}, {"cat/Thumbs.db", "\xd0\xcf\x11\xe0"},
@@ -72,7 +72,7 @@ TEST_CASE("a file is an image by its name or by its content") {
     CHECK_FALSE(is_image(name, bytes_of(text)));
     CHECK_FALSE(is_image(name, {}));
   }
-  CHECK(is_image_file("/nonexistent/file"));  // missing: read() reports it
+  CHECK(is_image_file("/nonexistent/file"));  // true, so that a later read reports the failure
 }
 
 TEST_CASE("files that are not images are left out of class folders and reported once") {

@@ -50,7 +50,7 @@ std::vector<Request> cases() {
                               {{500, 375}, {0, 0, 500, 375}, 64, true},
                               {{500, 375}, {499, 374, 1, 1}, 32, false},
                               {{1000, 40}, {3, 1, 900, 38}, 96, false}};
-  // Output sides with every remainder modulo the vector length, and those of EfficientNets.
+  // Output sizes: every remainder modulo the vector length, and the input sizes of EfficientNets.
   for (int64_t side = 1; side <= 70; side += 3)
     all.push_back({{90, 80}, {5, 3, 80, 70}, side, false});
   for (const int64_t side : {240, 260, 300, 380, 456})
@@ -134,7 +134,7 @@ TEST_CASE("a transform uses the fast resize if it is requested", "[single]") {
   fast.evaluation_row(file, a.data());
   usual.evaluation_row(file, b.data());
   CHECK(decibels(a, b) > 45);
-  const Bytes bmp = encode_bmp(image, {300, 220});  // not a JPEG: resized exactly by both
+  const Bytes bmp = encode_bmp(image, {300, 220});  // not a JPEG, so `fast` resizes it exactly, too
   fast.training_row(bmp, 3, a.data());
   usual.training_row(bmp, 3, b.data());
   CHECK(a == b);

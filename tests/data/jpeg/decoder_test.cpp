@@ -128,7 +128,7 @@ std::vector<Bytes> own_files() {
     const Bytes photo = formula_image(size);
     for (const int quality : {20, 90, 100})
       for (const bool subsample : {false, true})
-        if (!subsample || size.width > 4)  // our decoder leaves narrower ones to libjpeg-turbo
+        if (!subsample || size.width > 4)  // our decoder refuses subsampled images up to width 4
           files.push_back(encode_jpeg(photo.data(), size, quality, subsample));
   }
   return files;
@@ -254,7 +254,7 @@ TEST_CASE("with a changed header, our decoder gives libjpeg-turbo's pixels or le
     }
     CHECK(ours > 1000);
 
-    // An APP0 segment that is too short is not JFIF, so the Adobe marker applies: RGB.
+    // An APP0 segment that is too short is not JFIF. So the Adobe marker applies, and selects RGB.
     file[35] = 0;  // the Adobe marker's color transform
     file.erase(file.begin() + 11, file.begin() + 20);
     file[5] = 7;
@@ -265,7 +265,7 @@ TEST_CASE("with a changed header, our decoder gives libjpeg-turbo's pixels or le
 }
 
 TEST_CASE("every instruction set gives the same colors and writes only its row", "[single]") {
-  constexpr size_t kSlack = 64;  // bytes that kernels may read and overwrite
+  constexpr size_t kSlack = 64;  // bytes after a row that kernels may read or overwrite
   KeyedRandom random(4);
   Bytes samples[3];
   for (Bytes& bytes : samples) {

@@ -65,7 +65,7 @@ TEST_CASE("an index that one store writes is found by another; changed images ha
   {
     IndexStore writer(folder / "seek", 10);
     writer.add(3, file, index);
-    CHECK(writer.find(3, file, found) == Answer::unwanted);  // stored; refresh() will read it
+    CHECK(writer.find(3, file, found) == Answer::unwanted);  // added, but not found until refresh()
     writer.refresh();
     CHECK(writer.find(3, file, found) == Answer::found);
     CHECK(found == index);

@@ -106,7 +106,7 @@ TEST_CASE("a balanced epoch uses each class equally often, and never changes its
   }
   CHECK(balanced_counts({900, 90, 0, 9, 1}, 0, 1000, 3) == Counts{900, 90, 0, 9, 1});
   CHECK(balanced_counts({400, 100, 0}, 0.5, 300, 3) ==
-        Counts{200, 100, 0});  // square roots: 20, 10
+        Counts{200, 100, 0});  // in the ratio of the square roots, 20 to 10
   CHECK(balanced_counts({5, 5, 5}, 1, 10, 3) == balanced_counts({5, 5, 5}, 1, 10, 3));
   std::set<Counts> drawn;  // the seed decides which class gets one image more
   for (uint64_t seed = 0; seed < 40; ++seed) drawn.insert(balanced_counts({5, 5, 5}, 1, 10, seed));

@@ -34,7 +34,7 @@ TEST_CASE("a loader whose threads compute is CPU-bound") {
   CHECK(enough.bound == Bound::processors);
   CHECK(enough.threads == 2);
   CHECK_THAT(enough.sentence, Contains("CPU-bound") && Contains("1500 images/s need 2 threads"));
-  CHECK(advise(rates, 8, 6500).threads == 7);  // more than measured, but at most 8 processors
+  CHECK(advise(rates, 8, 6500).threads == 7);  // more than were measured, but at most one per core
   const Advice too_many = advise(rates, 8, 20000);
   CHECK(too_many.threads == 0);
   CHECK_THAT(too_many.sentence, Contains("need 20 cores like these"));

@@ -25,7 +25,7 @@ DatasetCheck check_golden(const std::vector<std::string>& names) {
   return check_of(std::move(images));
 }
 
-// With two threads, decodes the first image after the third.
+// With two threads, the first image is decoded later than the third one.
 class FirstIsLate : public MemoryDataset {
  public:
   using MemoryDataset::MemoryDataset;
@@ -73,7 +73,7 @@ TEST_CASE("the format of a JPEG does not depend on bytes inside or between its s
   REQUIRE(tables + 4 < bytes.end());
   const auto length = 2 + (tables[2] << 8 | tables[3]);
   insert(bytes, 2, Bytes(tables, tables + length));
-  // A comment that looks like a frame header of a progressive image, then fill and stray bytes.
+  // A comment that looks like a progressive frame header, followed by stray bytes and a fill byte.
   insert(
       bytes, 2,
       {0xff, 0xfe, 0x00, 0x0c, 0xff, 0xc2, 0x00, 0x0b, 8, 0, 1, 0, 1, 3, 0xff, 0x00, 0x12, 0xff});

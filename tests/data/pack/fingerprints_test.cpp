@@ -22,7 +22,7 @@ Pairs shared(const std::vector<std::string>& first, const std::vector<std::strin
   return shared_images(one, other);
 }
 
-// Returns a PPM of 40 rows that differs from others of its kind only in the last one.
+// Returns a PPM of 40 rows. Only the last row depends on `last`.
 std::string tall_image(char last) {
   return "P6\n2 40\n255\n" + std::string(size_t{39 * 6}, 'x') + std::string(6, last);
 }

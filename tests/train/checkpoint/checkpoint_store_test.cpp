@@ -70,7 +70,7 @@ TEST_CASE("a closing evaluation decides the best checkpoint only until the run c
   store.save(1, 10, 60.0, bytes_of("regular"));
   store.save(1, 15, 90.0, bytes_of("closing"), /*closing=*/true);
   REQUIRE(store.best()->step == 15);
-  REQUIRE(store.names().size() == 2);  // the continued run needs the regular one
+  REQUIRE(store.names().size() == 2);  // step 10 is the best if the run continues
   store.save(2, 20, 50.0, bytes_of("continued"));
   REQUIRE(store.best()->step == 10);
   REQUIRE(store.names().size() == 3);  // the one of the closing evaluation is kept, too
@@ -183,7 +183,7 @@ TEST_CASE("a checkpoint opened as a file is checked against its marker") {
       read_whole_file(SHOAL_SOURCE_DIR "/tests/golden/weights/state_dict.pth");
   std::ofstream(unmarked, std::ios::binary).write(bytes.data(), std::ssize(bytes));
   REQUIRE(train::read_checked(unmarked) == bytes);
-  const std::string word = "collections";  // in its pickle
+  const std::string word = "collections";  // a word in the checkpoint's pickle
   const auto found = std::search(bytes.begin(), bytes.end(), word.begin(), word.end());
   REQUIRE(found != bytes.end());
   *found ^= 1;

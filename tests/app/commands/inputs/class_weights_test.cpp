@@ -21,7 +21,7 @@ Weights parse(const std::string& text) {
   return app::parse_class_weights("file", text, kClasses);
 }
 
-// A dataset with these labels. Its images are never read.
+// A dataset with given labels. Its images are never read.
 class Labels : public data::BasicDataset {
  public:
   explicit Labels(std::vector<int32_t> labels) : labels_(std::move(labels)) {}
@@ -86,20 +86,20 @@ TEST_CASE("weights have a mean of 1 over the training images") {
   const std::string file = folder.path() / "weights.json";
   std::ofstream(file) << "[1, 5, 5]";
   check_near(weights(job_with(file), images), {0.5, 2.5, 2.5});
-  std::ofstream(file) << "[0, 1, 0]";  // no image has the class
+  std::ofstream(file) << "[0, 1, 0]";  // no image has class 1, the only class with a weight above 0
   CHECK_THROWS_WITH(weights(job_with(file), images), Contains("weight 0"));
   CHECK_THROWS_WITH(weights(job_with(folder.path() / "none"), images), Contains("--class-weights"));
 
   train::ResolvedJob job = job_with("balanced");
-  job.balance = 1;  // both classes are used equally often
+  job.balance = 1;  // 'cat' and 'elk' are used equally often
   check_near(weights(job, images), {1, 0, 1});
   job.balance = 0;
-  job.model.classes = 4;  // --classes names a class without images
+  job.model.classes = 4;  // --classes gives one class more than the data has
   check_near(weights(job, images), {8 / 12.0, 0, 2, 0});
 }
 
 TEST_CASE("the smallest and the largest class weight are logged, and the images with --balance") {
-  const Labels images({0, 0, 0, 0, 0, 0, 2, 2});  // none of 'great dane'
+  const Labels images({0, 0, 0, 0, 0, 0, 2, 2});  // no image of 'great dane'
   train::ResolvedJob job = job_with("balanced");
   const auto logged = [&] {
     return test::stderr_of([&] {
@@ -109,7 +109,7 @@ TEST_CASE("the smallest and the largest class weight are logged, and the images 
   };
   CHECK_THAT(logged(), Contains("class weights in the loss: 0.667 for 'cat' to 2 for 'elk'") &&
                            !Contains("--balance"));
-  job.balance = 0.5;  // sqrt(6) to sqrt(2): 5.07 and 2.93 of 8
+  job.balance = 0.5;  // divides 8 images in the ratio sqrt(6) : sqrt(2), 5.07 to 2.93
   CHECK_THAT(logged(),
              Contains("--balance 0.5") && Contains("3 images of 'elk' to 5 images of 'cat'"));
   job.balance = 1;

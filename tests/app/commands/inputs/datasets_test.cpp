@@ -86,7 +86,7 @@ TEST_CASE("--data may be an archive that contains both splits") {
   unused.val_split = 0.5;
   CHECK_THAT(test::stderr_of([&] { open(unused); }), Contains("also contains validation images"));
   train::Job job;
-  job.train_dir = job.val_dir = tar.string();  // would take train and val for classes
+  job.train_dir = job.val_dir = tar.string();  // would use train/ and val/ as classes
   job.cache_dir = "";
   CHECK_THROWS_WITH(open(job), Contains("use --data " + tar.string()));
 
@@ -279,9 +279,9 @@ TEST_CASE("a host without held-out images takes part in evaluation without image
     train::Job job = job_of(folder.path());
     job.sharded = "train";
     job.val_split = 0.25;
-    // The first host has all 40 images. The second host has only images that are not held out. It
-    // also lacks `last`, the image with the largest hash: the only training image that the larger
-    // --val-split at the end of this test leaves.
+    // The first host has all 40 images. The second host lacks the held-out images and `last`, the
+    // image with the largest hash. With the larger --val-split at the end of this test, `last` is
+    // the only training image.
     std::string last;
     const auto name_of = [](int i) { return "cat/" + std::to_string(i) + ".jpg"; };
     for (int i = 0; i < 40; ++i)
@@ -311,7 +311,8 @@ TEST_CASE("hosts with different images hold out the same images as one host with
   constexpr int kClasses = 20;
   constexpr double kShare = 0.7;
   const auto name_of = [](int label, int image) { return strf("c%02d/%d.jpg", label, image); };
-  // Two images per class. If both have small hashes, only the one with the smaller is held out.
+  // Two images per class. If both have small hashes, the image with the larger hash stays in the
+  // training part.
   int expected = 0, lost = 0;
   for (int label = 0; label < kClasses; ++label) {
     const std::string a = name_of(label, 0), b = name_of(label, 1);

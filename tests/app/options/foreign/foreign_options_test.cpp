@@ -239,7 +239,7 @@ TEST_CASE("NVIDIA's PyTorch command line is accepted unchanged") {
   CHECK(job.model.name == "efficientnet_b4");
   CHECK(job.schedule.min_lr == 0.001);
   CHECK(job.schedule.warmup_epochs == 16);
-  CHECK(job.optimizer.eps == Approx(1e-4));  // squared
+  CHECK(job.optimizer.eps == Approx(1e-4));  // the square of --rmsprop-eps
   CHECK(job.batch_size == 128);
   CHECK(job.global_batch_size == 4096);
   CHECK(job.model.drop_path == 0.25);

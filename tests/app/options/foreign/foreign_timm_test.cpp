@@ -73,7 +73,7 @@ TEST_CASE("preprocessing options of timm and torchvision are accepted") {
   CHECK(parsed({}, {{"input_size", "3 64 64", json}}).job.size == 64);
   const train::Job words = parsed({"--input-size", "3", "96", "96", "--scale", "0.3", "1.0",
                                    "--mean", "0.5", "0.25", "0.125", "--vflip", "0.5", "photos"})
-                               .job;  // as in timm
+                               .job;  // lists as separate words, as in timm
   CHECK(words.size == 96);
   CHECK(words.crop_scale_min == 0.3);
   CHECK(words.mean == ChannelValues{0.5, 0.25, 0.125});

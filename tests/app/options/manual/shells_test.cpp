@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 namespace {
 
 using WordSet = std::set<std::string>;
-using Completions = std::map<std::string, WordSet>;  // of command lines
+using Completions = std::map<std::string, WordSet>;  // command line → completions of its last word
 
 // Returns command lines and their completions, which are equal in all shells. The current folder
 // has a file photo.jpg and a folder photos.

@@ -83,7 +83,7 @@ TEST_CASE("the printed settings of every option give the same settings when they
       if (!option.is_for(row.command) || option.name == "help" || option.name == "config") continue;
       if (app::find_option(row.command, option.name) != &option) continue;
       if (option.name == "recipe") continue;  // it sets other options; see the next test
-      if (option.name == "resume") continue;  // belongs to one start
+      if (option.name == "resume") continue;  // only printed as a comment
       const Words values = other_values(option, row.command);
       INFO(row.name << " --" << option.name);
       REQUIRE(values.size() >= 1);
@@ -150,14 +150,14 @@ TEST_CASE("implied recipes and settings from a container are printed and read ba
   INFO(text);
   CHECK_THAT(text, Contains("\ntrain = \"/base/input/data/train\"  # channel train\n"));
   CHECK_THAT(text, Contains("\nlr = 0.5  # hyperparameters.json\n"));
-  container.job.resume = false;  // belongs to one start
+  container.job.resume = false;  // --resume is only printed as a comment
   CHECK(settings_of(read_back(Command::train, text)) == settings_of(container));
-  // The network follows from the weights, so that the file can be used with others.
+  // --weights implies the model, so --model is a comment: the file also works with other weights.
   const Arguments tuned = app::gather({"train", "--data", "x", "--weights", "torchvision:resnet50"},
                                       {{"HOME", "/home"}}, test::fake({}, {}));
   CHECK_THAT(text_of(tuned), Contains("\n# model = \"resnet50\"  # --weights torchvision"));
   CHECK(settings_of(read_back(Command::train, text_of(tuned))) == settings_of(tuned));
-  // Weights replace the network of a recipe that only the positional argument implies.
+  // The data folder implies a recipe, but the model comes from the weights.
   const Arguments photos = app::gather({"train", "photos", "--weights", "torchvision:resnet50"},
                                        {{"HOME", "/home"}}, test::fake({}, {}));
   Arguments again = read_back(Command::train, text_of(photos));

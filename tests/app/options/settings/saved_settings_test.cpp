@@ -82,7 +82,7 @@ TEST_CASE("options for reading data come from the checkpoint unless the user set
   app::apply(arguments, "sharded", "train", "SageMaker");
   app::take_saved_settings(arguments, saved, 10);
   CHECK_FALSE(arguments.job.forward_reads);
-  CHECK(arguments.job.sharded == "train");  // a property of the data on the hosts
+  CHECK(arguments.job.sharded == "train");  // not restored: describes where the data is now
   arguments = parsed({"--resume", "--forward-reads"});
   app::take_saved_settings(arguments, saved, 10);
   CHECK(arguments.job.forward_reads);
@@ -114,7 +114,7 @@ TEST_CASE("evaluation restores only the model and the image sizes") {
 }
 
 TEST_CASE("a recipe that the user did not name does not replace the checkpoint's settings") {
-  Arguments arguments = parsed({"photos", "--resume"});  // like PyTorch's imagenet example
+  Arguments arguments = parsed({"photos", "--resume"});  // the data folder implies a recipe
   REQUIRE(arguments.recipe == "imagenet_example");
   app::take_saved_settings(arguments, kSaved, 10);
   CHECK(arguments.job.model.name == "resnet18");
@@ -123,7 +123,7 @@ TEST_CASE("a recipe that the user did not name does not replace the checkpoint's
   CHECK(arguments.job.global_batch_size == 64);
   CHECK_FALSE(arguments.job.batch_size);
   arguments = parsed({"photos", "--resume"});
-  app::take_saved_settings(arguments, {{"epochs", "7"}}, 10);  // a checkpoint of that example
+  app::take_saved_settings(arguments, {{"epochs", "7"}}, 10);  // as in a checkpoint of PyTorch
   CHECK(arguments.job.batch_size == 256);
 }
 
@@ -268,7 +268,7 @@ TEST_CASE("a setting without effect in both runs may differ within an epoch") {
              Catch::Contains("within an epoch with shuffle_buffer 9"));
   CHECK_THAT(refusal(buffer, {"shuffle_buffer"}, {"--forward-reads"}),
              Catch::Contains("shuffle_buffer 9, this run has 1024"));
-  // The effect of --sharded depends on the hosts, so --sharded never counts as without effect.
+  // Whether --sharded has an effect depends on the hosts, so it always counts as having one.
   CHECK_THAT(refusal({{"sharded", "both"}}, {}, {}),
              Catch::Contains("within an epoch with sharded both"));
 }
@@ -283,8 +283,8 @@ TEST_CASE("evaluation compares only the options it depends on") {
 
 TEST_CASE("checkpoints save all training options except those known not to change results") {
   const std::set<std::string> kWithoutEffect = {
-      // Say where the data is and how to read it. Checkpoints save its classes and number of images
-      // instead.
+      // Where the data is and how to read it. Instead of these options, checkpoints save the class
+      // names and the number of images.
       "data", "train", "val", "val-labels", "val-synsets", "tfrecord-keys",
       // Affect only the speed, not the pixels.
       "decoder",

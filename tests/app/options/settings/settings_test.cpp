@@ -202,7 +202,7 @@ TEST_CASE("the name of the weights implies --model, and another --model is an er
   const Arguments example = gathered({"train", "photos", "--weights", "torchvision:resnet50"});
   CHECK(example.recipe == "imagenet_example");
   CHECK(example.job.model.name == "resnet50");
-  CHECK_FALSE((example.job.size || example.job.val_size));  // the recipe's are for its network
+  CHECK_FALSE((example.job.size || example.job.val_size));  // the recipe's sizes are for ResNet-18
   CHECK(
       gathered({"train", "photos", "--size", "96", "--weights", "torchvision:resnet50"}).job.size ==
       96);
@@ -217,7 +217,7 @@ TEST_CASE("the name of the weights implies --model, and another --model is an er
   CHECK_THROWS_WITH(gathered(other), Contains("--model resnet18") &&
                                          Contains("torchvision:resnet50 are weights of resnet50"));
   CHECK_THROWS_WITH(gathered(recipe), Contains("recipe efficientnet_b0"));
-  // Each set of weights that is averaged may have another name.
+  // `average` takes several sets of weights, so gather() implies no model.
   CHECK(gathered({"average", "a", "--weights", "torchvision:resnet18"}).weights_model.empty());
   CHECK_THROWS_WITH(gathered({"train", "--data", "x", "--weights", "torchvision:resnet5"}),
                     Contains("did you mean"));
