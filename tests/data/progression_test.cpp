@@ -103,7 +103,7 @@ TEST_CASE("each step has its own size, on every rank and for every batch size") 
   LoaderOptions options = progressive(8);
   options.progression.smallest = 32;
   options.progression.largest = 128;
-  options.progression.images_per_step = 16;  // images per step: two batches of one process
+  options.progression.images_per_step = 16;  // two batches of 8
   const Seen alone = sides_of(options);
   REQUIRE(alone.sides.size() == 6);
   std::set<int64_t> sides;

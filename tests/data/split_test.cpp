@@ -192,7 +192,7 @@ TEST_CASE("one image of each class stays in training, and the same one everywher
   }
   CHECK(sizes(*part(Part::train, 0.999)) == std::vector{1, 1, 1});
 
-  // If no class would lose all its images, only is_held_out() decides.
+  // If is_held_out() leaves every class an image for training, it alone decides.
   for (const auto& [name, content] : many_images()) t.write("large/" + name, content);
   const auto large = open_dataset(t / "large");
   Texts expected;
@@ -236,7 +236,7 @@ TEST_CASE(
     return described(*portion_of(part, {0.2, 0}));
   };
   const Texts folder = chosen("train", 0);
-  CHECK(folder.size() == 24);  // 8 of 40 in `cat/cat`, counted with `cat`, and in `dog`
+  CHECK(folder.size() == 24);  // 16 of 80 of class cat (with `cat/cat`), 8 of 40 of dog
   CHECK(chosen("moved/all.tar", 0) == folder);
   CHECK(chosen("train.pack", 0) == folder);
   // The choice of a portion (--fraction) does not depend on the images that --val-split holds out.

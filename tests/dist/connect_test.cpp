@@ -160,7 +160,7 @@ TEST_CASE("a long wait for rank 0 is reported before a short timeout ends", "[sl
   options.rendezvous_timeout = std::chrono::milliseconds(6500);
   options.heartbeat.notify = [&](const std::string& text) { messages.push_back(text); };
   auto env = dist::for_local_worker(2, 1, dist::free_port());
-  env.local_rank = 0;  // the first rank of a host reports
+  env.local_rank = 0;  // only local rank 0 of a host reports the wait
   CHECK_THROWS_WITH(dist::connect(env, options),
                     Contains(" s; check that rank 0") && !Contains("timed out"));
   REQUIRE(messages.size() == 1);
@@ -205,7 +205,7 @@ TEST_CASE("ranks with different world sizes are an error", "[slow]") {
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1));
     CHECK(results[0].exit_code == 1);
     CHECK(results[1].exit_code == 1);
-    const int size = larger == 0 ? 2 : 3;  // of the second process
+    const int size = larger == 0 ? 2 : 3;  // WORLD_SIZE of the second process
     CHECK_THAT(results[1].output,
                Contains("WORLD_SIZE") && Contains("this rank with " + std::to_string(size)));
     CHECK_THAT(results[0].output, Contains("was started with WORLD_SIZE " + std::to_string(size)));
@@ -238,7 +238,7 @@ TEST_CASE("a heartbeat that waits for a killed store process prints no stack tra
     world.main.all_reduce_sum(store_process);
     if (env.rank == 0) world.control.barrier("killed here");
     const auto process = static_cast<pid_t>(store_process.item<int64_t>());
-    REQUIRE(process > 1);  // kill() would send signals for 0 and -1 to many processes
+    REQUIRE(process > 1);  // kill(0, ...) and kill(-1, ...) signal many processes
     ::kill(process, SIGSTOP);
     silent.get_future().wait();
     ::kill(process, SIGKILL);
@@ -264,7 +264,7 @@ TEST_CASE("ranks that were suspended together are not lost", "[slow]") {
     world.main.all_reduce_sum(processes);
     const auto first = static_cast<pid_t>(processes[0].item<int64_t>());
     const auto second = static_cast<pid_t>(processes[1].item<int64_t>());
-    REQUIRE((first > 1 && second > 1));  // kill() would send signals for 0 and -1 to many processes
+    REQUIRE((first > 1 && second > 1));  // kill(0, ...) and kill(-1, ...) signal many processes
     // Another process suspends both ranks for 3 s. Rank 0 continues first.
     if (env.rank == 0 && ::fork() == 0) {
       ::usleep(1'500'000);  // rank 0 reads heartbeats after 1 s without progress

@@ -1,5 +1,5 @@
-// Checks on which addresses a run listens, and that connections of other programs do not disturb
-// it.
+// Checks the addresses on which a run listens, and that connections of other programs do not
+// disturb the run.
 #include <ATen/ops/full.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ struct Listener {
 std::vector<Listener> listeners() {
   std::set<std::string> own;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // ignored, for the descriptor of the directory itself
+    std::error_code gone;  // ignored: another thread may close the descriptor
     own.insert(std::filesystem::read_symlink(entry.path(), gone).string());
   }
   std::vector<Listener> found;
@@ -83,7 +83,7 @@ TEST_CASE("processes on one host listen on loopback only") {
   test::run_ranks(2, "loopback", [](dist::Env env) {
     dist::Communicator world = dist::connect(env);
     const auto found = listeners();
-    REQUIRE(found.size() >= (env.rank == 0 ? 2u : 1u));  // Gloo's and, on rank 0, the store's
+    REQUIRE(found.size() >= (env.rank == 0 ? 2u : 1u));  // Gloo listens; on rank 0, the store too
     for (const Listener& one : found) {
       REQUIRE_FALSE(one.v6);
       REQUIRE(one.address == htonl(INADDR_LOOPBACK));

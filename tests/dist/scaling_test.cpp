@@ -61,7 +61,7 @@ TEST_CASE("statistics follow the gradients, and the exchange takes processor tim
   step.bytes_after_backward = 100'000;
   CHECK(predict_step(step, cluster_of(2, 1e6)).seconds == Approx(1 + 3.5 + 0.1 + 0.5));
   Cluster cluster = cluster_of(2, 1e12);
-  cluster.cpu_seconds_per_byte = 1e-7;  // 3.1 MB sent and received
+  cluster.cpu_seconds_per_byte = 1e-7;  // 3.1 MB are sent, and 3.1 MB received
   CHECK(predict_step(step, cluster).seconds == Approx(3.5 + 0.62));
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("with bfloat16, backward waits for the copies of a range") {
   // Each transfer takes 4 s. At 3 s, backward waits until 5 s for the copies of the first range.
   two.between_hosts.bytes_per_second = 0.25e6;
   CHECK(predict_step(step, two).seconds == Approx(25));
-  step.backward = 40;  // its last 37 s follow the wait of 2 s; then two means take 4 s each
+  step.backward = 40;  // with the wait of 2 s, backward ends at 42 s; then two means take 4 s each
   CHECK(predict_step(step, two).seconds == Approx(42 + 8));
 }
 

@@ -46,7 +46,7 @@ Json checked(const Words& words, int exit_code) {
   return Json::parse(outcome.out);
 }
 
-// Returns the first words of the rows that `shoal check` prints, each once and in their order.
+// Returns the first word of each row that `shoal check` prints, in order, without repetitions.
 Words kinds_of_rows(const std::string& out) {
   Words kinds;
   for (const std::string& line : test::lines_of(out)) {
@@ -110,7 +110,7 @@ TEST_CASE("check names damaged images with reasons, and exits with 1") {
   REQUIRE(json.at("val").at("damaged").size() == 1);
   CHECK(json["val"]["damaged"][0].at("image") == text);
   CHECK(json["train"].at("formats") == Json{{"baseline JPEG", 44}});
-  // Images without pixels are not equal to one another.
+  // Damaged images do not count as duplicates of one another.
   CHECK((json["train"].at("duplicates").empty() && json.at("shared").empty()));
 
   const auto rows = test::run_shoal({"check", "--data", images.data});

@@ -93,7 +93,7 @@ std::vector<Words> csv_of(const fs::path& path) {
 }
 
 // Returns the fields of the CSV row that corresponds to a JSON object in a file of predictions.
-// Numbers are of type float.
+// Rounds losses, probabilities and logits to float.
 std::map<std::string, std::string> fields_of(const Json& row, size_t classes) {
   const auto number = [](const Json& value) {
     return value.is_null() ? "" : strf("%.9g", static_cast<double>(value.get<float>()));
@@ -221,7 +221,7 @@ TEST_CASE("predictions in CSV equal those in JSON lines, also of names with quot
         fs::copy_file(entry, to / (strf("%zu, \"%d\"\n", images, copy) + ".jpg"));
   }
   REQUIRE(images == 10 * kImages);
-  // One in more than a hundred images may be unreadable.
+  // eval accepts up to 1 % unreadable images: here, one of 111.
   const std::string broken = fs::directory_iterator(many)->path() / "a \"broken\", image.jpg";
   std::ofstream(broken) << "no image";
   size_t unreadable = 0;
@@ -235,7 +235,7 @@ TEST_CASE("predictions in CSV equal those in JSON lines, also of names with quot
 
 TEST_CASE("the classes of --subset FILE have predictions, and the others have none") {
   const Model& m = model();
-  Words names;  // without the one that a line of a file cannot contain
+  Words names;  // class names without line feeds, which fit on a line of a file
   int excluded = -1;
   const Json classes = read_json(fs::path(m.run) / "classes.json");
   for (const auto& [name, label] : classes.items())
@@ -273,7 +273,7 @@ TEST_CASE("eval compares checkpoints, restricts classes, and accepts several rig
   const fs::path part = m.root / "part" / name;
   fs::create_directories(part.parent_path());
   fs::copy(fs::path(m.data) / "val" / name, part, fs::copy_options::recursive);
-  Json real = Json::object();  // all classes are right for the first image, none for the others
+  Json real = Json::object();  // several labels for the first image, none for the others
   for (const auto& entry : fs::directory_iterator(part))
     real[entry.path().filename()] = real.empty() ? Json{0, 1, name} : Json::array();
   std::ofstream(m.root / "real.json") << real.dump();
@@ -335,7 +335,7 @@ TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over
   const std::string averaged = m.run, trained = m.root / "trained.safetensors";
   const auto exported = test::run_shoal({"export", m.run, "--no-ema", "-o", trained});
   REQUIRE(exported.exit_code == 0);
-  std::map<std::string, double> mean;  // by path, for images that either set of weights gets wrong
+  std::map<std::string, double> mean;  // path → mean loss, if either model gets the image wrong
   std::map<std::string, std::vector<double>> losses;
   std::map<std::string, bool> wrong;
   for (const std::string& weights : {averaged, trained}) {

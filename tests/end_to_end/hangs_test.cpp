@@ -136,7 +136,7 @@ TEST_CASE("SIGTERM saves and ends a run whose output nobody reads") {
   const fs::path root = with_images(directory), pipe = root / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const Descriptor end = open_file(pipe.c_str(), O_RDWR);
-  REQUIRE(::fcntl(end.number(), F_SETPIPE_SZ, 4096) > 0);  // full after the first line
+  REQUIRE(::fcntl(end.number(), F_SETPIPE_SZ, 4096) > 0);  // poll() finds it full after one line
   const bool trains = std::string(redirections).find("2>") == std::string::npos;
   bool sent = false;
   double since = now();

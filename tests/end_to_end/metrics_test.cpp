@@ -45,7 +45,7 @@ TEST_CASE("a loss that is not finite leaves the history JSON and the lines withi
   for (const auto& line : test::lines_of(test::read_text(root / "run/history.jsonl"))) {
     INFO(line);
     const auto row = nlohmann::json::parse(line);
-    CHECK(line.find("null") == line.npos);  // which the JSON library writes for nan and inf
+    CHECK(line.find("null") == line.npos);  // the JSON library writes nan and inf as null
     ++rows[row.at("event")];
   }
   CHECK(rows["train"] == 1);

@@ -257,8 +257,8 @@ TEST_CASE("a start with too little disk space for all checkpoints warns") {
 
 TEST_CASE("a dry run checks everything and writes nothing") {
   const Run run;
-  // Make the data look old: even without --dry-run, a run caches no listings of folders that
-  // changed recently.
+  // Make the data look old. Otherwise even a run without --dry-run would cache no listings, because
+  // the folders changed recently.
   for (const auto& entry : fs::recursive_directory_iterator(run.root() / "data"))
     fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
   const auto tried = run({"--dry-run", "--nproc", "2"});
@@ -276,7 +276,7 @@ TEST_CASE("a dry run checks everything and writes nothing") {
   CHECK(std::stod(size[1]) == Approx(static_cast<double>(entry.bytes) / 1e9).epsilon(0.05));
   const auto before = files_in(run.output());
   CHECK(run({"--dry-run", "--resume", "--epochs", "2"}).exit_code == 0);
-  CHECK(run({"--dry-run"}).exit_code == 0);  // also beside a run that training would not replace
+  CHECK(run({"--dry-run"}).exit_code == 0);  // even if the output folder has an earlier run
   CHECK(run().exit_code == 2);
   CHECK(files_in(run.output()) == before);
   const auto unwritable = run({"--dry-run", "--resume", "--export-dir", "/proc/model"});

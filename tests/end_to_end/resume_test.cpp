@@ -92,9 +92,9 @@ bool writes_checkpoint(const fs::path& run) {
   return false;
 }
 
-// Kills a run at least `kills` times, at least `in_write` of them while it writes a checkpoint, and
-// resumes it until it completes. The first kill hits the first write. Later kills wait for a new
-// checkpoint, so that the next start resumes from it.
+// Kills a run at least `kills` times and resumes it until it completes. At least `in_write` kills
+// interrupt the write of a checkpoint; the first kill interrupts the first write. Later kills wait
+// for a new checkpoint, so that the next start resumes from it.
 void kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
                      std::mt19937& random) {
   const fs::path run = root / ("killed-" + std::to_string(nproc));
@@ -121,7 +121,7 @@ void kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
     code = outcome.exit_code;
     REQUIRE((code == 0 || code == 128 + SIGKILL));
     done += code != 0;
-    hits += writes_checkpoint(run);  // the kill left an unfinished file
+    hits += writes_checkpoint(run);  // counts a kill that left an unfinished file
   }
   REQUIRE(done >= kills);
   REQUIRE(hits >= in_write);
@@ -202,7 +202,7 @@ TEST_CASE("--gradient-compression bf16 changes the result reproducibly, also aft
     return last_checkpoint(root / name);
   };
   run("first", false, {"--max-steps", "1"});
-  // Epoch 1 trains more layers, so it averages the gradients in other ranges than epoch 0.
+  // Epoch 1 trains more layers, so the gradients are divided into other ranges than in epoch 0.
   const std::vector<std::string> freeze = {"--weights", root / "first",     "--freeze",
                                            "3",         "--unfreeze-epoch", "1"};
   const auto compressed = test::joined(freeze, {"--gradient-compression", "bf16"});
@@ -346,7 +346,7 @@ TEST_CASE("--eval-only evaluates the last checkpoint without changing the run") 
   REQUIRE(last_checkpoint(root / "run").checksum == checkpoint);
   const auto history = test::read_text(root / "run" / "history.jsonl");
   REQUIRE(test::lines_of(history).size() > 6);
-  REQUIRE(test::rows(root / "run/history.jsonl").back().at("epoch") == 2);  // the last of 0 to 2
+  REQUIRE(test::rows(root / "run/history.jsonl").back().at("epoch") == 2);  // the last epoch
 
   const auto idle = test::run_shoal(command(root, "run", 2, true));  // the run is already complete
   REQUIRE(idle.exit_code == 0);
@@ -374,7 +374,7 @@ TEST_CASE("--eval-only evaluates what a run evaluated, and leaves other runs alo
   CHECK(figures(resumed.out) == figures(trained.out));
   const auto weights = evaluated({"--weights", run, "--output", (root / "results2").string()});
   INFO(weights.err);
-  REQUIRE(weights.exit_code == 0);  // knows the model and the image size of the run
+  REQUIRE(weights.exit_code == 0);  // --weights gives the model and the image size
   CHECK_THAT(weights.err, Catch::Contains("val_size=32"));
 
   REQUIRE(test::run_shoal(command(root, "other", 1, false)).exit_code == 0);

@@ -1,4 +1,4 @@
-// Tests pipes whose writers die or stall, and stops while a process waits for a pipe.
+// Tests pipes whose writers die or stall, and SIGTERM while a process waits for a pipe.
 
 #include <signal.h>
 

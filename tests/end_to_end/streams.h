@@ -99,7 +99,7 @@ class Streams {
   std::filesystem::path base_ = directory_.path() / "ml";
 };
 
-// Channels with one pipe for all processes, and with one pipe per process.
+// SageMaker's inputdataconfig: one training pipe for all processes, and one per process.
 inline const std::string kOnePipe = R"({
     "train": {"TrainingInputMode": "Pipe"}, "eval": {"TrainingInputMode": "Pipe"}})";
 inline const std::string kPerRank = R"({

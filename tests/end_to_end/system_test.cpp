@@ -1,5 +1,5 @@
-// Tests the run's surroundings: terminals, early signals, closed or full descriptors, limits of the
-// system, and packed sets that become shorter.
+// Tests how a run reacts to its surroundings: terminals, early signals, closed or full descriptors,
+// limits of the system, and packed sets that become shorter.
 
 #include <poll.h>
 #include <pty.h>
@@ -65,8 +65,8 @@ std::string status_of(pid_t pid, const std::string& key) {
   return "";
 }
 
-// Returns a `watch` for run_shoal() that sends a signal `times` times. The first one is sent once
-// the process ignores SIGPIPE (so main() has begun) and while it still runs `shoal`, not a worker.
+// Returns a `watch` for run_shoal() that sends a signal `times` times. It starts when the process
+// ignores SIGPIPE (so main() has begun) but has not yet become a worker.
 std::function<bool(pid_t)> sending(int signal, int times, int& sent) {
   ::signal(SIGPIPE, SIG_DFL);
   return [=, &sent](pid_t pid) {
@@ -153,7 +153,7 @@ TEST_CASE("SIGUSR1 from the first moment on is a request to save, kept until the
   INFO(outcome.err);
   CHECK(sent == 400);
   CHECK(outcome.exit_code == 0);
-  CHECK(run.checkpoints().size() >= 2);  // one at the end of the epoch
+  CHECK(run.checkpoints().size() >= 2);  // for SIGUSR1, and at the end of the epoch
 }
 
 TEST_CASE("the first SIGTERM or SIGHUP, however early, stops a run; SIGUSR2 has no effect") {
@@ -237,7 +237,7 @@ TEST_CASE("no program loads libraries from the current folder") {
   CHECK(in_shell(there, {"--version"}).exit_code == 0);
   const auto trained = in_shell(there, run.words());
   INFO(trained.err);
-  CHECK(trained.exit_code == 0);  // also writes the report with shoal-report
+  CHECK(trained.exit_code == 0);
   CHECK(fs::exists(run.output() / "report.html"));
 }
 

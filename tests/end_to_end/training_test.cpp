@@ -283,7 +283,7 @@ TEST_CASE("the list of models is limited to names, or to those that contain a wo
   };
   CHECK(names({"mobilenet_v3"}) ==
         std::vector<std::string>{"mobilenet_v3_large", "mobilenet_v3_small"});
-  CHECK(names({"mobilenet_v2"}) == std::vector<std::string>{"mobilenet_v2"});  // not _050
+  CHECK(names({"mobilenet_v2"}) == std::vector<std::string>{"mobilenet_v2"});  // the exact name
   CHECK(names({"resnet18", "v3_small"}) ==
         std::vector<std::string>{"resnet18", "mobilenet_v3_small"});
   CHECK(names({"resnet18", "resnet1", "resnet18"}) ==

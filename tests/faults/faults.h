@@ -62,7 +62,7 @@ class Faults {
  private:
   struct Trigger {
     std::string role, kind, path, action;
-    int64_t number = 0;  // 0: none
+    int64_t number = 0;  // N of SHOAL_FAULTS_AT; 0: no fault
   };
 
   Faults();

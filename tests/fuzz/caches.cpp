@@ -37,7 +37,7 @@ void age(const fs::path& path) {
 }
 
 std::string changed(std::string bytes, std::span<const uint8_t> changes) {
-  bytes.resize(bytes.size() - 8);  // the hash
+  bytes.resize(bytes.size() - 8);  // without the hash
   for (size_t i = 0; i + 4 <= changes.size(); i += 4) {
     const size_t at = (changes[i] | changes[i + 1] << 8) % (bytes.size() + 1);
     const auto value = static_cast<char>(changes[i + 3]);

@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const shoal::UserError&) {
     return 0;
   }
-  try {  // with a setting of the command line that takes precedence
+  try {  // with --size on the command line, which overrides the file
     const Arguments arguments =
         gather({train ? "train" : "eval", "--config", path, "--size", "96"}, {}, files);
     requested_text(arguments);

@@ -1,4 +1,4 @@
-// Fuzzes ONNX models, as `shoal inspect` describes them.
+// Fuzzes the reader of ONNX models that `shoal inspect` uses.
 #include <cstdint>
 #include <stdexcept>
 

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<uint8_t> image;
     jpeg::SeekIndex index;
     for (int64_t i = 0; i < pack.size(); ++i) {
-      if (pack.entry(i).kind > Packed::pixels) __builtin_trap();  // `pack --info` counts by kind
+      if (pack.entry(i).kind > Packed::pixels) __builtin_trap();  // an index in `pack --info`
       pack.name(i);
       const int32_t label = pack.label(i);
       if (label < 0 || static_cast<size_t>(label) >= pack.classes().size()) __builtin_trap();

@@ -1,5 +1,5 @@
 // Fuzzes safetensors files. The first byte decides whether to correct the header's length, so that
-// the code after that check is reached. The corrected header ends at the last brace.
+// the code after the length check is reached. The corrected header ends at the last brace.
 #include <cstdint>
 #include <cstring>
 #include <exception>

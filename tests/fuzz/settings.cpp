@@ -1,6 +1,5 @@
-// Fuzzes JSON from the platform: hyperparameters, the files of a training container, and the hosts
-// of a job. The first byte chooses the file or variable, or the functions that decode a single
-// value.
+// Fuzzes JSON from SageMaker: hyperparameters, the files of a training container, and the hosts of
+// a job. The first byte chooses the file or variable, or the functions that decode a single value.
 #include "app/options/settings/settings.h"
 
 #include <cstdint>

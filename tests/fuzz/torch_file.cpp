@@ -1,4 +1,4 @@
-// Fuzzes files of torch.save in both formats: the zip directory, the state dicts and their tensors.
+// Fuzzes files of torch.save, zip or older: opens the file and reads the tensors of a state dict.
 #include <cstdint>
 #include <stdexcept>
 #include <vector>

@@ -56,7 +56,7 @@ Captured capture(const std::function<int()>& function,
     } catch (const std::exception& error) {
       const std::string text = std::string("exception: ") + error.what();
       if (::write(STDERR_FILENO, text.data(), text.size()) < 0) code = 98;
-    } catch (...) {  // a failed REQUIRE: uncaught, Catch2 would run other tests in this child
+    } catch (...) {  // a failed REQUIRE; Catch2 must not run other tests in this child
     }
     ::_exit(code);
   }

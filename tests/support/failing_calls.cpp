@@ -99,7 +99,7 @@ int rename(const char* from, const char* to) noexcept {
 int close(int descriptor) {
   const bool broken = fails("close", descriptor);
   const int error = errno;
-  const int result = next("close", &::close, descriptor);  // as Linux does when close() fails
+  const int result = next("close", &::close, descriptor);  // Linux closes it even if close() fails
   if (!broken) return result;
   errno = error;
   return -1;

@@ -15,7 +15,7 @@ namespace shoal::test {
 
 struct Outcome {
   int exit_code = -1;   // 128 + N if signal N ended the program
-  bool killed = false;  // whether a signal ended the program, so exit_code is 128 + N
+  bool killed = false;  // a signal ended the program; it did not exit with 128 + N itself
   std::string out, err;
 };
 
@@ -49,7 +49,7 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
                                   const std::function<bool(const std::vector<pid_t>&)>& watch = {},
                                   double limit_seconds = 120);
 
-// Returns the process id of the child of `parent` whose RANK is `rank`, or 0 if there is none.
+// Returns the process id of the child of `parent` with RANK=`rank` in its environment, or 0.
 pid_t worker_of(pid_t parent, int rank);
 
 // Sends a signal to the worker with this rank. Returns false if there is no such worker.

@@ -20,7 +20,7 @@ struct CheckpointEntry {
   int64_t epoch = 0;           // epoch to start or continue after loading
   int64_t step = 0;            // finished steps
   std::optional<double> top1;  // percent; unset if the state was not evaluated
-  bool closing = false;        // whether `top1` is only due because the run ended there
+  bool closing = false;        // whether `top1` is from a closing evaluation (see best_of)
   int64_t bytes = 0;
   std::string checksum;
   // State of the marker file. Unless it is good, only name, epoch and step are set; they come from
@@ -34,8 +34,8 @@ std::string checkpoint_name(int64_t epoch, int64_t step);
 std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
 
 // Returns the entry with the highest accuracy; among equal ones, the earliest. Returns nullopt if
-// no entry was evaluated. `list`: newest first. A closing evaluation was only due because the run
-// ended there. It counts only for the newest entry, because a run that continues forgets it
+// no entry was evaluated. `list`: newest first. A closing evaluation, made only because the run
+// ended, counts only for the newest entry, because a run that continues forgets it
 // (Position::forget_closing).
 std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
 

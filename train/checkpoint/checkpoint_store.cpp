@@ -211,13 +211,13 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
                                        const std::function<void(const Sink&)>& produce) {
   const fs::path marker = in_directory(entry.name + ".json");
   std::optional<CheckpointEntry> existing = read_marker(marker);
-  // Replaces an entry that was not evaluated if the new one was. A run saves the same step twice
-  // if it is stopped just before its last evaluation: when resumed, it evaluates and saves again.
+  // An evaluated entry replaces one that was not evaluated. A run saves the same step twice if it
+  // is stopped just before its last evaluation: when resumed, it evaluates and saves again.
   if (existing && entry.top1 && !existing->top1) existing.reset();
   try {
     if (existing) read(*existing);
   } catch (const std::runtime_error&) {
-    existing.reset();  // damaged since it was written
+    existing.reset();  // the .pt file is damaged or cannot be read
   }
   if (!existing) {
     Checksum sum;
@@ -253,8 +253,8 @@ void CheckpointStore::write_manifest() {
 void CheckpointStore::prune_to(int64_t keep) {
   std::error_code error;
   const auto list = entries();
-  // A closing evaluation was only due because the run ended there. It does not make its checkpoint
-  // the best one of the run, but shows that the weights were sound. So keep the best of all
+  // A closing evaluation was made only because the run ended. It does not make its checkpoint the
+  // best one of the run, but shows that the weights were sound. So keep the best of all
   // evaluated checkpoints, and the best of those without a closing evaluation.
   auto all = list, regular = list;
   for (CheckpointEntry& entry : all) entry.closing = false;

@@ -19,7 +19,7 @@
 // and markers, "epoch" is the epoch to start or continue, and "step" is the number of finished
 // steps. Only one process may write; others may read at the same time. Not thread-safe.
 //
-// If a writer was killed before it wrote the marker, its checkpoint is still used if it is whole.
+// A whole checkpoint is used even if its writer was killed before writing the marker.
 // Files with other names are neither read nor changed. Functions that list the directory throw
 // std::system_error if the directory or a marker cannot be read, because an empty list would hide
 // checkpoints.
@@ -70,10 +70,10 @@ class CheckpointStore {
 
   // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
   // in order. `top1`: percent; unset if the state was not evaluated. `closing`: as in
-  // CheckpointEntry. Keeps an existing intact entry of the same epoch and step, unless that entry
-  // was not evaluated and this state was. If the file system reports an error, tries a second time,
-  // so `produce` may be called twice. First creates folders that were removed or, on a full disk,
-  // prunes. Pruning keeps at least the newest checkpoint that is known to be on disk. Throws
+  // CheckpointEntry. Replaces an intact entry of the same epoch and step only if this state was
+  // evaluated and that entry was not. If the file system reports an error, creates removed folders
+  // again or, on a full disk, prunes; then tries a second time, so `produce` may be called twice.
+  // Pruning keeps at least the newest checkpoint that is known to be on disk. Throws
   // std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce, bool closing = false);

@@ -107,7 +107,7 @@ std::vector<char> read_checked(const fs::path& file) {
   if (entry) return CheckpointStore(parent_folder(file), 1).read(*entry);
   std::vector<char> bytes = read_whole_file(file);
   if (!ours) return bytes;
-  try {  // without a marker, the archive's own checksums remain
+  try {  // without a marker, checks the archive's own checksums
     ZipFile(bytes).check_contents();
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(file.string() + ": " + error.what());

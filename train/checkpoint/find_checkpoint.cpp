@@ -32,7 +32,7 @@ std::vector<std::string> names_beside(const fs::path& place,
   for (const auto& entry : entries) {
     try {
       if (accept(entry.path())) names.push_back(entry.path().filename().string());
-    } catch (const std::system_error&) {  // a folder of another user
+    } catch (const std::system_error&) {  // unreadable, such as another user's folder
     }
   }
   std::ranges::sort(names);
@@ -70,7 +70,7 @@ std::string other_folders(fs::path place, const char* option) {
 }
 
 // `missing`: the path of --resume. Returns advice that names a similar path: a file with a similar
-// name in its folder, or a file with its name in a similarly named folder; otherwise "".
+// name in the same folder, or with the same name in a similarly named folder; otherwise "".
 std::string similar_file(const fs::path& missing) {
   const auto is_file = [](const fs::path& path) {
     std::error_code error;
@@ -86,9 +86,9 @@ std::string similar_file(const fs::path& missing) {
   return found.empty() ? "" : "; did you mean --resume " + found.string() + "?";
 }
 
-// Logs that --resume found no checkpoint and starts a new run. `missing`: the path of --resume, if
-// it has one. The message is a warning, except in a SageMaker container, where every start has
-// --resume.
+// Logs that a new run starts because --resume found no checkpoint. `missing`: the path of --resume,
+// if that path does not exist. Logs a warning, except in a SageMaker container, where every start
+// has --resume.
 void report_fresh_start(const Job& job, const CheckpointStore& store,
                         const fs::path& missing = {}) {
   const std::string reason = missing.empty() ? "no checkpoint found"
@@ -242,8 +242,8 @@ void require_own(const CheckpointStore& store, const Start& start) {
 void require_own_folder(const Job& job, const Start& start, const dist::Group& group) {
   dist::on_rank_0(group, [&] {
     const CheckpointStore store = checkpoint_store(checkpoint_directory(job), job.keep);
-    // If another run is still using the folder, reports that first, because require_own() advises
-    // to continue that run.
+    // First checks whether another run is still using the folder: the message of require_own()
+    // would advise the user to continue that run.
     if (!is_own(store, start)) store.require_unlocked();
     require_own(store, start);
   });

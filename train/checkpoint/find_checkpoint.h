@@ -14,11 +14,12 @@
 
 namespace shoal::train {
 
-// Returns the store of a run's checkpoints, which also accepts whole checkpoints without a marker.
+// Returns the store of a run's checkpoints. The store also accepts a complete checkpoint that lacks
+// its marker (checkpoint_store.h).
 CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
 
-// Returns the store for reading the checkpoints in `directory`: a checkpoint directory or, if it
-// contains no checkpoints itself, a run's output folder.
+// Returns a store for reading the checkpoints in `directory` or, if there are none, in its
+// subfolder kCheckpointsFolder (then `directory` is a run's output folder).
 CheckpointStore store_in(const std::filesystem::path& directory);
 
 // What a run starts from: a checkpoint (`data`), other weights (`weights`), or random weights
@@ -45,7 +46,7 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 //   --resume PATH   the file PATH, which may come from PyTorch's imagenet example
 //                   (imagenet_example.h), or the newest intact checkpoint in the directory PATH.
 //                   DIR/best: the checkpoint with the highest accuracy in DIR; DIR/last: the newest
-//                   intact one. Throws UserError if there is none. Exceptions:
+//                   intact one. Throws UserError if there is none. Special cases:
 //                   - A missing file named checkpoint.pth.tar has the effect of --resume alone,
 //                     because scripts for PyTorch's imagenet example pass this name on their first
 //                     run.
@@ -65,7 +66,7 @@ void require_own_folder(const Job& job, const Start& start, const dist::Group& g
 // What a path of --resume, --checkpoint or --weights names.
 struct CheckpointPath {
   std::filesystem::path path;       // without a slash at the end
-  std::filesystem::path directory;  // for a directory DIR, DIR/best and DIR/last: DIR; else empty
+  std::filesystem::path directory;  // DIR for a directory DIR, DIR/best or DIR/last; else empty
   bool best = false;                // whether the path is DIR/best
 };
 // Parses a path. A file or directory really named "best" or "last" has priority.

@@ -137,7 +137,8 @@ void read_state(const std::vector<char>& bytes, CheckpointData& data) {
   data.optimizer.emplace_back("momentum",
                               read_momentum(archive, group, arch, data.integer("classes")));
   data.integers["epoch"] = root.find("epoch")->integer;
-  const char* const name = root.find("best_acc1") ? "best_acc1" : "best_prec1";  // older versions
+  // Older versions of the example use the name best_prec1.
+  const char* const name = root.find("best_acc1") ? "best_acc1" : "best_prec1";
   const PickleValue* const best = root.find(name);
   if (const auto value = number_in(root, name)) data.numbers["best_top1"] = *value;
   if (best && tensor_call(best)) {

@@ -69,18 +69,18 @@ struct Position {
   // `step` and `epoch` when note_best() recorded best_top1; unset in old checkpoints.
   std::optional<int64_t> best_step, best_epoch;
   // Only with --time-budget. trained_seconds: seconds that the run has trained for, by rank 0's
-  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: last --time-budget in seconds
-  // that the run has used up; 0: none.
+  // clock. step_seconds: TimeBudget::step_seconds(). used_budget: value of --time-budget, in
+  // seconds, when the run last used it up; 0: never.
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
   int64_t evaluations_since_best = 0;           // evaluations after the best one; for --patience
   std::optional<BeforeClosing> before_closing;  // only after note_closing()
   std::string losses;                           // LossWatch::state()
-  // Metrics of the last step over all ranks, if `losses` does not include that step yet. Only old
-  // checkpoints contain it; otherwise empty.
+  // Metrics of the last step over all ranks, if `losses` does not include that step yet. Empty
+  // unless read from an old checkpoint.
   Meter pending;
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series
-  int64_t skip_until = 0;     // steps up to this one (from 1) only skip their images
+  int64_t skip_until = 0;     // last step (from 1) that only skips its images; 0: none
   int64_t rollback_due = 0;   // step of the spike whose rollback is not finished; 0: none
   int64_t unreadable = 0;     // unreadable training images of the epoch, over all ranks
 };

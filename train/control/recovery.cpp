@@ -8,7 +8,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr int64_t kSoon = 64;  // steps; a spike this soon after skipped steps continues a series
+constexpr int64_t kSoon = 64;  // most steps from the last skipped one to the next spike of a series
 constexpr int64_t kMaxRollbacks = 12;  // in one series of spikes
 
 // Returns the scale of the loss, for LossWatch. A binary cross-entropy averaged over the classes is

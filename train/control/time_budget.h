@@ -45,7 +45,7 @@ class TimeBudget {
   double budget_, start_, step_seconds_;
   int64_t known_step_;              // the step of the last arrived()
   double known_;                    // seconds that the run had trained for after that step
-  std::optional<double> previous_;  // `known_`, if that step was made in the current epoch
+  std::optional<double> previous_;  // `known_`, if arrived() was called since begin_epoch()
 };
 
 }  // namespace shoal::train

@@ -11,15 +11,16 @@
 namespace shoal::train {
 namespace {
 
-// Losses: their median covers the last kRecent. With fewer than kEnough losses, none is unusual.
+// A loss is compared with the median of the last kRecent ordinary losses, if there are at least
+// kEnough.
 constexpr size_t kRecent = 64, kEnough = 16;
 constexpr double kDeviations = 6;              // in standard deviations; smaller jumps are noise
-constexpr double kSmallestJump = 0.25;         // units; smaller jumps cause no event
+constexpr double kSmallestJump = 0.25;         // multiple of unit_; smaller jumps cause no event
 constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median absolute deviation
 // To detect a stall, the last kHalf blocks of kBlock steps are compared with the kHalf before them.
 constexpr size_t kBlock = 100, kHalf = 5;
 constexpr double kProgress = 0.999;  // stall: new minimum / old minimum is above this
-// Step times.
+// Of up to kMost step times, compares the last kLatest with the earlier ones (at least kBefore).
 constexpr size_t kLatest = 16, kBefore = 48, kMost = 144;  // steps
 constexpr int64_t kWarmUp = 8;                             // steps
 constexpr double kFactor = 1.5;

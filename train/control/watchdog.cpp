@@ -31,7 +31,8 @@ struct Watchdog::Shared {
   std::condition_variable changed;
   bool dismissed = false;
   std::string loss;  // sentence that names a lost process; empty: none is lost
-  enum class Stage { before, during, after } stage = Stage::before;  // of the Rescuable's lifetime
+  // Whether the Rescuable is not yet created, exists, or is destroyed.
+  enum class Stage { before, during, after } stage = Stage::before;
   Rescue rescue;
   bool rescuing = false;  // `rescue` is being called
   bool ended = false;     // end() was called
@@ -157,7 +158,8 @@ Watchdog::Rescuable::Rescuable(Watchdog* watchdog, Rescue rescue) : watchdog_(wa
 Watchdog::Rescuable::~Rescuable() {
   if (!watchdog_) return;
   std::unique_lock lock(watchdog_->shared_->mutex);
-  // An exception must not destroy what is being saved. The process ends after the rescue.
+  // Waits for a running rescue, so that an exception does not destroy the state while it is saved.
+  // The process ends after the rescue.
   watchdog_->shared_->changed.wait(lock, [this] { return !watchdog_->shared_->rescuing; });
   watchdog_->shared_->rescue = {};
   watchdog_->shared_->stage = Shared::Stage::after;

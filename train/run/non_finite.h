@@ -5,8 +5,8 @@
 
 namespace shoal::train {
 
-// If the step was not finite, reports and counts it, and keeps the newest earlier checkpoint from
-// being pruned. After --non-finite-limit such steps in a row, saves and throws std::runtime_error.
+// If the step was not finite, reports and counts it, and protects the newest earlier checkpoint
+// from pruning. After --non-finite-limit such steps in a row, saves and throws std::runtime_error.
 // Call it after every step. Collective.
 void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const StepResult& step);
 

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 namespace {
 
 bool make_folder(const fs::path& folder) {
-  std::error_code error;  // the first write into the folder reports it
+  std::error_code error;  // ignored: the first write to the folder fails and is reported
   return fs::create_directories(folder, error);
 }
 

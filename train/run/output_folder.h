@@ -10,7 +10,7 @@ namespace shoal::train {
 class OutputFolder {
  public:
   // Creates the folder and locks it against other runs. Throws std::runtime_error if another run
-  // uses it. Ignores other errors: the first file that is written to the folder reports them.
+  // uses it. Ignores other errors: the first write to the folder fails and is reported.
   explicit OutputFolder(const std::filesystem::path& folder);
   // Removes the folder if this object created it and the run wrote nothing to it, because its start
   // failed.

@@ -48,14 +48,14 @@ class Pace {
   const LoaderWait& total() const { return total_; }
 
  private:
-  static constexpr double kWaited = 1e-3;  // seconds; `waited` counts only longer waits
+  static constexpr double kWaited = 1e-3;  // seconds; LoaderWait::waited counts longer waits
 
   void begin_interval() {
     interval_start_ = now();
     interval_steps_ = 0;
   }
 
-  LoaderWait epoch_, total_;  // sums of this epoch, and since construction
+  LoaderWait epoch_, total_;  // sums over this epoch; sums since construction
   double last_seconds_ = 0, last_data_seconds_ = 0, interval_start_ = 0;
   int64_t interval_steps_ = 0;
 };

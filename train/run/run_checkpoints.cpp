@@ -87,7 +87,7 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   Position& position = run_.position;
   position.losses = recovery_.losses();
   position.history_lines = history_lines.value_or(run_.reporter.history_lines());
-  if (run_.job.time_budget == 0) return;  // omits times, so that equal runs save equal checkpoints
+  if (run_.job.time_budget == 0) return;  // without times, equal runs save equal checkpoints
   position.trained_seconds = run_.time.trained(saved_at_);
   position.step_seconds = run_.time.step_seconds();
 }
@@ -144,7 +144,7 @@ void RunCheckpoints::write(const CheckpointData& data, std::optional<double> top
 }
 
 std::optional<Exported> RunCheckpoints::export_weights() {
-  ended_ = failure_.empty();  // if saved, a failed export does not save the state again
+  ended_ = failure_.empty();  // if the last save succeeded, a failed export must not repeat it
   if (!run_.leader() || run_.job.export_dir.empty()) return std::nullopt;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
   if (run_.position.step == 0 && run_.job.weights.empty()) {

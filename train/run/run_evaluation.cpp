@@ -33,7 +33,7 @@ bool evaluate_weights(const RunContext& run, dist::ControlChannel& control, data
   }
   hooks.keep_going = [&] {
     run.reporter.measure(epoch, run.position.step);
-    result.stop_signal = control.collect().stop_signal;  // posted before the previous batch
+    result.stop_signal = control.collect().stop_signal;  // from the previous call of keep_going()
     if (result.stop_signal != 0) return false;
     dist::ControlMessage message;
     message.stop_signal = stop_signal();

@@ -32,7 +32,7 @@ TEST_CASE("packing continues after an interruption, but only with the same optio
     CHECK_THROWS_AS(write_pack(*source, folder / "set.pack", options, interrupt), Interrupted);
     CHECK_FALSE(fs::exists(folder / "set.pack"));
   }
-  // A killed process may leave data without an entry in the table, and half an entry.
+  // A killed process may leave data that has no entry in the table, and an incomplete entry.
   std::ofstream(folder / "set.pack.partial", std::ios::binary | std::ios::app) << "torn";
   std::ofstream(folder / "set.pack.partial.table", std::ios::binary | std::ios::app) << "half";
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
@@ -147,7 +147,7 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
   CHECK_THROWS(write_pack(*open_dataset(source.path()), folder / "set.pack", {}, interrupt));
   fs::rename(source / "a/1.jpg", source / "a/1b.jpg");
   CHECK(write_pack(*open_dataset(source.path()), folder / "set.pack", {}).resumed == 0);
-  source.write("a/2.jpg", made_jpeg(7));  // the listing stays the same
+  source.write("a/2.jpg", made_jpeg(7));  // changes no name and no label
   CHECK_THROWS_WITH(write_pack(*open_dataset(source.path()), folder / "set.pack", {}),
                     Catch::Contains("already exists"));
 }

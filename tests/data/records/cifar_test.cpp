@@ -114,7 +114,7 @@ TEST_CASE("CIFAR's labels are looked up in the training set's classes by name, e
   OpenOptions options;
   options.classes = {"ant", "mole", "zebra"};
   CHECK(labels_of(*open_dataset(t / "a.bin", options)) == std::vector<int>{1, 2});
-  options.classes = {"Zebra", "Ant", "Mole"};  // as from --classes
+  options.classes = {"Zebra", "Ant", "Mole"};  // no such names: labels are indices
   CHECK(labels_of(*open_dataset(t / "a.bin", options)) == std::vector<int>{2, 0});
   options.classes = {"ant", "mole"};
   CHECK_THAT(message_of(t / "a.bin", options), Contains("a.bin:record 1") && Contains("'zebra'"));
@@ -130,7 +130,7 @@ TEST_CASE("a folder of CIFAR files is opened, but not if it contains training an
   t.write("readme.html", "<html>");
   const Opened opened(t.path());
   CHECK(labels_of(*opened.data) == std::vector<int>{0, 1});
-  REQUIRE(opened.warnings.size() == 1);  // the names are used, so they are not left out
+  REQUIRE(opened.warnings.size() == 1);  // none about batches.meta.txt, which is used
   CHECK_THAT(opened.warnings[0], Contains("readme.html is left out"));
   t.write("test_batch.bin", record({2}, 3));
   for (const std::string& source : {t.path(), t / "*.bin"})

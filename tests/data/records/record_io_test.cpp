@@ -124,7 +124,7 @@ TEST_CASE("RecordIO that is cut short or has a changed bit never crashes; errors
     INFO(cut);
     try {
       const auto data = open_dataset(t / "a.rec");
-      CHECK(data->size() < 4);  // the cut is between two records
+      CHECK(data->size() < 4);  // no error: the cut is between two records
     } catch (const std::invalid_argument& error) {
       CHECK_THAT(error.what(), Contains("a.rec"));
     }

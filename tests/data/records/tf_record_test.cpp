@@ -75,7 +75,7 @@ TEST_CASE("labels start at 1 like ImageNet's, at 0 if a 0 occurs, or as the opti
   options.classes = {"n01", "n02"};
   CHECK_THAT(message_of(golden_record("numbers.tfrecord"), options),
              Contains("record 2 has the label 3") && Contains("between 0 and 1"));
-  options.classes = {"n01", "n02", "n03", "n04"};  // looks up synsets; numeric labels are indices
+  options.classes = {"n01", "n02", "n03", "n04"};  // synsets are looked up, numbers are indices
   CHECK(open_dataset(golden_record("imagenet.tfrecord"), options)->label(2) == 3);
   CHECK(open_dataset(golden_record("numbers.tfrecord"), options)->label(2) == 3);
 }

@@ -19,7 +19,7 @@ std::string make_tar(const Members& members);
 // Returns one ustar header. `type` is the format's type flag.
 std::string tar_header(const std::string& name, const std::string& size_field, char type = '0');
 
-// Parts of a zip. Return an entry, its row in the directory, and the end of the directory.
+// These return parts of a zip: an entry, its row in the directory, and the end record.
 // `deflated`: whether the content is compressed. `wide`: whether numbers have 64 bits.
 std::string zip_entry(const std::string& name, const std::string& content, bool deflated = false);
 std::string zip_row(const std::string& name, const std::string& content, uint64_t offset,
@@ -43,7 +43,7 @@ struct Opened {
   std::shared_ptr<const Dataset> data;
 };
 
-// Sets the time of a file to an hour ago, so that its scan may be cached.
+// Makes a file an hour old. The list of images in a file that changed recently is not cached.
 void age_file(const std::string& path);
 
 std::string content(const Dataset& data, int64_t sample);

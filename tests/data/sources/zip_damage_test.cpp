@@ -36,7 +36,7 @@ TEST_CASE("the end record is found before a comment and other bytes") {
   const std::string body = zip.substr(0, zip.size() - 22);
   const size_t offset = zip_row_of(zip, "cat/1.jpg"), rows = body.size() - offset;
   std::string comment(65535, 'c');
-  comment.replace(7, 4, "PK\5\6");  // not an end record: its comment would end elsewhere
+  comment.replace(7, 4, "PK\5\6");  // no end record: its comment would end too early
   for (const bool wide : {false, true}) {
     for (const std::string& all : {body + zip_end(2, rows, offset, wide, comment),
                                    body + zip_end(2, rows, offset, wide, "") + "\r\n"}) {
@@ -63,7 +63,7 @@ TEST_CASE("a damaged image is reported when it is read, and the others can be re
     for (const auto& [at, bytes] : {std::pair(0, std::string("PK\3\5")),  // signature
                                     std::pair(6, half_word(1)),           // encrypted
                                     std::pair(8, half_word(12)),          // method
-                                    std::pair(28, half_word(65535))}) {   // beyond the end
+                                    std::pair(28, half_word(65535))}) {   // extra field too long
       INFO(at);
       std::string bad = zip;
       bad.replace(second + static_cast<size_t>(at), bytes.size(), bytes);
@@ -98,7 +98,7 @@ TEST_CASE("the size that a zip states limits memory") {
   Bytes bytes;
   CHECK_THROWS_WITH(data_of(kMaxFileBytes + 1)->read(0, bytes), Contains("too many"));
   CHECK_THROWS_AS(data_of(kMaxFileBytes)->read(0, bytes), DamagedImage);
-  CHECK(bytes.capacity() < 1 << 20);  // so few compressed bytes cannot contain so much
+  CHECK(bytes.capacity() < 1 << 20);  // refused before memory of the stated size is allocated
   // Decompression of a zip bomb stops at the stated size.
   std::string zeros;
   zeros.resize(50'000'000);
@@ -123,7 +123,7 @@ TEST_CASE("a directory that cannot be true is refused") {
   refused(with_zip_row(zip, name, zip_row_field::kOffset, word(0xfffffff0)),
           "wrong size or offset of dog/2.jpg");
   refused(with_zip_row(zip, name, zip_row_field::kOffset, word(UINT32_MAX)),
-          "lacks");  // no wide number
+          "lacks");  // UINT32_MAX stands for a 64-bit offset, which is missing
   refused(with_zip_row(zip, name, zip_row_field::kOffset, word(static_cast<uint32_t>(second - 20))),
           "overlap");
   refused(with_zip_row(zip, name, zip_row_field::kOffset, word(0)), "overlap");

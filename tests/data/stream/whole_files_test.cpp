@@ -193,7 +193,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
 TEST_CASE("records give the same bytes when read forward") {
   const TempFolder folder;
   std::string records;
-  for (int i = 0; i < 4; ++i) {  // larger than the pieces held in memory
+  for (int i = 0; i < 4; ++i) {  // record 1 is larger than the pieces held in memory
     const std::string head = word(0) + word(0x3F800000u) + word(0) + word(0) + word(0) + word(0);
     records += mxnet_record(head + jpeg_text(i) + std::string(i == 1 ? 9'000'000 : 1000, '\0'));
   }
@@ -271,7 +271,7 @@ TEST_CASE("zips are read forward in the order of their entries, without a seek")
 TEST_CASE("long files among many short ones are opened once") {
   const TempFolder folder;
   std::vector<int> images(60, 1);
-  for (const size_t file : {7, 20, 33, 50}) images[file] = 26;  // more than 16 MiB
+  for (const size_t file : {7, 20, 33, 50}) images[file] = 26;  // these tars exceed 16 MiB
   const Names all = write_tars(folder, images, 700'000);
   const auto set = read_whole_files(open_dataset(folder / "", forward()), {0, 1, 0});
   record(true);
@@ -280,7 +280,7 @@ TEST_CASE("long files among many short ones are opened once") {
   for (int64_t i = 0; epoch->draw(i); ++i) ++drawn;
   record(false);
   CHECK(drawn == all.size());
-  std::set<off_t> begins;  // of reads of the long files, modulo the piece size
+  std::set<off_t> begins;  // offsets of reads of the long files, modulo kPiece
   for (const auto& [descriptor, reads] : calls)
     for (const ReadCall& read : reads)
       if (read.offset > 2'000'000) begins.insert(read.offset % static_cast<off_t>(kPiece));

@@ -112,7 +112,7 @@ TEST_CASE(
 
 TEST_CASE("a tar that is read without seeking has the same members") {
   const TempFolder folder;
-  std::string large(3'000'000, 'a');  // several pieces of 4 MiB, with headers across their ends
+  std::string large(3'000'000, 'a');  // a.tar is read in three pieces of 4 MiB
   folder.write("a.tar", make_tar({{"cat/1.jpg", large},
                                   {"cat/2.jpg", large + "x"},
                                   {"dog/1.jpg", ""},

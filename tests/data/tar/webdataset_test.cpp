@@ -75,7 +75,7 @@ TEST_CASE("incomplete samples are refused, and the error names them") {
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{\"a\": 1}"}}), Contains("has no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{"}}), Contains("1.json has no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.cls", "cat"}}), Contains("of the same kind"));
-  // Without any image that has a label, the tar is not taken for WebDataset.
+  // A tar in which no image has a label is not read as WebDataset.
   t.write("c.tar", make_tar({{"photo.1.jpg", "x"}, {"photo.1.cls", "1"}}));
   CHECK_THAT(message_of(t / "c.tar"), Contains("without classes") && Contains("first dot"));
   OpenOptions options;

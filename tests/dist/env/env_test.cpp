@@ -72,7 +72,7 @@ TEST_CASE("the interface comes from NCCL's variable when Gloo's is missing") {
     }
     CHECK(interface(none + "," + one.name) == one.name);
     CHECK(interface("=" + none + ",," + one.name) == one.name);
-    CHECK(interface(one.name.substr(0, 1)).starts_with(one.name[0]));  // NCCL accepts beginnings
+    CHECK(interface(one.name.substr(0, 1)).starts_with(one.name[0]));  // NCCL accepts prefixes
     CHECK(interface("=" + one.name + none) == "");
   }
   for (const std::string& value : {none, "=" + none, std::string("^docker0"), std::string()})

@@ -100,8 +100,8 @@ TEST_CASE("OpenMPI uses loopback on one host and needs an address on several") {
 }
 
 TEST_CASE("mpirun of SageMaker's toolkit uses the platform's port and interface") {
-  // SageMaker's toolkit passes the SM_* variables of the host that runs mpirun to every rank,
-  // so SM_CURRENT_HOST may name another host.
+  // SageMaker's toolkit gives every rank the SM_* variables of the host that runs mpirun, so
+  // SM_CURRENT_HOST may name another host.
   const auto variables = with(kOpenMpi, {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
                                          {"SM_CURRENT_HOST", "algo-1"},
                                          {"SM_NUM_GPUS", "2"},

@@ -174,8 +174,8 @@ TEST_CASE("in bfloat16, all ranks get the float32 mean of the rounded gradients"
   for (int ranks : {2, 3, 4}) {
     test::run_ranks(ranks, "bfloat16 " + std::to_string(ranks), [](const dist::Env& env) {
       dist::Communicator world = dist::connect(env);
-      // 7000 bytes give two ranges, 3 MiB one. With 8 bytes, each parameter is a range: if three
-      // ranks divide it into pieces, the last piece is shorter than the others.
+      // These sizes make two ranges, one range per parameter, and a single range. Three ranks
+      // cannot divide a parameter evenly: the last piece is shorter.
       for (const int64_t range_bytes : {int64_t{7000}, int64_t{8}, int64_t{3} << 20}) {
         Network network(at::kFloat);
         dist::GradientReducer reducer(world.main, network.parameters,

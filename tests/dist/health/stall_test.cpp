@@ -137,7 +137,7 @@ TEST_CASE("freeze() succeeds only in a phase that may be frozen, and stops the t
   progress.enter(Phase::saving);  // the thread that freezes may enter phases
   saving = true;
   while (!entering) std::this_thread::yield();
-  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time for a wrong enter() to return
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // a broken enter() would return now
   CHECK_FALSE(waited);
   CHECK(progress.state().phase == Phase::saving);
 }

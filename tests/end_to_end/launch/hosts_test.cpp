@@ -71,7 +71,8 @@ class Cluster {
     shell("ip netns exec " + space("hub") + " tc qdisc add dev port" + std::to_string(i) + limit);
   }
 
-  // Cuts the host off from the others, as a pulled cable or a power failure does, or undoes that.
+  // Sets the host's link "up" or "down". A link that is down cuts the host off, as a pulled cable
+  // or a power failure does.
   void set_link(const std::string& host, const std::string& state) const {
     const auto i = std::find(hosts_.begin(), hosts_.end(), host) - hosts_.begin();
     shell("ip -n " + space("hub") + " link set port" + std::to_string(i) + " " + state);
@@ -284,7 +285,7 @@ TEST_CASE("a host behind a slow link is named before the first step", "[throttle
     INFO(outcome.err);
     REQUIRE(outcome.exit_code == 1);
     REQUIRE(outcome.err.find("host algo-2") != std::string::npos);
-    REQUIRE(outcome.err.find("host algo-1") == std::string::npos);  // and not algo-10
+    REQUIRE(outcome.err.find("host algo-1") == std::string::npos);  // excludes algo-10 too
   }
   REQUIRE_FALSE(fs::exists(run.output("slow") / "history.jsonl"));
 }

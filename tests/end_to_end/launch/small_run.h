@@ -10,7 +10,7 @@
 
 namespace shoal::test {
 
-// The images, and a reference run with our own launcher, which the constructor executes.
+// The images, and a reference run that the constructor executes with our own launcher.
 class SmallRun {
  public:
   explicit SmallRun(int world_size);

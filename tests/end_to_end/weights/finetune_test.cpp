@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A run with three classes, and the images of a task with other classes.
+// A run with four classes, and the images of a task with two classes.
 struct Pretrained {
   test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),

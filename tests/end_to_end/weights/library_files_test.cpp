@@ -22,7 +22,7 @@ namespace {
 struct LibraryFile {
   const char *name, *model, *family;
   const char* format;  // as shoal inspect describes it
-  const char* used;    // entry with the expected values; empty: the file has no entries
+  const char* used;    // entry that shoal uses; empty: the top level of the file
   size_t entries;
 };
 

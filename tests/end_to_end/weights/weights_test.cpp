@@ -37,8 +37,8 @@ void write_as_foreign(const fs::path& from, const fs::path& to) {
   write_tensors(to, left, bytes.substr(sizeof length + length));
 }
 
-// Copies a safetensors file of a ResNet. The classifier of the copy has `outputs` outputs, all
-// weights of which are 0.
+// Copies a safetensors file of a ResNet. The classifier of the copy has `outputs` outputs, and its
+// weights and biases are 0.
 void write_with_outputs(const fs::path& from, const fs::path& to, int64_t outputs) {
   const std::string bytes = test::read_text(from);
   uint64_t length = 0;
@@ -251,8 +251,8 @@ TEST_CASE("every command refuses a hostile weights file quickly and names it") {
                     run = (directory.path() / "run").string(),
                     file = (directory.path() / "hostile.pt").string();
   test::make_images(data, 4, 4, 2, 40);
-  // 3,000 entries of a dict are the same dict of 3,000 entries. A search of this 53 kB file would
-  // visit 9 million values.
+  // A dict with 3,000 entries, each of which is the same dict of 3,000 entries: a search of this
+  // 53 kB file would visit 9 million values.
   std::string inner = "}(";
   for (int i = 0; i < 3000; ++i) inner += pickled(i) + "N";
   std::string items = pickled("inner") + inner + "uq\1";
@@ -352,7 +352,8 @@ TEST_CASE("train takes the network from the weights, unless --model or a recipe 
   INFO(evaluated.err);
   CHECK(evaluated.exit_code == 0);
 
-  // The data folder alone selects a recipe whose model is ResNet-18, but the user did not name it.
+  // A positional data folder selects a recipe whose model is ResNet-18. The network of --weights
+  // takes precedence, because the user did not name the recipe.
   const std::string small = path("small");
   REQUIRE(test::run_shoal(words("small", {"--data", t.data, "--model", "mobilenet_v3_small"}))
               .exit_code == 0);

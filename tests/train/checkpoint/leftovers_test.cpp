@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Parses checkpoints with the text "whole EPOCH STEP [TOP1]". Throws for others, which are damaged.
+// Parses a checkpoint with the text "whole EPOCH STEP [TOP1]". Throws for any other text, as for a
+// damaged checkpoint.
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string&) {
   std::istringstream text(text_of(bytes));
   std::string word;
@@ -57,7 +58,7 @@ TEST_CASE("a damaged checkpoint without a marker is refused, then kept under ano
   const fs::path folder = directory.path() / "c";
   fs::create_directories(folder);
   write_text(folder / (std::string(kFirst) + ".pt"), "half");
-  write_text(folder / (std::string(kSecond) + ".pt"), "whole 0 7");  // of another step
+  write_text(folder / (std::string(kSecond) + ".pt"), "whole 0 7");  // step 7 in the file of step 2
   CheckpointStore store(folder, 2, examine);
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& text) { warnings.push_back(text); };
@@ -138,7 +139,7 @@ TEST_CASE("files of others stay, temporary files of a killed writer do not") {
     INFO(other.string());
     REQUIRE(test::read_text(other) == "mine");
   }
-  REQUIRE(in_folder(beside).size() == 3);  // the lock, and two files of others
+  REQUIRE(in_folder(beside).size() == 3);  // the lock, and two files in `others`
 }
 
 TEST_CASE("damaged markers and a folder that cannot be read are never an empty store") {

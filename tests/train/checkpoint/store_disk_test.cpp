@@ -59,7 +59,7 @@ TEST_CASE("where files cannot be renamed from beside the folder, they are writte
       "rename", [](const std::string& path) { return path.find(".c-tmp/") != path.npos; }, EXDEV);
   CheckpointStore store(directory.path() / "c", 2);
   store.open_for_writing();
-  REQUIRE(mounts.count() == 1);  // before the first checkpoint
+  REQUIRE(mounts.count() == 1);  // open_for_writing() tries to rename
   store.save(0, 1, std::nullopt, bytes_of("one"));
   REQUIRE(store.newest_good(no_warning).value().first.name == kFirst);
   REQUIRE_THROWS_WITH(CheckpointStore(directory.path() / "c", 2).open_for_writing(),
@@ -196,7 +196,7 @@ TEST_CASE("pruning makes space even if the folder cannot be flushed, and reports
 
 TEST_CASE("on a full disk, a new checkpoint is flushed before older ones are removed") {
   OneCheckpoint one;
-  std::vector<bool> first_is_left;  // at each flush of the folder after the new marker is in place
+  std::vector<bool> first_is_left;  // one value per flush of the folder with the new marker
   const auto is_second = [&](const std::string& path) {
     if (path != one.folder.string() || !one.has(kSecondMarker)) return false;
     first_is_left.push_back(one.has(kFirstMarker));

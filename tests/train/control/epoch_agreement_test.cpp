@@ -44,7 +44,7 @@ TEST_CASE("the epoch continues while every rank has data") {
     REQUIRE_FALSE(agreement.agree(env.rank == 0));
     REQUIRE(agreement.stop_signal() == 0);
 
-    // A rank that has data makes the step before it reacts to a signal.
+    // A rank that has data makes its next step first, and reacts to a signal after it.
     if (env.rank == 1) request_stop(SIGINT);
     REQUIRE(agreement.agree(true));
     REQUIRE(agreement.stop_signal() == 0);

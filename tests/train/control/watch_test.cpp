@@ -95,7 +95,7 @@ TEST_CASE("a restored watch gives the same events as an uninterrupted one") {
   const auto loss = [](int64_t i) { return i % 333 > 320 ? 3 * loss_at(i) : loss_at(i); };
   LossWatch whole(1.5), first(1.5);
   const auto expected = events(whole, 0, 2000, loss);
-  auto seen = events(first, 0, 655, loss);  // saved within a spike
+  auto seen = events(first, 0, 655, loss);  // step 655 is in a spike
   LossWatch second(1.5);
   second.restore(first.state());
   const auto rest = events(second, 655, 2000, loss);

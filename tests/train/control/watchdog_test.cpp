@@ -77,7 +77,7 @@ TEST_CASE("while the leader saves, an exception of the main thread destroys noth
     rescuable.reset();
     destroyed_before = !saved;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time for a wrong destructor
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // lets a faulty destructor finish
   go_on.set_value();
   unwinding.wait();
   CHECK_FALSE(destroyed_before);

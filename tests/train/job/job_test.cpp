@@ -59,7 +59,7 @@ TEST_CASE("a stream needs the length of its epochs or of the run") {
   r = resolve(job, s);
   REQUIRE((r.open_ended && r.total_steps == 100 && r.last_step == 100 && r.steps_per_epoch == 25));
   job.train_samples = 1000;
-  r = resolve(job, surroundings());  // images that can be counted: no effect
+  r = resolve(job, surroundings());  // not a stream: train_samples is ignored
   REQUIRE((r.steps_per_epoch == 62 && r.train_images == 1000));
 }
 

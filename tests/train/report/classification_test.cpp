@@ -90,7 +90,7 @@ TEST_CASE("the figures of an evaluation equal those of scikit-learn and torchmet
 TEST_CASE("calibration bins include their lower limits, and the last one includes 1") {
   const auto found = classification_of(
       {image(0, 0, 0.2F), image(1, 0, 0.25F), image(0, 0, 1), image(0, 1, 0.95F), {}}, 2);
-  CHECK(found.bins[3].images == 2);  // 3/15 … 4/15
+  CHECK(found.bins[3].images == 2);  // confidences from 3/15 to 4/15
   CHECK(found.bins[3].accuracy == 0.5);
   CHECK(found.bins[3].confidence == Approx(0.225));
   CHECK(found.bins[14].images == 2);

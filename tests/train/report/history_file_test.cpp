@@ -133,7 +133,7 @@ TEST_CASE("--resume PATH renames the history of another run") {
   job.resume_path = first.checkpoint_dir + "/epoch-0001-step-00000001.pt";
   const fs::path run = folder.path() / "second/run";
   HistoryFile(job, 0).step(step_report(7));
-  for (const ResolvedJob& one : {first, job}) {  // copies beside the checkpoints
+  for (const ResolvedJob& one : {first, job}) {  // puts a copy beside the checkpoints
     fs::create_directories(one.checkpoint_dir);
     fs::copy_file(fs::path(one.output) / "history.jsonl",
                   fs::path(one.checkpoint_dir) / "history.jsonl");

@@ -391,7 +391,7 @@ TEST_CASE("the file of events keeps what happened before a resume") {
   REQUIRE(found[1].at("images") == 2);
   REQUIRE(found[4].at("from") == "a checkpoint");
   REQUIRE(found[4].at("step") == 4);
-  REQUIRE(found[4].at("hosts").size() == 1);  // this one
+  REQUIRE(found[4].at("hosts").size() == 1);  // only this host
   REQUIRE(found[5].at("reason") == "no space");
   REQUIRE(found[5].at("time").get<std::string>().size() == 24);
 }

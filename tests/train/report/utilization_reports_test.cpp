@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Uses one core until this process has used `seconds` of CPU time more.
+// Keeps one core busy until this process has used another `seconds` of CPU time.
 void compute(double seconds) {
   const std::clock_t end = std::clock() + static_cast<std::clock_t>(seconds * CLOCKS_PER_SEC);
   while (std::clock() < end) {
@@ -112,7 +112,7 @@ TEST_CASE("rows of the history contain the mean utilization since the previous s
   {
     const test::Redirected out(STDOUT_FILENO, run.folder.path() / "out");
     run.reporter->start({"fresh start", {"cat"}});
-    run.reporter->step(step_report(1));  // too early
+    run.reporter->step(step_report(1));  // too early for a reading
     compute(0.2);
     run.at(10);
     run.train(2);
@@ -134,7 +134,7 @@ TEST_CASE("rows of the history contain the mean utilization since the previous s
   REQUIRE(rows.size() == 5);
   for (const size_t without : {0, 2, 4}) CHECK(rows[without].is_null());
   const double computed = number_in(lines[0], "util:cpu_cores");
-  CHECK(computed > 0.01);  // 0.2 s in 10 s, in clock ticks
+  CHECK(computed > 0.01);  // about 0.2 s / 10 s, rounded to clock ticks
   CHECK(rows[1].at("cpu_cores").get<double>() ==
         Approx((computed + number_in(lines[1], "util:cpu_cores")) / 2).margin(1e-5));
   CHECK(rows[1].at("memory_gb").get<double>() ==

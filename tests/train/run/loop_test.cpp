@@ -77,7 +77,7 @@ TEST_CASE("a run that continues after --max-steps ends bit-equal, with the same 
           "[slow]") {
   const test::TemporaryDirectory folder;
   struct Case {
-    int64_t eval_every, steps;  // the run is first stopped after so many steps
+    int64_t eval_every, steps;  // the run first stops after `steps` steps
     int64_t best;               // step of the best checkpoint
   };
   for (const Case c : {Case{1, 1, 3}, Case{2, 3, 6}}) {

@@ -52,6 +52,6 @@ TEST_CASE("evaluations report the utilization, whatever --print-freq is") {
   CHECK(lines == 6);
   const auto rows = test::rows(fs::path(job.output) / "history.jsonl");
   REQUIRE(rows.size() == 3);
-  CHECK(rows[0].at("event") == "test");  // the last batch
+  CHECK(rows[0].at("event") == "test");  // the row of the last batch
   CHECK(rows[0].at("timing").at("utilization").contains("memory_gb"));
 }

@@ -125,7 +125,7 @@ TEST_CASE("--patience ends a run that gets no better; --resume adds nothing unle
   const ResolvedJob job = job_in(folder.path(), train_in_vain);
   run_alone(job);
   Rows rows = history_of(job);
-  REQUIRE(rows.size() == 13);  // three epochs of three steps and an evaluation, and the event
+  REQUIRE(rows.size() == 13);  // 3 epochs with 3 steps and 1 evaluation each, and early_stop
   CHECK(rows.back() == "early_stop 9");
   CHECK(summary_of(job).at("outcome") == "complete");
   CHECK(summary_of(job).at("best").at("step") == 3);
@@ -192,7 +192,7 @@ TEST_CASE("a time budget ends all ranks at the same step; raising it continues t
     }
     job = run_for(0.001, true);
     if (env.rank == 0) REQUIRE(history_of(job).size() == 4);
-    job = run_for(0.002, true);  // the checkpoint contains more time than that
+    job = run_for(0.002, true);  // makes one step: the run has already used more than 0.002 s
     if (env.rank == 0) {
       REQUIRE(history_of(job).size() == 6);
       REQUIRE(history_of(job).back() == "valid 4");

@@ -59,7 +59,7 @@ TEST_CASE("bfloat16 is refused on GPUs that do not support it") {
   ResolvedJob job;
   job.amp = Precision::bf16;
   plugin.device_info = gpu_of_capability<7>;
-  CHECK_NOTHROW(check_precision(job, gpus));  // on the CPU
+  CHECK_NOTHROW(check_precision(job, gpus));  // no GPU: the job runs on the CPU
   gpus.count = 1;
   CHECK_THROWS_WITH(check_precision(job, gpus), Contains("--amp") && Contains("the T has 7.5"));
   job.amp = Precision::off;

@@ -58,8 +58,8 @@ TEST_CASE("backward adds to the flat gradients each time it runs") {
   FlatParameters flat(model, {});
   for (int pass = 1; pass <= 2; ++pass) {
     model.forward({}, {}).backward();
-    // Each backward pass adds the parameters, because the loss is Σ parameter² / 2. The padding
-    // between parameters, and between gradients, is zero.
+    // Each backward pass adds the parameters to the gradients, because the loss is
+    // Σ parameter² / 2. The padding between parameters, and between gradients, is zero.
     CHECK(at::allclose(flat.gradients(), flat.flat().mul(pass)));
   }
   CHECK(model.conv.grad().const_data_ptr() == flat.gradients().const_data_ptr());

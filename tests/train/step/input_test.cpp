@@ -86,7 +86,7 @@ TEST_CASE("an uploaded input equals the input made from the loader's memory") {
   require_same(there(host.batch, type), direct);
   CHECK(direct.labels.b.defined() == mixed);
   CHECK(direct.images.is_contiguous(at::MemoryFormat::ChannelsLast));
-  // Pixel 3 of row 2, which is neither mixed nor erased.
+  // Pixel 3 of image 2. This image is neither mixed nor erased.
   const double expected = (host.pixels[2 * kBytes + 9] / 255.0 - 0.485) / 0.229;
   CHECK(direct.images[2][0][0][3].item<double>() == Approx(expected).epsilon(0.01));
 }

@@ -29,7 +29,7 @@ class ToyClassifier final : public models::Classifier {
     info_.batch_norm_momentum = 0.1;
   }
 
-  // Returns a loss in which every parameter has a gradient: Σ parameter² / 2.
+  // Returns a loss that depends on every parameter: Σ parameter² / 2.
   at::Tensor forward(const at::Tensor&, const models::StepContext&) override {
     at::Tensor loss = at::zeros({}, conv.options());
     for (const at::Tensor* t : {&conv, &depthwise, &bn_weight, &bn_bias, &fc_weight, &fc_bias}) {

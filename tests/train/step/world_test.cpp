@@ -98,7 +98,7 @@ void start_from_formula(train::Trainer& trainer, const models::ModelOptions& opt
 }
 
 // Trains `updates` steps. Rank 0 then writes files named FILE.PART. In float64, the parts are the
-// parameters, the statistics and their averages; in float32, the last gradients.
+// parameters, the statistics and the EMA of both; in float32, the last gradients.
 void train_ranks(const std::string& model, bool float64, int world, int updates,
                  const fs::path& file) {
   test::run_ranks(world, file.filename().string(), [&](const dist::Env& env) {

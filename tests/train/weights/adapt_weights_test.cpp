@@ -1,4 +1,4 @@
-// Converts weights in other programs' names (tests/golden/scripts/make_weight_names.py).
+// Converts weights with other programs' tensor names (tests/golden/scripts/make_weight_names.py).
 #include "train/weights/adapt_weights.h"
 
 #include <ATen/ops/full.h>
@@ -179,7 +179,7 @@ TEST_CASE("weights with additional layers in blocks are refused, even if no tens
   CHECK_THAT(refusal(file_of(more), "resnet18"), Contains("does not have layer1.0.se.fc1.weight"));
   CHECK(refusal(file_of(more), "resnet18", /*partial=*/true).empty());
   more = numbered("resnet18", 10);
-  for (int i = 0; i < 8; ++i)  // accepted: other heads, and a copy under another name
+  for (int i = 0; i < 8; ++i)  // accepted: more heads, and a teacher network
     for (const std::string name : {"heads.", "teacher.layer1."})
       more.emplace_back(name + std::to_string(i) + ".weight", at::full({2}, 1));
   CHECK(refusal(file_of(more), "resnet18").empty());

@@ -87,7 +87,7 @@ TEST_CASE("a truncated or damaged checkpoint gives an error or other values, but
     const std::vector<char> part(whole.begin(), whole.begin() + static_cast<int64_t>(size));
     CHECK_THROWS_WITH(read_checkpoint(part, "x.pt"), Catch::StartsWith("x.pt is not a checkpoint"));
   }
-  for (size_t at = 0; at < 2000; ++at) {  // the header and the pickle
+  for (size_t at = 0; at < 2000; ++at) {  // these bytes contain the header and the pickle
     std::vector<char> bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x55);
     try {

@@ -33,7 +33,7 @@ inline TensorShapes golden_model(const std::string& model) {
 }
 
 struct GoldenNames {
-  std::map<std::string, std::string> names;   // of efficientnet_b0: torchvision's → the family's
+  std::map<std::string, std::string> names;   // in torchvision's efficientnet_b0 → in the family
   std::map<std::string, std::string> hashes;  // by model
 };
 inline GoldenNames golden_names(const std::string& family) {

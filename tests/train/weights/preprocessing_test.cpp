@@ -126,7 +126,7 @@ TEST_CASE("weights bring their preprocessing, unless the user gives another") {
   data.text["crop_pct"] = "0.9";
   take_preprocessing(data, given);
   CHECK(given.val_size == 32);
-  CHECK_FALSE(given.val_resize);  // follows from the ratio
+  CHECK_FALSE(given.val_resize);  // resolve() computes it from crop_pct
   CHECK(given.crop_pct == 0.9);
   CHECK(given.mean == ChannelValues{0, 0, 0});
 

@@ -58,7 +58,8 @@ TEST_CASE("rows of other events, or of impossible epochs, belong to no epoch") {
 }
 
 TEST_CASE("an epoch's speed is that of all its steps, not of the last row") {
-  StepReport step;  // of 4 images: 30 steps at 10 images/s take 12 s, then 3 at 100 take 0.12 s
+  // A step has 4 images: 30 steps at 10 images/s take 12 s, then 3 at 100 images/s take 0.12 s.
+  StepReport step;
   step.last = step.epoch_sum = {4, 1, 2, 4, 0};
   step.step_in_epoch = 30, step.images_per_second = 10, step.step_seconds = 0.9;
   std::string text = history_row(step) + "\n";

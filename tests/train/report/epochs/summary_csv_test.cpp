@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using CsvRow = std::map<std::string, std::string>;  // cells by their columns' names
+using CsvRow = std::map<std::string, std::string>;  // maps a column's name to its cell
 constexpr int64_t kStepsPerEpoch = 4;
 
-// The writer of summary.csv and the history that it continues, as in a Reporter.
+// The summary.csv writer and the history file of a run, as in a Reporter.
 class ReportedRun {
  public:
   explicit ReportedRun(const ResolvedJob& job, int64_t keep_lines = 0, int64_t epoch = 0)
@@ -166,7 +166,7 @@ TEST_CASE("with averaged weights, eval columns of summary.csv have their results
   const CsvRow row = csv_rows(job).at(0);
   CHECK(std::stod(row.at("weights_top1")) == Approx(3000 / 70.0));
   CHECK(std::stod(row.at("eval_top1")) == Approx(4000 / 70.0));
-  CHECK(row.at("eval_loss").empty());  // never nan, and not that of the other weights
+  CHECK(row.at("eval_loss").empty());  // neither nan nor weights_loss
   CHECK_FALSE(row.at("weights_loss").empty());
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("summary.csv has an incomplete epoch only if it was evaluated") {
   }
   CHECK(epochs_in(job) == Epochs{"0"});
   ReportedRun run(job, 4, 1);
-  run.evaluate(1, false);  // as --max-steps does at its end
+  run.evaluate(1, false);  // as when --max-steps ends the run
   CHECK(epochs_in(job) == Epochs{"0", "1"});
 }
 

@@ -66,7 +66,7 @@ TEST_CASE(
   auto values = as_map(meter.take(start + std::chrono::seconds(10)));
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
-  CHECK(values.at("cpu_cores") == Approx(3000 / ticks / 10).epsilon(0.01));  // not process 78
+  CHECK(values.at("cpu_cores") == Approx(3000 / ticks / 10).epsilon(0.01));  // without process 78
   CHECK(values.at("cpu_percent") == Approx(50));
   CHECK(values.at("memory_gb") == Approx(7 * page / 1e9));
   CHECK(values.at("memory_percent") == Approx(25));
@@ -128,7 +128,7 @@ TEST_CASE("the run's GPUs are read with NVML, if there is one") {
   REQUIRE(use);
   CHECK(use->percent == 75);
   CHECK(use->memory_percent == 80);
-  CHECK_FALSE(gpus->read());  // a GPU cannot be read a third time
+  CHECK_FALSE(gpus->read());  // the fake NVML fails at the third reading
 }
 
 TEST_CASE("the utilization of GPUs is the mean of the readings, one every 10 s") {
@@ -142,7 +142,7 @@ TEST_CASE("the utilization of GPUs is the mean of the readings, one every 10 s")
     CHECK(values.at("gpu_percent") == 50);
     CHECK(values.at("gpu_memory_percent") == 60);
   }
-  CHECK(meter.take(at(30)).empty());  // the GPUs cannot be read a third time
+  CHECK(meter.take(at(30)).empty());  // the fake NVML fails at the third reading
   CHECK(as_map(meter.of_readings()).at("gpu_percent") == 50);
   CHECK(as_map(meter.of_run(at(30))).at("gpu_memory_percent") == 60);
 }

@@ -83,7 +83,7 @@ TEST_CASE("records equal those of TensorBoard's own writer") {
   }
   const std::string scalars =
       scalar_record(1764000000.25, 3000, {{"train/loss", 0.1}, {"train/acc1", 0}});
-  CHECK(golden.find(scalars) != golden.npos);  // with time, length and checksums
+  CHECK(golden.find(scalars) != golden.npos);  // compares time, length and checksums too
 }
 
 TEST_CASE("a run's reports are curves, images, histograms, settings and hyperparameters") {

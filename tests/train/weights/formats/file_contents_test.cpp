@@ -34,7 +34,7 @@ TEST_CASE("entries, values and the entry that --weights uses are listed") {
   CHECK_FALSE(reference.is_ours);
   CHECK(entry_names(reference) == std::vector<std::string>{"model", "model_ema"});
   CHECK(reference.used == "model_ema");
-  CHECK(reference.weights.front().first == "conv1.weight");  // without module.
+  CHECK(reference.weights.front().first == "conv1.weight");  // the "module." prefix is removed
   CHECK(reference.value("epoch") == "3");
 
   const auto nested = contents_golden("nested_ema.pth");

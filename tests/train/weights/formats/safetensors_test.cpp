@@ -57,10 +57,11 @@ TEST_CASE("a safetensors file has the format's layout, byte by byte") {
   CHECK(weight["data_offsets"] == nlohmann::json({8, 104}));
   CHECK(header["bn.num_batches_tracked"]["dtype"] == "I64");
   CHECK(header["bn.num_batches_tracked"]["shape"] == nlohmann::json::array());
-  CHECK(header["bn.num_batches_tracked"]["data_offsets"] == nlohmann::json({0, 8}));  // aligned
+  // Integers come first, so that all tensors are aligned.
+  CHECK(header["bn.num_batches_tracked"]["data_offsets"] == nlohmann::json({0, 8}));
   CHECK(header["fc.bias"]["dtype"] == "F32");
   CHECK(bytes.size() == 8 + length + 112);
-  float values[24];  // row-major, for any strides
+  float values[24];  // row-major, although the tensor is channels-last
   std::memcpy(values, bytes.data() + 8 + length + 8, sizeof values);
   for (int i = 0; i < 24; ++i) CHECK(values[i] == static_cast<float>(i));
 }

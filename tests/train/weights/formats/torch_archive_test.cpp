@@ -193,7 +193,7 @@ TEST_CASE("a file that refers to a function with which files run code is refused
       CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + hidden)),
                         Contains(module + "." + name) && !Contains("entry"));
   }
-  // os.system is refused even if it is not called, getattr if what it returns is called.
+  // os.system is refused even without a call, getattr if its result is called or is a module.
   CHECK_THROWS_WITH(read(archive_of(good + pickled("extra") + "cos\nsystem\n")),
                     Contains("os.system"));
   const std::string attribute =

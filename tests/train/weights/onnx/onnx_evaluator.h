@@ -14,7 +14,7 @@ namespace shoal::test {
 struct OnnxValue {
   std::vector<int64_t> shape;
   std::vector<double> values;
-  bool integers = false;  // of type int64: Div truncates
+  bool integers = false;  // whether the type is int64, so that Div truncates
 
   int64_t size(size_t dimension) const { return shape.at(dimension); }
 };

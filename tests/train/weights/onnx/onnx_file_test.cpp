@@ -24,7 +24,7 @@ using test::OnnxValue;
 
 namespace {
 
-constexpr int64_t kSide = 13, kClasses = 5;  // an odd side: SAME padding is not symmetric
+constexpr int64_t kSide = 14, kClasses = 5;
 
 // A network with every kind of node. `channels`: of the images.
 models::Network network(int64_t channels) {
@@ -32,8 +32,9 @@ models::Network network(int64_t channels) {
   using ops::Activation;
   models::NetworkBuilder b(channels, kSide, {.eps = 1e-3, .momentum = 0.1});
   b.begin_stage("all");
-  int x = b.convolution("stem", models::kImages,
-                        {.out = 8, .kernel = 3, .stride = 2, .padding = Padding::same});
+  int x = b.convolution(
+      "stem", models::kImages,
+      {.out = 8, .kernel = 3, .stride = 2, .padding = Padding::same});  // pads one side
   x = b.norm("norm1", x, Activation::relu6);
   const int input = x;
   x = b.convolution("depthwise", x, {.out = 8, .kernel = 5, .groups = 8});
@@ -191,7 +192,7 @@ TEST_CASE("an ONNX model names its input, its weights and its metadata") {
 TEST_CASE("a missing tensor and one of another size are named") {
   Written written;
   auto& tensors = written.tensors;
-  tensors.back().first = "other";  // the counter of the last batch norm
+  tensors.back().first = "other";  // the last norm's batch counter, which ONNX does not need
   CHECK_NOTHROW(written.bytes(options_of()));
   for (auto& [name, value] : tensors)
     if (name == "gate.fc1.bias") value = value.slice(0, 1);
@@ -209,7 +210,7 @@ TEST_CASE("preprocessing in the graph gives exactly the pixels of evaluation") {
   const data::Size sizes[] = {{61, 41}, {37, 53}, {24, 60}, {17, 17}, {16, 24}, {11, 7}, {1, 1}};
   for (const int64_t channels : {3, 1})
     for (const auto interpolation : {Interpolation::bilinear, Interpolation::bicubic})
-      for (const int64_t crop : {13, 37})              // one block, several blocks
+      for (const int64_t crop : {13, 37})              // 1 and 3 blocks (onnx_axis.h)
         for (const int64_t resize : {16, 13, 10, 40})  // some with black borders
           for (const data::Size& size : sizes) {
             data::TransformOptions options = options_of(channels).evaluation;

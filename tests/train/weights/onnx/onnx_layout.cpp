@@ -98,7 +98,7 @@ OnnxValue reshape(OnnxValue x, const OnnxValue& shape) {
   return x;
 }
 
-// Removes one dimension of size 1 or, if the node has no axes, all of them.
+// Removes one dimension (axes[0]) or, if the node has no axes, all dimensions of size 1.
 OnnxValue squeeze(const std::vector<OnnxValue>& inputs) {
   OnnxValue x = inputs.at(0);
   if (inputs.size() == 1)
