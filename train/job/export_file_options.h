@@ -10,7 +10,7 @@ struct ExportFileOptions {
   // onnx: network, weights and metadata. safetensors: the same contents as model.safetensors in
   // --export-dir. torchvision: a state dict, as torch.save writes it.
   enum class Format { onnx, safetensors, torchvision };
-  std::optional<Format> format;  // unset: chosen by the file's extension; ONNX without one
+  std::optional<Format> format;  // unset: chosen by the extension; no extension: ONNX
 
   // These two options apply only to ONNX.
   bool dynamic_batch = false;       // accepts any batch size; false: only 1

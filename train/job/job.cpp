@@ -39,7 +39,7 @@ int64_t share_of(int64_t count, int64_t processes) {
 }
 
 // Resolves the batch size, the global batch size and the number of micro-batches. The global batch
-// must divide evenly, because every rank and micro-batch has the same number of images.
+// size must be a multiple of ranks × micro-batches, so that all micro-batches have the same size.
 void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out) {
   const int64_t world = here.world_size;
   std::optional<int64_t> batch = job.batch_size;
@@ -91,7 +91,7 @@ void resolve_stream(const Job& job, ResolvedJob& out) {
 
 void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) {
   if (job.eval_only) return;
-  const int64_t taken = out.global_batch_size * job.mix.images_per_row();  // images per step
+  const int64_t taken = out.global_batch_size * job.mix.images_per_row();  // images read per step
   out.train_streamed = here.train_streamed;
   out.train_whole_files = here.train_whole_files;
   require(!out.train_whole_files || job.repeated_augmentation == 1,
@@ -167,7 +167,7 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
     out.workers = static_cast<int>(share_of(*job.workers, here.local_world_size));
 }
 
-// Returns why the fused kernels cannot compute this run; empty if they can.
+// Returns why this run cannot use the fused kernels; empty if it can.
 std::string fused_obstacle(const ResolvedJob& job) {
   if (job.device != "cpu") return "they run only on the CPU";
   if (job.float64) return "they do not compute in double";
@@ -242,7 +242,7 @@ int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch) {
 
 namespace {
 
-// Requires a --bce-threshold between the target of the label and that of the other classes.
+// With label smoothing, requires other classes' target < --bce-threshold < the label's target.
 // Otherwise, the threshold would make all targets of an unmixed image 0, or all of them 1.
 void check_threshold(const ResolvedJob& job) {
   if (job.eval_only || job.loss != Loss::binary || job.bce_threshold < 0) return;

@@ -33,7 +33,7 @@ enum class ExportWeights { best, last };
 
 // How a run was started, for summary.json and config.toml. Secrets are masked.
 struct Provenance {
-  std::string version, commit;  // of the program; the commit is "unknown" outside a git checkout
+  std::string version, commit;  // shoal's version and git commit; commit: "unknown" without git
   std::string command;          // the command line
   std::string config;           // the settings, in the format of a --config file
   std::vector<std::pair<std::string, std::string>> host;  // facts about rank 0's host: name, value
@@ -66,7 +66,7 @@ struct RunOptions {
   // the strength of augmentation and dropout, per epoch. Format: data::parse_epoch_schedule
   // (data/progression.h); none: constant.
   std::string size_schedule = "none", strength_schedule = "none";
-  // "MIN-MAX" in pixels: each step draws the side of its training images from this range; or none.
+  // "MIN-MAX" in pixels: each step draws the side of its images from this range; none: off.
   std::string multi_scale = "none";
   data::Resize resize = data::Resize::exact;     // how training images are resized
   data::Order order = data::Order::random;       // order of training images
@@ -99,8 +99,8 @@ struct RunOptions {
   std::string freeze = "none";
   int64_t unfreeze_epoch = 0;  // from this epoch on, all layers are trained; 0: never
   bool freeze_bn = false;      // all batch norm layers keep their weights and running statistics
-  double head_lr_scale = 1;    // learning rate of the classifier / of the other layers
-  double layer_decay = 1;      // learning rate of a block / of the next block towards the output
+  double head_lr_scale = 1;    // multiplies the learning rate of the classifier
+  double layer_decay = 1;      // multiplies the learning rate once per block towards the input
 
   // Length and batch.
   double epochs = 90;
@@ -108,10 +108,10 @@ struct RunOptions {
   // Ends the run after this many consecutive evaluations without a new best top-1; 0: never.
   int64_t patience = 0;
   // Length of the run in seconds, including evaluations; 0: no limit. With a limit, the schedule
-  // spans this time, and N epochs of the schedule last time_budget * N / epochs.
+  // spans this time, and each of its epochs lasts time_budget / epochs.
   double time_budget = 0;
-  // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, resolve() computes
-  // it from them.
+  // Micro-batches per step. If Job sets batch_size and global_batch_size and leaves this at 1,
+  // resolve() computes it from them.
   int64_t accumulate = 1;
 
   // Optimization.
@@ -136,7 +136,7 @@ struct RunOptions {
   std::string device = "auto";         // auto | cpu | cuda; resolved: cpu | cuda
   std::string backend = "auto";        // auto | nccl | gloo; resolved: none | gloo | nccl
   double rendezvous_timeout = 900;     // seconds for all processes to connect
-  double collective_timeout = 1800;    // seconds; must exceed the longest pause of any process
+  double collective_timeout = 1800;    // seconds to wait for other processes or for data of a pipe
   std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
   double lost_host_timeout = 120;  // seconds until the run ends after a rank falls silent; 0: never
@@ -153,14 +153,14 @@ struct RunOptions {
   // go_on: the run logs a warning and saves again when the next checkpoint is due.
   OnSaveError on_save_error = OnSaveError::go_on;
   bool resume = false;                    // continues from the newest intact checkpoint
-  std::string resume_path;                // file or directory to continue from instead
+  std::string resume_path;                // file or directory to resume from; empty: checkpoint_dir
   std::string checkpoint;                 // checkpoint file or run folder, for eval and predict
   data::Views views = data::Views::none;  // crops per image; eval and predict average their logits
   bool eval_only = false;
   bool dry_run = false;             // runs one step on every rank and writes nothing
   int64_t print_freq = 10;          // steps (in evaluation: batches) between metric lines
   std::string log_level = "info";   // debug | info | warning | error
-  std::string log_format = "text";  // text | dllogger: text and the lines of NVIDIA's DLLogger
+  std::string log_format = "text";  // text | dllogger (adds the JSON lines of NVIDIA's DLLogger)
   // Folder for TensorBoard's event file. In Job, empty means OUTPUT/tensorboard, and "none" means
   // no file. In ResolvedJob, empty means no file.
   std::string tensorboard;
@@ -189,12 +189,12 @@ struct Job : RunOptions {
   std::optional<int64_t> size;
   // Side of the evaluation crop in pixels. Default: `size`, else the model's own.
   std::optional<int64_t> val_size;
-  // Short side in pixels before the evaluation crop. Default: val_size / crop_pct, rounded down;
-  // without crop_pct, val_size times the model's eval_resize / eval_size.
+  // Evaluation resizes the short side to this many pixels before the crop. Default: val_size /
+  // crop_pct, rounded down; without crop_pct, val_size times the model's eval_resize / eval_size.
   std::optional<int64_t> val_resize;
   std::optional<double> crop_pct;
   std::optional<int64_t> channels;  // image channels: 3 (default) or 1
-  // Default: the model's own values; for gray images, their average over the channels.
+  // Default: the model's own values, averaged over the channels for gray images.
   std::optional<ChannelValues> mean, std;
   // Resize filter of training and evaluation. Default: the model's own. With `random`, evaluation
   // uses the model's own.
@@ -207,7 +207,7 @@ struct Job : RunOptions {
   bool fit_batch_size = false;
   std::optional<int64_t> global_batch_size;  // images per step: batch_size × world × accumulate
   bool batch_per_host = false;  // batch_size and workers are per host and divided among its ranks
-  // Global batch size that `lr` is meant for. The learning rate scales linearly to the actual one.
+  // Global batch size that `lr` is meant for. resolve() scales `lr` linearly to global_batch_size.
   std::optional<int64_t> scale_lr;
   std::optional<double> ema;  // decay of the averaged weights per step; unset: no average
   // Loss::binary: targets above this number become 1, all others 0. Unset: they stay as they are.
@@ -215,9 +215,9 @@ struct Job : RunOptions {
   // Loader and compute threads per process; default: this process's share of the processors.
   std::optional<int> workers, threads;
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
-  std::optional<std::string> export_dir;      // for the trained model (train/checkpoint/export.h)
-  // Directory for listings of data folders and seek indexes of their JPEGs. Unset: OUTPUT/cache in
-  // training, otherwise none.
+  std::optional<std::string> export_dir;      // unset: no export (train/checkpoint/export.h)
+  // Directory that caches listings of data folders, and the seek indexes of JPEGs. Unset:
+  // OUTPUT/cache in training, otherwise none.
   std::optional<std::string> cache_dir;
   std::optional<int64_t> checkpoint_steps;  // steps between checkpoints; unset: none by steps
 };
@@ -246,7 +246,7 @@ struct ResolvedJob : RunOptions {
   int64_t batch_size = 0, global_batch_size = 0;
   int64_t train_images = 0, val_images = 0;
   int64_t train_samples = 0, epoch_steps = 0;  // as in Job; 0: not given
-  int64_t steps_per_epoch = 0;                 // streams: at most this many; see open_ended
+  int64_t steps_per_epoch = 0;                 // a stream may end an epoch earlier; see open_ended
   bool train_streamed = false, train_whole_files = false;  // as in Surroundings
   bool val_streamed = false, val_whole_files = false;
   // Whether the length of an epoch is unknown, because training images are streamed and neither
@@ -265,14 +265,14 @@ struct ResolvedJob : RunOptions {
   data::Interpolation val_interpolation = data::Interpolation::bilinear;
   double ema = 0;             // 0: no averaged weights
   double bce_threshold = -1;  // below 0: none
-  int64_t frozen_stages = 0;  // number of stages that `freeze` names
+  int64_t frozen_stages = 0;  // number of stages to freeze, from the input on
   int workers = 1, threads = 1;
   int gpu = 0;  // this rank's GPU, with device cuda
   // PCI addresses of the GPUs that this host's ranks use.
   std::vector<std::string> host_gpus;
   std::string checkpoint_dir;
   std::string export_dir;        // empty: none
-  int64_t checkpoint_steps = 0;  // 0: by time and epoch only
+  int64_t checkpoint_steps = 0;  // steps between checkpoints; 0: none by steps
   int64_t histogram_steps = 0;   // steps between histograms; 0: none
   models::ModelInfo model_info;
   data::TransformOptions transform;
@@ -310,7 +310,8 @@ int64_t batch_multiple(const RunOptions& job);
 // 0. Throws std::invalid_argument with the expected form.
 int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch);
 
-// Returns the number of stages that --freeze names. Throws UserError that lists the stages.
+// Returns the number of stages that --freeze selects. If the value of --freeze is invalid, throws
+// UserError that lists the stages.
 int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model);
 
 // Returns the preprocessing for evaluation. Throws UserError if --mean or --std does not fit the
@@ -318,7 +319,7 @@ int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model)
 data::TransformOptions evaluation_transform(const Job& job, const models::ModelInfo& model);
 
 // Whether each host has only its own shard of `split`, "train" or "val" (--sharded). With
-// --val-split, both splits come from the training images.
+// --val-split, `--sharded train` shards both splits, because both come from the training images.
 bool is_sharded(const Job& job, const std::string& split);
 
 inline constexpr const char* kCheckpointsFolder = "checkpoints";  // in the output folder

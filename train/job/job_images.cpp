@@ -149,7 +149,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool tr
   options.rank = rank;
   options.world_size = job.world_size;
   options.threads = job.workers;
-  options.hash = train && job.log_level == "debug";  // on all ranks: the hashes are summed
+  options.hash = train && job.log_level == "debug";  // on every rank, because the hashes are summed
   return options;
 }
 

@@ -18,7 +18,7 @@ data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bo
   options.uneven = !train;
   if (host > 0) {
     options.seed = combine(options.seed, static_cast<uint64_t>(host));
-    // Seek indexes name images by number, and the same number means another image on each host.
+    // A seek index is stored under a sample number, which means a different image on each host.
     if (!options.index_dir.empty()) options.index_dir += "-host" + std::to_string(host);
   }
   options.mix.group = options.mix.group * job.local_world_size / job.world_size;

@@ -1,5 +1,5 @@
 #pragma once
-// Settings of a run that checkpoints contain. Does not use LibTorch.
+// The settings that a run saves in its checkpoints. Does not use LibTorch.
 
 #include <string>
 
@@ -8,7 +8,7 @@ namespace shoal::train {
 // Whether a setting may differ between a checkpoint and the run that resumes it.
 enum class MayDiffer {
   always,          // yes; a warning names the change
-  between_epochs,  // only between epochs: the setting decides which images an epoch has left
+  between_epochs,  // only between epochs: within an epoch, the setting decides which images remain
   never            // no, because the run would not continue exactly
 };
 
@@ -22,7 +22,7 @@ struct SavedSetting {
   // Whether the setting has an effect in this run. A setting without effect, both in the run that
   // saved the checkpoint and in the run that resumes it, may always differ.
   bool effective = true;
-  bool is_default = false;  // whether the value is the option's default, the same in all runs
+  bool is_default = false;  // whether the value is a default that does not depend on the run
 };
 
 }  // namespace shoal::train

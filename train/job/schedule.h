@@ -41,7 +41,7 @@ struct ScheduleOptions {
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps_per_epoch,
                      int64_t total_steps);
 
-// Like learning_rate(), after the fraction `progress` (0 to 1) of a run of `epochs` epochs. For
+// Returns the learning rate after the fraction `progress` (0 to 1) of a run of `epochs` epochs. For
 // runs with --time-budget.
 double learning_rate_at(const ScheduleOptions& options, double progress, double epochs);
 

@@ -7,7 +7,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr double kShare = 0.1;       // smaller shares of waiting time are not a bottleneck
+constexpr double kShare = 0.1;       // a smaller share of time spent waiting is not a bottleneck
 constexpr double kBusyPercent = 70;  // below this CPU load, reading is the bottleneck, not decoding
 constexpr double kBusyGpuPercent = 80;
 

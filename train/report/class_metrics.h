@@ -7,8 +7,8 @@
 
 namespace shoal::train {
 
-// Appends the members images, precision, recall and f1 to an object. A metric that is undefined
-// becomes null.
+// Adds the members "images", "precision", "recall" and "f1" to an object. A metric that is
+// undefined becomes null.
 inline void append_metrics(nlohmann::ordered_json& object, const ClassCounts& counts) {
   const auto append = [&](const char* name, const std::optional<double>& value) {
     object[name] = value ? nlohmann::ordered_json(*value) : nullptr;

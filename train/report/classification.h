@@ -38,11 +38,12 @@ struct ImageResult {
   bool correct() const { return classes[0] == label; }
 };
 
-// Returns the result for the logits of one image, without `image` and `rank`. If a logit is NaN,
-// the prediction counts as wrong: it is the lowest class other than the label, with probability 0.
+// Returns the result for the logits of one image. Does not set `image` and `rank`. If a logit is
+// NaN, the prediction counts as wrong: it is the lowest class other than the label, with
+// probability 0.
 ImageResult result_of(std::span<const float> logits, int32_t label);
 
-// Counts of one class and metrics from them, which are nullopt if their denominator is 0.
+// Counts and metrics of one class. A metric is nullopt if its denominator is 0.
 struct ClassCounts {
   int64_t images = 0, predicted = 0, correct = 0;
   std::optional<double> precision() const;  // correct / predicted
@@ -64,7 +65,7 @@ struct CalibrationBin {
 
 struct Classification {
   static constexpr size_t kBins = 15;
-  std::vector<ClassCounts> classes;  // by label
+  std::vector<ClassCounts> classes;  // indexed by label
   std::vector<Confusion> confusion;  // sorted by label and prediction; only pairs that occur
   std::array<CalibrationBin, kBins> bins = {};
   double ece = 0;  // expected calibration error: image-weighted mean of |accuracy - confidence|

@@ -14,8 +14,8 @@ class ConfigFile final : public ReportSink {
   explicit ConfigFile(const ResolvedJob& job)
       : job_(job), path_(std::filesystem::path(job.output) / kConfigFile) {}
 
-  // If a resumed run has nothing left to train, keeps the existing file, because the weights were
-  // trained with its settings. Other resumed runs replace it at their first step or evaluation.
+  // If a resumed run has nothing left to train, keeps the existing file: the weights were trained
+  // with the settings in it. Other resumed runs replace the file at their first step or evaluation.
   void start(const RunStart& report) override {
     if (job_.eval_only || job_.provenance.config.empty()) return;
     std::error_code none;
@@ -31,7 +31,7 @@ class ConfigFile final : public ReportSink {
     due_ = false;
     try {
       write_whole(path_, job_.provenance.config);
-    } catch (const std::exception& error) {  // must not end the training
+    } catch (const std::exception& error) {  // a failed write must not end the training
       log::warning(error.what());
     }
   }

@@ -33,7 +33,7 @@ std::string content_of(const std::filesystem::path& path) {
 }
 
 // Returns up to `most` lines from the start of a file. Stops at an incomplete line, because a power
-// loss may leave half a line or zero bytes at the end. Throws what content_of() throws.
+// loss may leave half a line or NUL bytes at the end. Throws what content_of() throws.
 std::string first_lines(const std::filesystem::path& path, int64_t most) {
   const std::string text = content_of(path);
   size_t kept = 0;
@@ -87,7 +87,7 @@ std::string lines_to_keep(const ResolvedJob& job, int64_t count) {
     return all;
   }
   // Without lines to keep, the run starts from the beginning. Renames an old history instead of
-  // emptying it: --resume may have found no checkpoint only because their folder is not mounted.
+  // emptying it: --resume finds no checkpoint if the checkpoint folder is not mounted.
   if (count == 0) set_aside(path);
   std::string kept = first_lines(path, count);
   if (count_lines(kept) == count && job.resume_path.empty()) return kept;

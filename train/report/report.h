@@ -30,7 +30,7 @@ struct RunStart {
   int64_t epoch = 0, step = 0;          // Position::epoch and step; step > 0: a resumed run
   std::vector<std::string> hosts = {};  // names in rank order; empty: only this host
   std::vector<RateGroup> rates = {};    // in the order of the layers
-  std::string kernels = {};             // kernels_of()
+  std::string kernels = {};             // name of the CPU kernels or of the GPU
 };
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
@@ -59,7 +59,7 @@ struct StepReport {
   // Duration of this rank's last step, and the mean duration of the steps that this process has
   // made in the epoch.
   double step_seconds = 0, step_seconds_average = 0;
-  double data_seconds = 0, data_seconds_average = 0;  // parts of these spent waiting for images
+  double data_seconds = 0, data_seconds_average = 0;  // wait for images: last step; mean of steps
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
   double gradient_norm = 0;  // before clipping; printed only if finite
@@ -71,7 +71,7 @@ struct StepReport {
 // Metrics of an evaluation batch, for printing.
 struct EvaluationProgress {
   int64_t epoch = 0, step = 0;              // as in EvaluationReport
-  int64_t batch = 0, batches = 0;           // batch: from 1; batches: `batch` if unknown (streams)
+  int64_t batch = 0, batches = 0;           // batch: 1-based; batches: equal to batch if unknown
   double seconds = 0, seconds_average = 0;  // this batch; mean of the batches so far
   Meter last, sum;                          // over all ranks: this batch, the evaluation so far
   NamedValues utilization = {};             // as in StepReport
@@ -113,9 +113,9 @@ struct Event {
   bool in_history = true;
 };
 
-// Images for TensorBoard, all of the same size. Not created without --tensorboard.
+// Images for TensorBoard, all of the same size. Created only with --tensorboard.
 struct ImageGrid {
-  std::string tag;  // "train/images"; in evaluations, it begins with "valid"
+  std::string tag;  // "train/images", or a tag such as "valid/worst" for an evaluation
   int64_t step = 0;
   int64_t height = 0, width = 0;             // of each image, pixels
   std::vector<std::vector<uint8_t>> images;  // height×width×3, RGB
@@ -126,7 +126,7 @@ struct ImageGrid {
 struct Histogram {
   std::string tag;  // "weights/features.0.0.weight"
   double min = 0, max = 0, sum = 0, sum_of_squares = 0;
-  std::vector<int64_t> counts;  // elements in each of several equal intervals from min to max
+  std::vector<int64_t> counts;  // number of elements per bin, for equal bins from min to max
 };
 
 // Total duration of this process's steps (`seconds`), and how long they waited for images

@@ -47,15 +47,15 @@ class Reporter final : public ReportSink {
   void end_failed(const RunEnd& report) noexcept;
 
   int64_t history_lines() const;     // current number of lines in history.jsonl
-  std::string history_text() const;  // all of history.jsonl; empty on other ranks
+  std::string history_text() const;  // all of history.jsonl on rank 0; otherwise empty
 
  private:
   RunEnd with_utilization(RunEnd report) const;
 
-  std::vector<std::unique_ptr<ReportSink>> sinks_;  // called in this order; empty on other ranks
+  std::vector<std::unique_ptr<ReportSink>> sinks_;  // in the order of the calls; only on rank 0
   HistoryFile* history_ = nullptr;                  // points to one of sinks_
   Clock clock_;
-  std::optional<UtilizationMeter> utilization_;  // empty on other ranks
+  std::optional<UtilizationMeter> utilization_;  // only on rank 0
 };
 
 }  // namespace shoal::train

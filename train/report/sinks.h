@@ -48,8 +48,8 @@ std::string utilization_line(const UtilizationReport& report);
 // exchange. Empty if the run made no step.
 std::string bottleneck(const RunEnd& end);
 
-// Describes a run for people: model, data, processes, batch, length, output. `kernels`:
-// kernels_of().
+// Describes a run to the user: model, data, processes, batch, length, output. `kernels`: as in
+// RunStart.
 std::string start_block(const ResolvedJob& job, const std::string& origin,
                         const std::string& kernels);
 // Returns the resolved settings as text for people, to follow start_block(). Without `all`, leaves

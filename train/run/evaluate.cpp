@@ -72,7 +72,7 @@ void add_images(const data::Batch& batch, BatchResult& result) {
 }
 
 struct NextBatch {
-  const data::Batch* batch;  // null if this rank has no more images, or at a stop
+  const data::Batch* batch;  // null if this rank has no more images or `stops` is true
   bool stops;                // a stop signal ended the wait
 };
 

@@ -17,7 +17,7 @@ namespace shoal::train {
 struct BatchResult {
   Meter meter;                      // unreadable images count as skipped
   std::vector<ImageResult> images;  // one per row; ImageResult::rank is not set
-  std::vector<float> logits;        // of the readable rows: rows × classes
+  std::vector<float> logits;        // matrix of readable rows × classes
   int64_t classes = 0;              // 0 if no row is readable
 };
 

@@ -77,7 +77,7 @@ class Run {
   std::optional<data::Loader> train_loader_;  // empty with --eval-only
   RunReports reports_;
   RunResult result_;
-  std::optional<int64_t> history_before_evaluation_;  // lines; empty: not evaluating
+  std::optional<int64_t> history_before_evaluation_;  // number of lines; set during evaluation
   std::optional<double> top1_;  // percent; result of evaluate(), for end_epoch()
 };
 
@@ -127,7 +127,7 @@ RunResult Run::evaluate_only() {
 }
 
 bool Run::train_epoch() {
-  // The run was resumed between the epoch's last step and its evaluation.
+  // A run that was resumed before a pending evaluation makes no more steps in this epoch.
   if (position_.epoch_over || position_.evaluation_pending)
     return continue_unless_stopped(step_control_.apply_last());
   const int64_t first_step = position_.step_in_epoch;
@@ -158,7 +158,7 @@ bool Run::train_epoch() {
   return true;
 }
 
-// `start`: the time, from now(), at which this rank began to wait for the step's images.
+// `start`: the value of now() when this rank began to wait for the step's images.
 bool Run::train_step(double start) {
   const double waited = now() - start;
   const double lr = learning_rate(job_, position_.step, run_.time.progress(position_.step));
@@ -270,7 +270,7 @@ std::string Run::rescue(const Ending& ending) {
 // Saves the state on rank 0 after an exception. Not collective, because the other ranks may still
 // be running.
 void Run::save_alone() noexcept {
-  run_.communicator.main.enter(dist::Phase::updating);  // so that the watchdog does not save, too
+  run_.communicator.main.enter(dist::Phase::updating);  // in this phase, the watchdog does not save
   if (run_.leader()) checkpoints_.save_alone(history_before_evaluation_);
 }
 

@@ -11,7 +11,7 @@ struct RunEvaluation {
   // Metrics over all ranks, of the averaged weights if they were evaluated, otherwise of the
   // weights.
   Meter sum;
-  int stop_signal = 0;  // signal on any rank that ended the evaluation; 0: none
+  int stop_signal = 0;  // the signal that ended the evaluation, from any rank; 0: none
 };
 
 // Evaluates the weights, then the averaged weights if there are any, and reports each result. The

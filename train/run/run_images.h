@@ -28,7 +28,7 @@ class WorstPixels {
   // `evaluation`: size and channels of the images.
   explicit WorstPixels(const data::TransformOptions& evaluation);
 
-  // Stores the images of this rank's batch that are among its worst so far: thumbnails of the
+  // Stores the images of the batch that are among this rank's worst so far: thumbnails of the
   // EvaluationReport::kWorst worst images, pixels of the kGrid worst. `results`: one per row of the
   // batch.
   void add(const data::Batch& batch, const std::vector<ImageResult>& results);
@@ -52,7 +52,7 @@ class WorstPixels {
 
   int64_t side_, channels_;
   std::vector<ImageResult> results_;  // highest loss first
-  std::vector<Kept> kept_;            // per image in results_
+  std::vector<Kept> kept_;            // one per image in results_, in the same order
 };
 
 // Returns the histograms of each parameter ("weights/NAME") and of its gradient ("gradients/NAME").

@@ -38,7 +38,7 @@ void RunReports::step(const StepResult& step, double seconds) {
   if (!prints) return;
   report.epoch = position.epoch;
   report.step_in_epoch = position.step_in_epoch;
-  // Without a known length, reports the number of steps so far.
+  // If the epoch's length is unknown, reports the number of steps so far.
   report.steps_per_epoch = run_.job.open_ended ? position.step_in_epoch : run_.job.steps_per_epoch;
   report.step = position.step;
   pace_.fill(report);

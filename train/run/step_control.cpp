@@ -65,7 +65,8 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step, bool s
     return message.stop_signal;
   }
   const bool due = save || message.checkpoint_requested || checkpoints_.due_by_steps();
-  if (due && !run_.epoch_or_run_over()) checkpoints_.save();  // else the run saves anyway
+  // At the end of an epoch or of the run, a checkpoint is saved anyway.
+  if (due && !run_.epoch_or_run_over()) checkpoints_.save();
   return 0;
 }
 

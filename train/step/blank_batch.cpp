@@ -8,7 +8,7 @@ namespace shoal::train {
 
 BlankBatch::BlankBatch(int64_t images_per_row, int64_t channels)
     : rows_(static_cast<size_t>(2 * images_per_row)) {
-  constexpr int64_t kSide = 64;  // pixels; ranks may have images of different sizes
+  constexpr int64_t kSide = 64;  // pixels; may differ from the image size of other ranks
   const int64_t count = 2 * images_per_row;
   batch_.height = batch_.width = kSide;
   batch_.channels = channels;

@@ -44,7 +44,7 @@ class BlockCache {
     Header* free_blocks = nullptr;
     uint64_t last_used = 0;
   };
-  static constexpr size_t kClasses = 16 + 8 * 40;  // up to 2^50 bytes
+  static constexpr size_t kClasses = 16 + 8 * 40;  // the largest class has 2^50 bytes
 
   void make_room(size_t bytes) noexcept;
   void release_all() noexcept;

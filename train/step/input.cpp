@@ -41,7 +41,7 @@ ops::MixRow mix_row(const data::Row& row) {
   return mix;
 }
 
-// Mixing and erasing of the rows, for ops::PrepareBatch.
+// Mixing and erasing parameters of the rows, for ops::PrepareBatch.
 struct RowData {
   std::vector<ops::MixRow> mix;
   bool mixed_or_erased = false;

@@ -21,7 +21,7 @@ class MeanSpeed {
 
  private:
   double last_step_ = 0, steps_ = 0;
-  double seconds_ = 0;  // duration of steps_ divided by the images per step
+  double seconds_ = 0;  // steps divided by images per second, summed over the rows
 };
 
 // The values of one epoch; top1 and top5 in percent. A value is absent if the history lacks it, for
@@ -43,8 +43,8 @@ struct EpochValues {
 // earlier row.
 class EpochCollector {
  public:
-  // Takes the row's values. Returns the number of its epoch; nothing if the row has no values of an
-  // epoch: another event, or a missing or impossible number.
+  // Adds the row's values to its epoch, and returns the epoch's number. Ignores the row and returns
+  // nullopt if it is not about training or an evaluation, or if its epoch is missing or invalid.
   std::optional<int64_t> add(const nlohmann::json& row);
   std::vector<EpochValues> epochs() const;  // sorted by epoch
 

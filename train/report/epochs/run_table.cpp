@@ -23,8 +23,8 @@ bool has_checkpoint(const fs::path& folder) {
   return false;
 }
 
-// Returns the folder to name with --checkpoint: the output folder if the checkpoints are in its
-// subfolder, otherwise the checkpoint folder.
+// Returns the folder for the printed --checkpoint path: the output folder if the checkpoints are in
+// its subfolder, otherwise the checkpoint folder.
 fs::path folder_of_best(const ResolvedJob& job) {
   const fs::path output = job.output, checkpoints = job.checkpoint_dir;
   return checkpoints == output / kCheckpointsFolder ? output : checkpoints;

@@ -59,7 +59,7 @@ class SummaryCsv final : public ReportSink {
     (report.ema ? v.ema_loss : v.loss) = loss;
     (report.ema ? v.ema_top1 : v.top1) = report.sum.top1_percent();
     (report.ema ? v.ema_top5 : v.top5) = report.sum.top5_percent();
-    if (report.ema == averages_) write();  // the epoch's last evaluation
+    if (report.ema == averages_) write();  // after the epoch's last evaluation
   }
   void end(const RunEnd& report) override {
     epoch_ = report.epoch;
@@ -91,8 +91,8 @@ class SummaryCsv final : public ReportSink {
   bool failing_ = false;      // the last write failed, and the failure was logged
 };
 
-// Whether this run may replace the file: there was none, or it was empty or written by shoal. If
-// the file cannot be read, returns false, and the next call tries again.
+// Returns true if this run may replace the file, because the file was missing, empty or written by
+// shoal. If the file cannot be read, returns false, and the next call tries again.
 bool SummaryCsv::may_replace() {
   if (ours_) return *ours_;
   const std::optional<std::string> old = read_if_readable(path_);

@@ -28,8 +28,8 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
-  // `gpus`: PCI addresses of the GPUs to read. Returns null if the list is empty, if there is no
-  // such library or no driver, or if a GPU is missing.
+  // `gpus`: PCI addresses of the GPUs to read. Returns null if the list is empty, or if the
+  // library, the driver or a GPU is missing.
   static std::unique_ptr<Nvml> open(const std::vector<std::string>& gpus,
                                     const std::string& library = kLibrary);
   ~Nvml();

@@ -23,11 +23,11 @@ namespace shoal::train {
 // not provide are absent.
 inline constexpr std::array kUtilizationNames = {
     "cpu_cores",           // cores that the processes of the run use
-    "cpu_percent",         // share of the host's cores that is busy, with any program
+    "cpu_percent",         // busy share of the host's cores, counting all programs
     "memory_gb",           // resident memory of the processes of the run
     "memory_percent",      // share of the host's memory that is in use, by any program
-    "disk_read_mb_s",      // by the processes of the run, not from the page cache
-    "disk_write_mb_s",     // by the processes of the run
+    "disk_read_mb_s",      // read from disk, not the page cache, by the processes of the run
+    "disk_write_mb_s",     // written by the processes of the run
     "network_in_mb_s",     // of the host, without loopback
     "network_out_mb_s",    // of the host, without loopback
     "gpu_percent",         // share of time a GPU computes; mean over the run's GPUs on the host
@@ -78,9 +78,9 @@ class UtilizationMeter {
 
   std::filesystem::path proc_;
   bool alone_;
-  std::unique_ptr<Nvml> gpus_;  // null: none
+  std::unique_ptr<Nvml> gpus_;  // null if GPU values are not available
   Reading first_, last_;
-  Reading reported_;  // the value of last_ at the latest of_readings()
+  Reading reported_;  // copy of last_, made by the last call of of_readings()
 };
 
 }  // namespace shoal::train

@@ -46,7 +46,7 @@ void set_text(pb::Value& value, const std::string& tag, const std::string& markd
   value.set_tag(tag);
   value.mutable_metadata()->mutable_plugin_data()->set_plugin_name("text");
   value.mutable_tensor()->set_dtype(pb::Tensor::STRING);
-  value.mutable_tensor()->mutable_tensor_shape();  // a scalar
+  value.mutable_tensor()->mutable_tensor_shape();  // an empty shape means a scalar
   value.mutable_tensor()->add_string_val(markdown);
 }
 

@@ -12,8 +12,8 @@
 
 namespace shoal::train {
 
-// The functions below return records. A new record contains the current time, except that of
-// scalar_record(), which contains its `time`. `time` is in seconds since 1970 everywhere.
+// The functions below return records. New records contain the current time, but those of
+// scalar_record() contain `time` instead. Every `time` is in seconds since 1970.
 
 // Returns the first records of every file. They make a reader drop the points that it read from
 // earlier files of the run.

@@ -1,5 +1,5 @@
 #pragma once
-// Functions of the plug-in for CUDA graphs; plugin.h describes them (struct Plugin). Training does
+// The plug-in's functions for CUDA graphs; struct Plugin in plugin.h describes them. Training does
 // not use them; bench/gpu does.
 
 namespace shoal::cuda {

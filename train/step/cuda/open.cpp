@@ -46,14 +46,14 @@ std::string find_library(const std::string& directory) {
   throw std::runtime_error(missing + ", or build it with scripts/build --cuda");
 }
 
-// Loads libnvrtc-builtins from the folder of the CUDA runtime. cuDNN compiles kernels with NVRTC,
-// which searches for this library only in the dynamic linker's folders and not in its own folder.
-// PyTorch's Python package also loads the library in advance.
+// Loads libnvrtc-builtins from the folder of the CUDA runtime, as PyTorch's Python package does.
+// NVRTC, with which cuDNN compiles kernels, searches for this library only in the dynamic linker's
+// folders, not in its own folder.
 void load_nvrtc_builtins(void* plugin) {
   Dl_info runtime{};
   void* const any = dlsym(plugin, "cudaRuntimeGetVersion");
   if (!any || dladdr(any, &runtime) == 0) return;
-  std::error_code error;  // ignored, like failures to load: cuDNN then uses other kernels
+  std::error_code error;  // ignored, as dlopen() errors are: cuDNN then uses other kernels
   for (const auto& entry :
        entries_of(std::filesystem::path(runtime.dli_fname).parent_path(), error))
     if (entry.path().filename().string().starts_with("libnvrtc-builtins.so"))

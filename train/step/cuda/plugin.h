@@ -38,7 +38,7 @@ struct Graph;  // a CUDA graph: recorded GPU work that one launch replays
 
 struct Plugin {
   int version;
-  const char* architectures;  // of the kernels, as in CMake: "75-real 80-real 90"
+  const char* architectures;  // the kernels' architectures, as in CMake: "75-real 80-real 90"
 
   // Returns the number of usable GPUs; 0 without a driver. If 0, writes one sentence with the
   // reason to `reason`, a buffer of `size` bytes (may be nullptr).
