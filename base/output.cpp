@@ -21,8 +21,8 @@ constexpr int kWaitMs = 100;
 constexpr int kMostWaits = 10;
 
 // Opens the pipe or terminal of `descriptor` a second time, with O_NONBLOCK. Setting this flag on
-// `descriptor` itself would also affect other processes. Returns -1 if `descriptor` cannot be
-// opened again, for example because it is a socket.
+// `descriptor` itself would also affect other processes. Returns -1 if opening fails or if
+// `descriptor` is neither a pipe nor a terminal, but for example a regular file or a socket.
 int open_again(int descriptor, mode_t mode) {
   if (!S_ISFIFO(mode) && !S_ISCHR(mode)) return -1;
   char path[] = "/proc/self/fd/0";

@@ -47,9 +47,9 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
 std::vector<std::string> split(const std::string& text, char separator);
 
 // Wraps `entries` into lines of at most `width` characters (UTF-8), with `gap` blanks between
-// entries. The first line starts with `heading`, then blanks (at least one) up to column
-// `indent`. Other lines start with `indent` blanks. Only a line with a single entry can be longer
-// than `width`.
+// entries. The first line starts with `heading`, then blanks (at least one) up to column `indent`.
+// Other lines start with `indent` blanks. Only a line with a single entry can be longer than
+// `width`.
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
                     size_t indent, size_t width = 80, size_t gap = 2);
 

@@ -64,8 +64,8 @@ struct TransformOptions {
   double hflip = 0.5, vflip = 0;  // probability of a horizontal and of a vertical flip
   // 3: RGB. 1: grayscale, converted like Pillow's convert("L") before the resize.
   int64_t channels = 3;
-  // Normalization that the consumer of a batch applies. The loader uses only the mean: timm's
-  // augmentation policies fill empty areas with it.
+  // Normalization that the consumer of a batch applies (Batch::normalization). The loader itself
+  // uses only the mean: timm's augmentation policies fill empty areas with it.
   Normalization normalization;
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
   Resize resize = Resize::exact;

@@ -53,7 +53,7 @@ class Dataset : public Source {
   virtual uint64_t stored_hash(int64_t sample) const = 0;
   // Place of the image in a file of many images; nothing for datasets of other kinds.
   virtual std::optional<FilePlace> file_place(int64_t sample) const = 0;
-  // Call before reading the images once more from files opened with Reads::forward. Must not run
+  // Prepares files opened with Reads::forward to be read from the front once more. Must not run
   // while another thread reads.
   virtual void start_over() const = 0;
 };
@@ -139,7 +139,7 @@ struct OpenOptions {
   std::string split;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;
-  bool val_unused = false;  // warns if the file also contains the split "val", which is not used
+  bool val_unused = false;  // with split "train": warns if the file also has "val", which is unused
   // How files of many images are read. With Reads::forward, their images must be read in file order
   // (stream/whole_files.h).
   Reads reads = Reads::seeking;

@@ -16,7 +16,7 @@ struct GroupState {
   GroupState& operator=(const GroupState&) = delete;
   ~GroupState();
 
-  std::string name;  // for messages, such as "main"
+  std::string name;  // such as "main"; only messages use it
   int rank = 0, size = 1;
   std::shared_ptr<Progress> progress;  // phase of this process
   c10::intrusive_ptr<c10d::Backend> gloo;

@@ -65,9 +65,9 @@ double exchange_end(const StepTimeline& alone, const Cluster& cluster, Transfer&
 // first when the range is ready. It waits for the first and starts the second when kRangesAhead
 // further ranges are ready (gradient_ranges.h).
 double exchange_end_bf16(const StepTimeline& alone, const Cluster& cluster, Transfer& total) {
-  // For each range, `halves` has the duration of one transfer, and `arrived` has the time at which
-  // the first transfer ends. Backward has reached the time `now`. The network is free from the time
-  // `link_free` on.
+  // Seconds; times count from the start of backward. For each range, `halves` has the duration of
+  // one transfer, and `arrived` has the time at which the first transfer ends. Backward has reached
+  // the time `now`. The network is free from the time `link_free` on.
   std::vector<double> halves, arrived;
   double now = 0, link_free = 0;
   const auto send_mean = [&](size_t range) {

@@ -32,7 +32,7 @@ struct Settings {
 struct Saved {
   ops::Activation activation;
   bool has_residual;
-  double count;  // number of rows in the batch statistics; -1 if the statistics are constants
+  double count;  // rows in the statistics (of all ranks if synchronized); -1: they are constants
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 

@@ -52,8 +52,8 @@ class FindingList {
     if (report_.as_json) items_.push_back(std::move(item));
     if (++count_ <= kShownFindings) report_.row(word_, text);
   }
-  // Call after the last add(). Stores the list in `json`[`key`] and adds the number of problems to
-  // totals[`kind`], unless `kind` is empty.
+  // Call after the last add(). Stores the list in `json`[`key`]. If `kind` is not empty, adds the
+  // number of problems to totals[`kind`].
   void end(Findings& json, const char* key, const std::string& kind = "") {
     if (count_ > kShownFindings)
       report_.row(word_, strf("%ld more; --json prints all", count_ - kShownFindings));

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using train::OnnxSummary;
 
-constexpr const char* kClassNames = "class_names";  // metadata key; its value is a JSON list
+constexpr const char* kClassNames = "class_names";  // shoal's metadata key; value is a JSON list
 
 std::string value_text(const OnnxSummary::Value& value) {
   return value.name + ": " + value.type + " " + joined(value.shape, "×");

@@ -9,8 +9,9 @@
 
 namespace shoal::app {
 
-// Returns how many bytes each process may still allocate: the minimum over all ranks of a rank's
-// share of its host's available memory or, with a GPU, of the GPU's free memory. Collective.
+// Returns how many bytes each process may still allocate. Each rank computes its share of its
+// host's available memory or, with a GPU, of the GPU's free memory. The result is the smallest
+// share of all ranks. Collective.
 int64_t memory_share(const train::Gpus& gpus, const dist::Communicator& communicator);
 
 // Sets job.batch_size to the largest batch, up to 1024 images per process, that fits into 90 % of

@@ -157,7 +157,8 @@ void take_model(Arguments& arguments, const train::Start& start, bool leader) {
 }
 
 // Removes --weights and notes that it has no effect, because the checkpoint contains the weights.
-// take_saved_settings() then restores the --weights that the run started from.
+// Unless --eval-only is given, take_saved_settings() then restores the --weights that the run
+// started from.
 void drop_weights(Arguments& arguments) {
   const Option& weights = require_option(arguments.command, "weights", kCommandLine);
   const train::ResolvedJob run;
@@ -247,7 +248,7 @@ int train_command(const Arguments& given) {
     install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  if (dry) arguments.job.cache_dir = "";  // a dry run writes no cache files
+  if (dry) arguments.job.cache_dir = "";  // a dry run writes nothing to --cache-dir
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
   const auto progress = std::make_shared<dist::Progress>();

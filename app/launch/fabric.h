@@ -21,10 +21,10 @@ struct Fabric {
 // tests.
 Fabric find_fabric(const std::filesystem::path& root, const dist::Variables& environment);
 
-// Adds the variables that NCCL and libfabric need if this host has EFA, the plug-in and libfabric;
-// otherwise returns the variables unchanged. Appends the folders of the plug-in and of libfabric to
-// LD_LIBRARY_PATH. Unless FI_PROVIDER is set, sets it to efa, so that a broken EFA causes an error
-// instead of slow TCP.
+// If this host has EFA, the plug-in and libfabric, adds the variables that NCCL and libfabric need:
+// appends the folders of the plug-in and of libfabric to LD_LIBRARY_PATH and, unless FI_PROVIDER is
+// set, sets it to efa, so that a broken EFA causes an error instead of slow TCP. Otherwise returns
+// the variables unchanged.
 dist::Variables with_fabric(dist::Variables environment, const Fabric& fabric);
 
 // Returns the EFA check of `shoal doctor`.

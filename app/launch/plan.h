@@ -3,8 +3,8 @@
 // plan_workers() does no I/O except through HostFacts.
 //
 // The first row that applies decides:
-//   a launcher (dist/env/launcher.h)   this process is a worker; with --nproc or
-//                                      Launched::workers, it starts the workers of its host
+//   a launcher (dist/env/launcher.h)   this process becomes a worker or, with --nproc or
+//                                      Launched::workers, starts the workers of its host
 //   SageMaker's variables SM_*         one worker per GPU, or --nproc workers, on each host
 //   --nnodes                           this host's workers of a job on several hosts, which connect
 //                                      to --master-addr

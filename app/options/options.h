@@ -64,7 +64,7 @@ struct EvalOptions {
   std::string predictions;     // file for the prediction of each image; empty: none
   std::string real_labels;     // file with several correct labels per image; empty: none
   std::string subset = "all";  // classes that the model may predict: all, data, or a file of names
-  int64_t suspects = 0;        // number of probably mislabeled images to print
+  int64_t suspects = 0;        // print this many images whose labels may be wrong
   bool details = false;        // print metrics of each class, confusions and calibration
 };
 

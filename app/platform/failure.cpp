@@ -227,8 +227,8 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   const int flags = O_WRONLY | O_CREAT | (replace ? O_TRUNC : O_EXCL);
   const Descriptor file = open_file(path.c_str(), flags, 0644);
   if (!file.is_open()) return;  // not in a SageMaker container, or already written
-  // Does not use write_whole(): it would replace the message of an earlier process, and on a full
-  // disk it would write nothing, although half a message is better than none.
+  // Does not use write_whole(): even without `replace`, it would replace the message of an earlier
+  // process, and on a full disk it would write nothing, but half a message is better than none.
   const std::string shown = printable(masked(text));
   std::string cut = shown.substr(0, kFailureFileBytes);
   // Do not cut inside a UTF-8 character.

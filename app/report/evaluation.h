@@ -14,7 +14,7 @@ namespace shoal::app {
 //   confusion   [label, predicted label, count, label, …], largest counts first
 //   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}, by label
 //   calibration {"ece": …, "bins": [[confidence, accuracy, images], …]}
-//   worst       each image also has "image", a JPEG as a data URL, if the file has a thumbnail
+//   worst       each image also has "image", its thumbnail as a JPEG data URL, if the file has one
 // Returns null and appends a note if the file does not exist or cannot be used.
 nlohmann::ordered_json read_evaluation(const std::filesystem::path& folder,
                                        std::vector<std::string>& notes);

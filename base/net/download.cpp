@@ -41,7 +41,7 @@ class Download {
   std::string run() {
     open_part();
     double pause = options_.retry_seconds;
-    int64_t furthest = have_;  // maximum of have_; bytes received again are no progress
+    int64_t furthest = have_;  // largest have_ of earlier attempts; repeated bytes are no progress
     for (int failures = 0;;) {
       const std::string problem = connect_once();
       if (problem.empty()) break;

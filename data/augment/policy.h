@@ -23,7 +23,7 @@ struct Policy {
     independent,       // `count` draws of one of `sequences` (RandAugment)
     mixed,             // AugMix
     torchvision_auto,  // one of `sequences`, with torchvision's 10 magnitudes
-    torchvision_rand,  // `count` of torchvision's operations, all at the same magnitude (of 31)
+    torchvision_rand,  // `count` of torchvision's operations, all at the same magnitude, 0 … 30
     trivial,           // one of torchvision's operations at a random magnitude of Range::wide
   };
   Kind kind = Kind::none;

@@ -17,7 +17,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kMaxClasses = 1'000'000;
-constexpr size_t kReadForward = 24;  // limit with Reads::forward: each open file needs 8 MiB
+constexpr size_t kReadForward = 24;  // limit on open files with Reads::forward: each needs 8 MiB
 
 // Calls visit(index of file, index of entry, entry) for every entry of the scans.
 template <class Visit>

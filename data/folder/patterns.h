@@ -14,10 +14,9 @@ bool is_pattern(const std::string& text);
 // Expands the pattern `text` to the paths of existing files. First expands braces, in order: {a,b}
 // to a and b, {A..B} to the numbers from A to B. If A starts with a zero, pads the numbers with
 // zeros to the length of A. Then replaces each result that has wildcards * ? [ ] with its sorted
-// matches.
-// Throws std::invalid_argument if an expansion without wildcards does not exist, if nothing
-// matches, if braces are malformed or name more than a million files, or if more than 10,000
-// expansions have wildcards. Throws std::runtime_error if a folder cannot be searched.
+// matches. Throws std::invalid_argument if an expansion without wildcards does not exist, if
+// nothing matches, if braces are malformed or name more than a million files, or if more than
+// 10,000 expansions have wildcards. Throws std::runtime_error if a folder cannot be searched.
 std::vector<std::string> expand_pattern(const std::string& text);
 
 // Whether any file matches the pattern `text`. Expands wildcards but not braces. Throws

@@ -46,7 +46,7 @@ std::string imgcodecs_path() {
 Decode open_decoder() {
   const std::string path = imgcodecs_path();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)  // not in shoal's packages; tries the system's library
+  if (library == nullptr)  // shoal's packages lack imgcodecs; tries the system's library
     library = dlopen(path.substr(path.rfind('/') + 1).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fail_missing(dlerror());
   void* symbol = dlsym(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi");

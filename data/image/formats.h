@@ -29,7 +29,7 @@ Format recognize(std::span<const uint8_t> bytes);
 
 // Returns the image size from the header, so that the caller can reject a decompression bomb
 // without decoding it. Throws DamagedImage for a truncated header, for a PNM with fewer bytes than
-// its header states, and for formats that OpenCV does not decode.
+// its header states, and for JPEG, raw and unknown formats.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
 // Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, copies

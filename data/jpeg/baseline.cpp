@@ -139,7 +139,7 @@ bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index)
   const int64_t at = row * segments.per_row + first_segment_;
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
   const SeekPoint& point = index[static_cast<size_t>(at)];
-  // The range includes the byte in which the next segment starts, and a stuffed 00 after it.
+  // The range includes the byte in which the next segment starts, and its stuffed 00, if any.
   const size_t to = end < index.size()
                         ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
                         : bytes_.size();

@@ -34,8 +34,8 @@ class IndexStore {
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes buffered records to disk, and reads the offsets of all new records. Until then,
-  // find() does not see new records, even those of this process. Thread-safe.
+  // Writes buffered records to disk, and reads the offsets of all new records. Until then, find()
+  // does not see new records, even those of this process. Thread-safe.
   void refresh();
 
   // Hint: asks the system to prefetch the stored indexes of the samples [first, first + count).

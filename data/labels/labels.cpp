@@ -77,9 +77,8 @@ std::string field_at(const std::string& line, char separator, size_t& at) {
 }
 
 // Returns the image and the class in a line. A tab or comma separates them, and both may then
-// contain blanks. Without a tab or comma, blanks separate them. In ImageNet's
-// LOC_val_solution.csv, where each bounding box is a class and four numbers, takes only the first
-// class.
+// contain blanks. Without a tab or comma, blanks separate them. In ImageNet's LOC_val_solution.csv,
+// where each bounding box is a class and four numbers, takes only the first class.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> words = words_of(line);
   const char separator = line.find('\t') != std::string::npos ? '\t' : ',';

@@ -1,8 +1,8 @@
 // Format: a header of 128 bytes, then elements. An element is a type, a size, and the data padded
 // to 8 bytes. A small element takes 8 bytes in all, at most 4 of them data. Type 15 is a compressed
 // element. A matrix (type 14) contains elements: flags (including the matrix class), dimensions,
-// name and content. The content of an array of structures is one length for all field names,
-// the field names, and a matrix for every field of every structure.
+// name and content. The content of an array of structures is one length for all field names, the
+// field names, and a matrix for every field of every structure.
 #include "data/labels/mat_file.h"
 
 #include <cstring>

@@ -22,7 +22,8 @@ class FileSearch {
  public:
   explicit FileSearch(const Names& files) : at_(files.begin()), end_(files.end()) {}
 
-  // Returns the file `name`. If it does not exist, returns the images `name` plus an extension.
+  // Returns the file `name`. If it does not exist, returns the images called `name` plus an
+  // extension.
   std::vector<std::string_view> called(std::string_view name) {
     at_ = first_from(at_, name);
     if (at_ != end_ && *at_ == name) return {name};

@@ -40,9 +40,9 @@ bool is_csv_list(const std::string& path);
 // system errors.
 std::shared_ptr<const Dataset> open_csv_list(const std::string& path, const OpenOptions& options);
 
-// Returns a text such as "the column 'split' ('train', 'val')" if the list has a column split, set,
-// fold or subset with the split of each image. Returns "" if the list has no such column, or if the
-// file is not a valid list: open_csv_list() reports the errors.
+// Returns a text such as "the column 'split' ('train', 'val')" if the list has a column that is
+// called split, set, fold or subset and has 2 to 10 different values. Otherwise returns "", also if
+// the file is not a valid list: open_csv_list() reports the errors.
 std::string split_column(const std::string& path);
 
 }  // namespace shoal::data

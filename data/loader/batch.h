@@ -13,7 +13,7 @@ namespace shoal::data {
 struct Row {
   int32_t label = 0;
   uint64_t key = 0;     // random key of the image
-  int32_t partner = 0;  // index in the batch of the row to mix in; this row's own index if none
+  int32_t partner = 0;  // index in the batch of the row to mix in; own index: nothing is mixed in
   float lambda = 1;     // weight of this row's label and, for mixup, of its pixels
   bool blend = false;   // mixup: the pixels become lambda * own + (1 - lambda) * partner's
   int32_t box[4] = {};  // cutmix: x0, y0, x1, y1 of the rectangle taken from the partner

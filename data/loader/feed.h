@@ -88,10 +88,10 @@ class Feed {
   // Tells the dataset and `will_read` which images will be read soon. Call for each position of
   // this rank. Announces the image that this rank reads kAhead images later, which keeps the disk
   // busy for any number of threads. At the rank's first position in an epoch, announces the rank's
-  // next kAhead images. (If an epoch is resumed in its middle, its first kAhead are not announced.)
-  // With chunked order on one host, announces whole chunks of the next window (ChunkedOrder)
-  // instead. Only one rank announces each chunk. No earlier window announces the first window, so
-  // its images are announced singly, as above. Streams: does nothing.
+  // next kAhead images. (After a resume in the middle of an epoch, the first kAhead images are not
+  // announced.) With chunked order on one host, announces whole chunks of the next window
+  // (ChunkedOrder) instead. Only one rank announces each chunk. No earlier window announces the
+  // first window, so its images are announced singly, as above. Streams: does nothing.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // how far to announce ahead, in images of this rank
 

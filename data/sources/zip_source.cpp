@@ -25,7 +25,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kZipNames = 256;         // bytes to read ahead for the name and the extra field
+constexpr uint64_t kZipNames = 256;         // bytes for name and extra field; they rarely need more
 constexpr uint16_t kZipEncrypted = 0x2041;  // bits: encrypted, strong encryption, masked headers
 
 std::string method_name(uint16_t method) {

@@ -109,7 +109,7 @@ class Connector {
         }
       } catch (const std::exception& error) {
         reason_ = reason_of(error);
-        // After "Ping failed", a program listens at this port but is not a TCPStore.
+        // "Ping failed" means that a program at this port did not answer as a TCPStore does.
         other_program_ = reason_.find("Ping failed") != std::string::npos;
       }
       remind();

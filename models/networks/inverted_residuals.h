@@ -28,7 +28,8 @@ struct InvertedResidual {
 // squeeze-excite and 1×1 projection. A fused block has only a k×k expansion and a 1×1 projection.
 // If wide == in, it is a single k×k convolution with an activation. If input and output have the
 // same shape, the block adds its input to its output. `drop`: see Norm in network.h. Every block
-// calls next_mask_layer(), even if it does not add its input. So block n has mask index n.
+// calls next_mask_layer(), even if it does not add its input. So block n, counted from 0 over all
+// stages, has mask index n.
 int inverted_residual(NetworkBuilder& builder, const std::string& name, int input,
                       const InvertedResidual& block, double drop);
 

@@ -29,7 +29,7 @@ struct ProgramStatistics {
 // no backward.
 struct ProgramInputs {
   const void* images = nullptr;               // N×H×W×C, in the type of StepShape::storage
-  std::vector<const float*> weights;          // one per parameter; 4-D weights are channels-last
+  std::vector<const float*> weights;          // as Network::parameters; 4-D ones are channels-last
   std::vector<ProgramStatistics> statistics;  // one per entry of Network::statistics
   // One mask per node. Norms: one value per image. PooledFeatures and Linear: N×channels. nullptr:
   // nothing is dropped.

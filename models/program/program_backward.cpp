@@ -83,7 +83,8 @@ void Program::backward_linear(int i, const float* d_logits) {
   float* const d_features = node(before).differentiates ? at(node(before).gradient) : nullptr;
   run_backward(op, dy, at(packed_), d_features, gradient(parameter), gradient(parameter + 1));
   if (!d_features || node(before).kernel != KernelKind::pool) return;
-  // Converts the gradient of the linear layer's input to the gradient of each pixel before pooling.
+  // Converts the gradient of the linear layer's input, through dropout and pooling, to the gradient
+  // of each pixel.
   const PlannedNode& from = node(node(before).source);
   const float share = 1.0f / static_cast<float>(from.height * from.width);
   const float* const kept = mask(before);

@@ -4,7 +4,7 @@
 //
 // All loops except sum_squares perform the same operations in the same order as
 // ops/reference/optimizer.cpp, and -ffp-contract=off keeps the compiler from fusing operations. So
-// their results are bit-identical to the reference, except LAMB, which depends on sum_squares.
+// their results are bit-identical to the reference, except LAMB's, which depend on sum_squares.
 
 #include <math.h>
 

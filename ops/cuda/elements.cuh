@@ -67,7 +67,7 @@ void with_type(Type type, F&& f) {
   }
 }
 
-// Calls f(S{}, Width<n>{}), where n is the number of channels to load or store at once. n
+// Calls f(S{}, Width<n>{}), where n is the number of channels to load or store at once. These
 // channels fill 16 bytes if `channels` is a multiple of n and all `arrays` are 16-byte aligned;
 // otherwise n is 1. A misaligned access is a fatal error on a GPU.
 template <class F>
@@ -86,7 +86,8 @@ void with_group_type(Type type, int64_t channels, std::initializer_list<const vo
   });
 }
 
-// Loads group number `index` of the array, kWidth adjacent channels, and converts its elements.
+// Loads group `index` of the array `from` and converts its elements. A group is kWidth adjacent
+// channels.
 template <class S, int kWidth>
 SHOAL_BOTH void load_group(const void* from, int64_t index, Value<S>* to) {
   const auto pack = static_cast<const Pack<S, kWidth>*>(from)[index];

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 // Bytes that autograd and oneDNN need per element of the largest output, in addition to the outputs
-// of all operations. Estimates: predictions with them match the measured peaks of five networks
-// within 10 %.
+// of all operations. Estimated: predictions with these values match the measured peaks of five
+// networks within 10 %.
 constexpr int64_t kHeldBytes = 12, kHeldBytesBf16 = 16;
 // Measured size of the code and small buffers that the first step on a CPU adds to a process.
 constexpr int64_t kProgram = 60'000'000;
@@ -115,7 +115,7 @@ int64_t largest_batch(const ResolvedJob& job, int64_t multiple, int64_t limit, i
   const auto fits = [&](int64_t factor) {
     return limited_bytes(job, need_of(job, network, factor * multiple)) <= bytes;
   };
-  int64_t low = 0, high = limit / multiple + 1;  // low fits, high does not
+  int64_t low = 0, high = limit / multiple + 1;  // low fits; high does not or exceeds the limit
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;

@@ -11,7 +11,7 @@ namespace shoal::train {
 // In bytes. With a GPU, `host` is host memory, and the others are GPU memory.
 struct MemoryNeed {
   int64_t activations = 0;  // of a training step or an evaluation, whichever needs more
-  int64_t state = 0;        // weights, EMA, optimizer state, gradients, buffers to exchange them
+  int64_t state = 0;        // weights, EMA, optimizer state, gradients, gradient exchange buffers
   int64_t input = 0;        // images of a micro-batch, as the network reads them
   int64_t program = 0;      // code and buffers of LibTorch that the first step adds; GPU: 0
   int64_t host = 0;         // the loader's batches, and the copy of the state for a checkpoint

@@ -21,7 +21,7 @@ std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors) {
 }
 
 at::Tensor device_meter(const std::vector<at::Tensor>& sums, int64_t images) {
-  const at::Tensor bits = at::stack(sums);  // micro-batches × 3
+  const at::Tensor bits = at::stack(sums);  // micro-batches × 3; column 0: bits of float64 losses
   at::Tensor values = bits.to(at::kDouble);
   const at::Tensor losses = bits.select(1, 0).view(at::kDouble);
   values.select(1, 0).copy_(losses);

@@ -9,8 +9,8 @@
 
 namespace shoal::train {
 
-// Returns host copies of small tensors, all on the same device. Waits for the device once. If they
-// are on the CPU, returns the tensors themselves.
+// Copies small tensors of one device to the host. Waits for the device once. Returns tensors that
+// are already on the CPU as they are.
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
 // Returns loss, top1, top5 and images (as in Meter) summed over a rank's micro-batches: a tensor of

@@ -47,7 +47,7 @@ models::LossResult loss_of(const ResolvedJob& job, const at::Tensor& logits,
                                       class_weights);
 }
 
-// Adds the time from construction to destruction to `seconds`, and marks it for the profiler.
+// Adds this object's lifetime to `seconds`, and marks that time as `phase` for the profiler.
 class Timed {
  public:
   Timed(std::string_view phase, double& seconds) : scope_(phase), seconds_(seconds) {}

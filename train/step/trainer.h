@@ -39,7 +39,7 @@ namespace shoal::train {
 struct StepSeconds {
   double input = 0;     // conversion of the batches to the network's input
   double forward = 0;   // logits and loss
-  double backward = 0;  // gradients, and the part of their exchange that overlaps
+  double backward = 0;  // gradients, and the part of their exchange that runs meanwhile
   double update = 0;    // remaining exchange, optimizer, statistics, averaged weights
 
   double sum() const { return input + forward + backward + update; }
@@ -50,7 +50,7 @@ using BatchSource = std::function<const data::Batch*()>;
 
 struct StepResult {
   Meter meter;                  // over all ranks; a non-finite step counts as skipped
-  double gradient_norm = 0;     // norm of the gradients averaged over ranks, before clipping
+  double gradient_norm = 0;     // norm of the averaged gradients, before clipping
   bool finite = true;           // false: nothing was committed
   double data_seconds = 0;      // time spent waiting for the loader
   double exchange_seconds = 0;  // time spent waiting for averaged gradients
@@ -135,7 +135,7 @@ class Trainer {
   at::Tensor class_weights_;  // float64; undefined: all 1
   at::Tensor gradient_norm_, non_finite_;
   BlankBatch blank_;
-  ShowImages show_images_;  // empty: none
+  ShowImages show_images_;  // for the next step(); empty: not called
 };
 
 // Loads a checkpoint's weights into the model, for `shoal eval` and `shoal predict`: the averaged

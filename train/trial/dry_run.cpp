@@ -26,7 +26,7 @@ int64_t largest(const dist::Group& group, int64_t here) {
   return std::ranges::max(dist::gather_number(group, here));
 }
 
-// Checks the disk on rank 0, and makes the first step. Collective.
+// Checks the disk space on rank 0, and runs the first step. Collective.
 void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Source>& train,
                   const Position& position, Trainer& trainer, dist::Communicator& communicator,
                   DryRun& result) {

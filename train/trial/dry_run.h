@@ -14,7 +14,7 @@
 namespace shoal::train {
 
 struct DryRun {
-  Meter step, evaluation;      // sums over all ranks: the step; one evaluation batch per rank
+  Meter step, evaluation;      // sums over all ranks; `evaluation`: of one batch per rank
   double step_seconds = 0;     // on this rank; slower than later steps of a run
   int64_t peak_bytes = 0;      // peak memory of a process; the maximum over all ranks
   int64_t peak_gpu_bytes = 0;  // the same for GPU memory; 0 without a GPU

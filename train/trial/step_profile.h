@@ -18,7 +18,7 @@ struct StepProfileOptions {
   bool evaluate = false;          // evaluates batches instead of training
   std::string trace;              // file for a trace of one more step (Perfetto); empty: none
   std::function<bool()> stopped;  // polled between steps; empty: never stops
-  std::function<void(const std::string&)> progress;  // called with the activity; required
+  std::function<void(const std::string&)> progress;  // required; gets "warming up", "measuring"
 };
 
 struct StepProfile {
@@ -38,7 +38,7 @@ StepProfile profile_step(const ResolvedJob& job, const StepProfileOptions& optio
 // Lower limits for the work of one step.
 struct StepWork {
   double operations = 0;  // additions and multiplications
-  double bytes = 0;       // read from and written to memory; 0: unknown for these kernels
+  double bytes = 0;       // read from and written to memory; 0 (unknown) without the fused kernels
 };
 StepWork step_work(const ResolvedJob& job, bool evaluate);
 

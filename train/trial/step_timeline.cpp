@@ -15,7 +15,7 @@ constexpr auto kNumberBytes = static_cast<int64_t>(sizeof(float));
 // Returns the ranges of gradients that GradientReducer averages. `backward`: duration in seconds.
 std::vector<dist::StepTimeline::Range> ranges_of(const models::Network& network, double backward,
                                                  bool nccl) {
-  std::vector<double> ready(network.nodes.size());  // by node, in units of work
+  std::vector<double> ready(network.nodes.size());  // by node: work until its gradients are ready
   double done = 0;
   for (size_t i = network.nodes.size(); i-- > 0;) {
     const models::Shape& out = network.nodes[i].out;

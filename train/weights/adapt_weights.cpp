@@ -154,13 +154,13 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
     refuse(name, fit, file);
 
-  // `ours`, `theirs`: eps and padding in shoal and in the program that wrote the weights. They do
-  // not differ for torchvision's names (a name family without `rename`).
+  // `ours`, `theirs`: eps and padding in shoal and in the program that wrote the weights. They are
+  // equal if the tensors have torchvision's names (`rename` is null).
   const Layers ours = layers_of(model);
   const auto named = data.text.find(kTheirModel);
   const std::string their_model = named == data.text.end() ? "" : named->second;
-  // In timm, all EfficientNet-Lite weights (tf_efficientnet_lite0, …) come from TensorFlow, except
-  // efficientnet_lite0. So files with any other name, such as lite0.pth, count as TensorFlow's.
+  // timm's EfficientNet-Lite weights (tf_efficientnet_lite0, …) come from TensorFlow; only those
+  // of efficientnet_lite0 do not. So a file with another name (lite0.pth) counts as TensorFlow's.
   const bool lite = name.starts_with("efficientnet_lite") &&
                     their_model.find("efficientnet_lite0") == std::string::npos;
   const bool tensorflow = fit.family->rename && (lite || names_tensorflow(their_model));

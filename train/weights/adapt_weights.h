@@ -25,7 +25,7 @@ struct AdaptedWeights {
   // except running variances that were changed, which are float64.
   NamedTensors tensors;
   Fit fit;
-  std::string note;                   // for the log: "in timm's names", and conversions
+  std::string note;                   // for the log: "in timm's names" and any conversions
   std::vector<std::string> warnings;  // complete messages
 };
 
@@ -52,8 +52,8 @@ struct KnownModel {
 std::optional<KnownModel> model_like(const TensorShapes& file);
 std::optional<KnownModel> model_like(const CheckpointData& data);
 
-// Whether the name of a network or file contains that of a timm network with TensorFlow's padding
-// (tf_efficientnet, tf_mobilenet).
+// Whether the name of a network or file contains tf_efficientnet or tf_mobilenet. In timm, these
+// networks pad like TensorFlow.
 bool names_tensorflow(const std::string& name);
 
 }  // namespace shoal::train

@@ -125,7 +125,7 @@ class Parser {
 
  private:
   struct Block {
-    int last = 0, squeeze = -1;  // PART of the last part; PART of squeeze-excite, -1: none
+    int last = 0, squeeze = -1;  // PART of the last part and of squeeze-excite (-1: none)
     bool fused = false;
     int64_t in = 0, out = 0;  // channels
     int stage = 0, number = 0, index = 0;
@@ -198,7 +198,7 @@ class Parser {
   }
 
   std::map<std::pair<int, int>, Block> blocks_;
-  bool mobile_ = false, v2_ = false;  // whether the network is a MobileNet, and MobileNetV2
+  bool mobile_ = false, v2_ = false;  // whether this is a MobileNet of any version; a MobileNetV2
   int stages_ = 0;
 };
 

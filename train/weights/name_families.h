@@ -19,8 +19,8 @@ struct TensorShape {
 };
 using TensorShapes = std::vector<TensorShape>;
 
-// Returns the name of the missing num_batches_tracked counter for each running_mean in `names` that
-// has none. PyTorch before 0.4.1 did not save the counters.
+// Returns the names of num_batches_tracked counters that are missing in `names`: every running_mean
+// should have one. PyTorch before 0.4.1 did not save the counters.
 std::vector<std::string> missing_counters(const std::vector<std::string>& names);
 
 // Where a tensor is in an EfficientNet or MobileNet, parsed from its name. An inverted residual
@@ -30,7 +30,7 @@ std::vector<std::string> missing_counters(const std::vector<std::string>& names)
 struct Place {
   enum class Part { stem, expand, depthwise, squeeze, project, fused, head, hidden, classifier };
   Part part = Part::stem;
-  bool norm = false;         // part of batch norm; false: of a convolution or linear layer
+  bool norm = false;         // tensor of a batch norm; false: of a convolution or linear layer
   bool expands = false;      // whether the block's first convolution expands the channels
   bool in_fused = false;     // whether the block is a fused one
   bool mobile = false;       // whether the network is a MobileNet
@@ -41,8 +41,8 @@ struct Place {
 
 struct NameFamily {
   const char* name;  // "timm"
-  // Returns the name that a tensor has in the program `name`; empty if that program does not have
-  // the tensor's network. Null: the names are torchvision's.
+  // Returns a tensor's name in the program `name`; empty if that program does not have the tensor's
+  // network. The pointer is null for torchvision, whose names shoal uses.
   std::string (*rename)(const Place& place);
   // Batch norm's eps in this program's networks; 0: the same as in shoal's.
   double batch_norm_eps;

@@ -1,5 +1,5 @@
 #pragma once
-// Stores in checkpoints and exported models the image preprocessing that their weights expect, and
+// Stores the image preprocessing that weights expect, in their checkpoint or exported model, and
 // reads it back.
 
 #include "train/job/job.h"

@@ -9,7 +9,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kMaxText = 300;  // bytes of one entry in a message
+constexpr size_t kMaxText = 300;  // bytes; first_of() cuts longer entries
 
 // Whether `rgb` is the shape of a convolution's weight for RGB images and `gray` the same shape for
 // grayscale images.

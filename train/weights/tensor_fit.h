@@ -14,7 +14,7 @@ namespace shoal::train {
 // A tensor of the model that the file lacks or has in another shape.
 struct Misfit {
   TensorShape wanted;
-  std::string stored_name;                           // what the file's program calls `wanted`
+  std::string stored_name;                           // name of `wanted` in the file's name family
   std::optional<std::vector<int64_t>> stored_sizes;  // unset: the file does not have it
   // "conv1.weight has the shape 64×3×7×7, in the file 64×1×7×7", "… is missing"
   std::string sentence() const;

@@ -13,7 +13,7 @@ struct OpenedCheckpoint {
   CheckpointData data;
   std::string file;
   std::string entry;         // the entry used; empty: the file has a single set of weights
-  std::string warning = {};  // checksum_note() of another program's file
+  std::string warning = {};  // from checksum_note(); only for files of other programs
 
   bool is_ours() const { return data.is_ours(); }
   // "epoch 3, step 1234, entry ema, 5,288,548 parameters"; unknown parts are omitted.
@@ -35,8 +35,8 @@ bool is_torch_file(const std::vector<char>& bytes);
 // Whether the bytes start like a weights file: safetensors, or either format of torch.save.
 bool is_weights_file(const std::vector<char>& bytes);
 
-// Returns a warning, to follow the path and a colon, if a checksum in the zip archive `bytes` is
-// wrong. Returns "" for other formats, and for archives that cannot be read.
+// If a checksum in the zip archive `bytes` is wrong, returns a warning; the caller writes the path
+// and a colon before it. Returns "" for other formats, and for archives that cannot be read.
 std::string checksum_note(const std::vector<char>& bytes);
 
 // Reads a checkpoint, a model.safetensors (model_file.h), or another program's weights in the

@@ -13,7 +13,8 @@ namespace shoal::app {
 
 // Returns the class weights in `text`, in the order of `classes`. `text`: lines `CLASS WEIGHT`, a
 // JSON object {CLASS: WEIGHT}, or a JSON list in the order of `classes`. Throws UserError naming
-// `path` if a class has no weight, two weights or a negative one, or if `text` has other classes.
+// `path` unless each class has exactly one weight, a finite number of 0 or more, and `text` names
+// no other class.
 std::vector<double> parse_class_weights(const std::string& path, const std::string& text,
                                         const std::vector<std::string>& classes);
 

@@ -25,7 +25,8 @@ std::shared_ptr<const data::Source> with_labels_of(const Weights& weights,
                                                    std::shared_ptr<const data::Source> images);
 
 // Returns the labels that --subset allows the model to predict; empty: all. Throws UserError if the
-// file of --subset names an unknown class, or if it omits a class that has images. Collective.
+// file of --subset names a class that the model does not have, or omits a class that has images.
+// Collective.
 std::vector<int32_t> subset_of(const Arguments& arguments, const data::Source& images,
                                const dist::Group& group);
 

@@ -16,8 +16,9 @@ void hash_images(const data::Fingerprints& images, int threads);
 
 // Finds the images that both sets contain. Logs their number and the names of the first ten, and
 // returns all names: each pair is an image's name in `first` and its name in `second`. Reads images
-// that have no hash yet, on `threads` threads. Both sets must be made with Of::first_rows. `what`
-// names both sets, such as "train and val".
+// that have no hash yet, on `threads` threads. Both sets must be made with Of::first_rows. Call
+// only once per set, because this replaces the hashes (hash_pixels_of_shared()). `what` names both
+// sets, such as "train and val".
 NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprints& second,
                         const std::string& what, int threads);
 

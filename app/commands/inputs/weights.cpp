@@ -125,7 +125,8 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
   return weights;
 }
 
-// Opens the file's averaged weights (EMA) or, if it has none, its trained weights. Collective.
+// Opens the weights that --weights-entry selects. Without that option, opens the file's averaged
+// weights (EMA) or, if it has none, its trained weights. Collective.
 Weights open_preferred(const Arguments& arguments, const dist::Group& group) {
   try {
     return read_weights_of(arguments, group);

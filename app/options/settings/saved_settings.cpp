@@ -19,7 +19,7 @@ constexpr const char* kImagesChanged =
 constexpr const char* kEpochChanged =
     "the length of an epoch has changed; restore --train-samples or --steps-per-epoch";
 
-// Returns a hash of the class weights, to detect whether the file with the weights has changed.
+// Returns a hash of the class weights, to detect changes in the file of --class-weights, if any.
 std::string hash_of(const std::vector<double>& weights) {
   if (weights.empty()) return "none";
   return hex(hash_bytes(weights.data(), weights.size() * sizeof(double)));

@@ -50,7 +50,7 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
     throw std::invalid_argument("flat parameters must be float or double");
   }
   const std::vector<models::ParameterSlot> slots = model.parameters();
-  const models::Traits last = slots.back().traits;  // of the classifier
+  const models::Traits last = slots.back().traits;  // the last slot is the classifier's
   int64_t end = 0;
   for (const models::ParameterSlot& slot : slots) {
     ops::Segment segment;

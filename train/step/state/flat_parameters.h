@@ -2,11 +2,11 @@
 // All parameters of a model in one contiguous buffer, and their gradients in another one with the
 // same layout.
 //
-// The optimizer, moving average, clipping, zeroing, broadcast and comparison of ranks are single
-// passes over these buffers. The model's tensors become views into them: 4-D weights with
-// channels-last strides, others contiguous. Every parameter starts at a multiple of 16 elements.
-// The gaps between parameters are zero in these buffers and stay zero. Not thread-safe; use
-// FlatParameters from the training thread.
+// The optimizer, moving average, clipping, zeroing, broadcast and the check that all ranks have
+// equal parameters are single passes over these buffers. The model's tensors become views into
+// them: 4-D weights with channels-last strides, others contiguous. Every parameter starts at a
+// multiple of 16 elements. The gaps between parameters are zero in these buffers and stay zero. Not
+// thread-safe; use FlatParameters from the training thread.
 
 #include <ATen/core/Tensor.h>
 
@@ -83,7 +83,7 @@ class FlatParameters {
   void refresh_copies();
 
   // Returns the slice of `flat_buffer` that belongs to parameter `index`, as a view with the
-  // parameter's shape. `flat_buffer` has the layout of flat(): optimizer state, averages.
+  // parameter's shape. `flat_buffer`: optimizer state or averages, in the layout of flat().
   at::Tensor view(size_t index, const at::Tensor& flat_buffer) const;
   // Returns a contiguous (row-major), detached CPU copy of a parameter's slice of `flat_buffer`, or
   // of the parameter itself if `flat_buffer` is undefined. Throws std::out_of_range for an unknown

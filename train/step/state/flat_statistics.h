@@ -1,6 +1,6 @@
 #pragma once
-// The running statistics of all batch norm layers in one buffer, and the pending changes of the
-// current step in another.
+// The running statistics of all batch norm layers in one buffer, and the batch statistics of the
+// current step, `pending`, in another.
 //
 // Forward passes add their batch statistics to `pending` (see models::BatchNormSlot). The trainer
 // averages pending() over the ranks, like the gradients. It then commits pending() and the
@@ -53,7 +53,7 @@ class FlatStatistics {
  private:
   at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;
 
-  struct Range {  // half-open ranges: elements of the buffers; layers
+  struct Range {  // elements [begin, end) and layers [first_layer, last_layer)
     int64_t begin, end, first_layer, last_layer;
   };
 

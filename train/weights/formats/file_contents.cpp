@@ -71,7 +71,7 @@ class TorchReader {
       StoredStateDict used = find_state_dict(file_, contents_.is_ours ? own : "");
       contents_.used = used.entry;
       contents_.weights = std::move(used.tensors);
-    } catch (const UserError&) {  // no state dict, or several: the entries still describe the file
+    } catch (const UserError&) {  // without a usable state dict, still lists the entries
       if (!has_entries) throw;
     }
   }

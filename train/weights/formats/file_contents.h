@@ -1,6 +1,6 @@
 #pragma once
-// Lists the contents of a weights file without copying tensors: a checkpoint of shoal, either
-// format of torch.save, or safetensors. Executes nothing in the file. Does not use LibTorch.
+// Lists the contents of a weights file: a checkpoint of shoal, either format of torch.save, or
+// safetensors. Copies no tensors. Executes nothing in the file. Does not use LibTorch.
 
 #include <span>
 #include <string>
@@ -22,7 +22,7 @@ struct FileContents {
   std::string format;  // "checkpoint of shoal, zip of torch.save", "safetensors", …
   bool is_ours = false;
   std::vector<Entry> entries;
-  // Both are empty if there is no state dict, or if there are several and none is preferred.
+  // `used` and `weights` are empty if there is no state dict, or several and none is preferred.
   std::string used;       // name of the entry that --weights uses, a path of keys: "ema.module"
   StoredTensors weights;  // tensors of that entry, without prefixes of wrappers
   // Other top-level values, at most 1000: numbers, texts, class names of objects, and tensors that
@@ -31,7 +31,7 @@ struct FileContents {
   Texts settings;  // the run's settings, in files of shoal
   std::vector<std::string> classes;
 
-  std::string value(const std::string& name) const;  // of `values`; empty: none
+  std::string value(const std::string& name) const;  // looks in `values`; "" if missing
 };
 
 // Lists the contents of a file. The tensors point into `bytes`. Throws UserError if the file

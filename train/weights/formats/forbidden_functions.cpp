@@ -64,7 +64,7 @@ std::string dotted(std::string_view text) {
   return name;
 }
 
-// `module`: without underscores around it (Python 2: __builtin__).
+// `module`: a name without its underscores, so "builtin" stands for Python 2's __builtin__.
 bool is_builtin(std::string_view module) {
   return module == "builtins" || module == "builtin";
 }
@@ -99,8 +99,8 @@ bool begins_with_function(std::string_view path) {
 }
 
 // Whether a function is forbidden. `text`: "module name". The name may lead through other modules:
-// "torch.serialization os.system". Do not call it for getattr: is_member() decides which of its
-// calls are allowed.
+// "torch.serialization os.system". Not for getattr: is_member() decides which calls of getattr are
+// allowed.
 bool is_forbidden(const std::string& text) {
   const std::string path = dotted(text);
   const auto is_module = [](std::string_view part) {
@@ -114,9 +114,9 @@ bool is_forbidden(const std::string& text) {
   return false;
 }
 
-// Whether a call of getattr is a member of an enum or a method: getattr(CLASS, "NAME") or
-// getattr(OBJECT, "NAME"). Python pickles them in this way. NAME must not be a module: modules that
-// import os have an attribute os.
+// Whether `call`, a call of getattr, looks up an enum's member or a method: getattr(CLASS, "NAME")
+// or getattr(OBJECT, "NAME"). Python pickles both in this way. NAME must not be a module: modules
+// that import os have an attribute os.
 bool is_member(const PickleValue& call) {
   return call.kind == Kind::call && call.items.size() == 2 &&
          (call.items[0]->kind == Kind::name || call.items[0]->kind == Kind::call) &&

@@ -147,7 +147,7 @@ class Pickle::Machine {
   std::deque<PickleValue>& values_;
   const char *at_, *const end_;
   std::vector<PickleValue*> stack_;
-  std::vector<size_t> marks_;  // stack sizes
+  std::vector<size_t> marks_;  // the stack's size at each open MARK
   std::map<int64_t, PickleValue*> memo_;
   MemoryBudget budget_{"its pickle", kPickleMemory};
 };

@@ -13,7 +13,7 @@ namespace shoal::train {
 namespace {
 
 constexpr uint64_t kMaxHeader = uint64_t{100} << 20;  // bytes; the format allows 100 MB
-constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // bytes; 100,000 tensors need 10 MB
+constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // bytes of header; 100,000 tensors need 10 MB
 
 Element element_of(const std::string& name) {
   static const std::map<std::string, Element> types = {

@@ -62,8 +62,8 @@ class Search {
 constexpr const char *kAveraged[] = {"model_ema", "state_dict_ema", "ema"},
                      *kUsual[] = {"state_dict", "model"};
 
-// Returns the class of a pickled object in a place where a state dict is expected; empty if there
-// is none.
+// If the file has a pickled object where a state dict is expected, returns the object's class;
+// otherwise "".
 std::string pickled_class(const PickleValue& root) {
   std::vector<const PickleValue*> candidates = {&root};
   for (const char* name : kUsual) candidates.push_back(root.find(name));
@@ -94,8 +94,8 @@ std::string pickled_class(const PickleValue& root) {
                   "; choose one with --weights-entry NAME");
 }
 
-// Returns the first entry at or below the key `wanted`. If `wanted` is empty, returns the first at
-// or below a key in kAveraged or, if there is none, in kUsual; otherwise the only entry. Throws
+// Returns the first entry at or below the key `wanted`. If `wanted` is empty, tries the keys in
+// kAveraged, then those in kUsual; if none has an entry, returns the file's only entry. Throws
 // UserError if there is no such entry or the choice is ambiguous.
 const Entry& choose(const PickleValue& root, const std::vector<Entry>& found,
                     const std::string& wanted) {

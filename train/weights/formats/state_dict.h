@@ -1,6 +1,6 @@
 #pragma once
 // Finds the state dict in a file of Python's torch.save: the top-level dict itself or one inside
-// it, as in checkpoints of torchvision, timm and the imagenet example. Does not use LibTorch.
+// it, as in checkpoints of torchvision, timm and PyTorch's imagenet example. Does not use LibTorch.
 
 #include <string>
 

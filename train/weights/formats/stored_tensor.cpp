@@ -8,7 +8,8 @@ namespace shoal::train {
 namespace {
 
 constexpr size_t kMaxDimensions = 16;
-constexpr uint64_t kMaxEmpty = uint64_t{1} << 40;  // empty tensors: product of nonzero sizes
+// Limit for the product of an empty tensor's nonzero sizes.
+constexpr uint64_t kMaxEmpty = uint64_t{1} << 40;
 
 bool is_contiguous(const StoredTensor& tensor) {
   int64_t expected = 1;

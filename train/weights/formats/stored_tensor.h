@@ -28,8 +28,8 @@ using StoredTensors = std::vector<std::pair<std::string, StoredTensor>>;
 // apply; instead, the product of the other sizes must not exceed 2^40.
 uint64_t count_elements(std::span<const int64_t> sizes, uint64_t most);
 
-// Returns the number of elements that a tensor with strides spans in its storage, from its first to
-// its last element. Throws std::runtime_error if the number is above `most` or a stride is
+// Returns the number of the storage's elements from the tensor's first to its last element; strides
+// may skip some of them. Throws std::runtime_error if the number is above `most` or a stride is
 // negative, and what count_elements() throws.
 uint64_t spanned_elements(const StoredTensor& tensor, uint64_t most);
 

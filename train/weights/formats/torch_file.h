@@ -18,9 +18,9 @@ struct StateDict {
   NamedTensors tensors;
 };
 
-// Returns the state dict at the key `entry`; empty: chosen as by find_state_dict() (state_dict.h).
-// `where` appears in messages. Throws std::runtime_error if the bytes are damaged, UserError in the
-// cases of find_state_dict().
+// Returns the state dict that find_state_dict() (state_dict.h) finds for the key `entry`, which may
+// be empty. `where` appears in messages. Throws std::runtime_error if the bytes are damaged,
+// UserError in the same cases as find_state_dict().
 StateDict read_torch_file(const std::vector<char>& bytes, const std::string& where,
                           const std::string& entry = "");
 

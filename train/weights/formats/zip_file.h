@@ -26,7 +26,7 @@ class ZipFile {
   // Returns the content of a file; nullopt if no file has that name. Throws std::runtime_error
   // if the file is compressed or encrypted, or if its data extends beyond the archive.
   std::optional<std::span<const char>> find(const std::string& name) const;
-  // Returns the name of a file whose content does not have its CRC-32; empty if there is none.
+  // Returns the name of a file whose content does not match its CRC-32; empty if there is none.
   // Throws what find() throws.
   std::string_view wrong_checksum() const;
   // Throws std::runtime_error if wrong_checksum() is not empty, and what find() throws.

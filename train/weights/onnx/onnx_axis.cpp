@@ -79,8 +79,8 @@ class AxisWriter {
     return node("Add", start, counted);
   }
 
-  // Returns the filter's value at distance x >= 0 from its center. Pixels outside of the support
-  // get 0, because the polynomials are 0 at the ends of their ranges.
+  // Returns the filter's value at distance x >= 0 from its center. Each piece of the filter clips x
+  // to its range and is 0 outside of it. Pixels outside of the support therefore get 0.
   std::string filtered(const std::string& x) {
     const std::string near = node("Min", x, graph_.scalar(1.0));
     if (!bicubic_) return node("Sub", graph_.scalar(1.0), near);

@@ -15,7 +15,7 @@ namespace shoal::train {
 // row or column is proportional to its length. One product for all output pixels would cost
 // (source pixels) × (output pixels).
 struct OnnxAxis {
-  std::string pixels;   // int64 blocks×window: numbers of the source pixels that a block reads
+  std::string pixels;   // int64 blocks×window: indexes of the source pixels that a block reads
   std::string weights;  // float64 blocks×size×window: multiples of 2^-22
 };
 
@@ -26,8 +26,8 @@ struct OnnxBlocks {
 OnnxBlocks onnx_blocks(int64_t crop);
 
 // Adds the weights of one direction. `in`, `out`: values of shape {1} and type int64, the number of
-// pixels before and after the resize. The outputs are the centered `options.eval_size` pixels;
-// those outside of the resized image have weights of 0, which makes them black.
+// pixels before and after the resize. The output pixels are a centered crop of
+// `options.eval_size` pixels; those outside of the resized image get weights of 0 and become black.
 OnnxAxis add_axis(OnnxGraph& graph, const std::string& in, const std::string& out,
                   const data::TransformOptions& options);
 

@@ -58,7 +58,7 @@ struct SetAttribute {
 struct OnnxGraph::Model {
   onnx::ModelProto proto;
   std::set<std::string> names;
-  onnx::GraphProto* graph = proto.mutable_graph();  // of new nodes: the model or a branch
+  onnx::GraphProto* graph = proto.mutable_graph();  // new nodes go here: the model's or a branch's
 
   template <class T>
   void add_tensor(const std::string& name, OnnxType type, std::span<const T> values,

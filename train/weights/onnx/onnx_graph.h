@@ -50,9 +50,9 @@ class OnnxGraph {
   std::string node(const std::string& operation, const std::vector<std::string>& inputs,
                    const Attributes& attributes = {});
   // Adds an If node. The model evaluates one of two branches, selected by `condition` (a bool
-  // without dimensions), and the branch's value of type `type` becomes the node's. `if_true` and
-  // `if_false` each add the nodes of a branch, which may use all values added before, and return
-  // the value of the branch's last node.
+  // without dimensions). The value of that branch, of type `type`, becomes the value of the node.
+  // `if_true` and `if_false` each add the nodes of one branch and return the value of its last
+  // node. A branch may use all values added before.
   using Branch = std::function<std::string()>;
   std::string choose(const std::string& condition, OnnxType type, const Branch& if_true,
                      const Branch& if_false);

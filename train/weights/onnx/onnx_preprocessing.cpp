@@ -64,7 +64,7 @@ class Preprocessing {
     return graph_.node("Squeeze", {graph_.node("And", {shrinks, more})});
   }
 
-  // Resizes in two passes. uint8 N×a×C×b → uint8 N×b'×C×a'. `first`: the axis of a.
+  // Resizes a with `first`, then b with `second`: uint8 N×a×C×b → uint8 N×b'×C×a'.
   std::string resized(const std::string& pixels, const OnnxAxis& first, const OnnxAxis& second) {
     return pass(transposed(pass(pixels, first), {0, 3, 2, 1}), second);
   }

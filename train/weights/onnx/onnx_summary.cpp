@@ -63,7 +63,7 @@ OnnxSummary onnx_summary(std::span<const char> bytes, const std::string& where) 
   summary.nodes = graph.node_size();
   for (const auto& opset : model.opset_import())
     summary.opsets.emplace_back(opset.domain(), opset.version());
-  std::set<std::string> stored;  // older files list their initializers as inputs too
+  std::set<std::string> stored;  // names of initializers; older files also list these as inputs
   for (const onnx::TensorProto& tensor : graph.initializer()) {
     stored.insert(tensor.name());
     OnnxSummary::Value value{tensor.name(), type_name(tensor.data_type()), {}};

@@ -15,11 +15,11 @@ struct OnnxSummary {
     std::string name, type;          // type: "float32"; empty: not a tensor
     std::vector<std::string> shape;  // numbers, or names of free dimensions ("?": without a name)
   };
-  std::string producer, graph;  // program that wrote it, with version; name of the graph
+  std::string producer, graph;  // program and version that wrote the file; graph name
   int64_t ir_version = 0, nodes = 0;
   std::vector<std::pair<std::string, int64_t>> opsets;  // domain ("": ONNX's own), version
   std::vector<Value> inputs, outputs, initializers;     // inputs: without the initializers
-  int64_t parameters = 0;                               // in floating-point initializers
+  int64_t parameters = 0;                               // elements of floating-point initializers
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
