@@ -1,10 +1,10 @@
 # cpack makes a .deb and a .tar.gz with the programs and the libraries that they need. The packages
 # leave out the C and C++ runtime libraries, so that the programs also run on newer distributions:
 #
-#   SHOAL_CUDA=OFF scripts/build && (cd build/release && cpack)
+#   scripts/build && (cd build/release && cpack)
 #
-# In a build with the CUDA plug-in, the packages also contain the CUDA libraries. The programs find
-# libraries relative to their own folder (CMAKE_INSTALL_RPATH). OpenCV's imgcodecs, which images
+# The packages contain the CUDA plug-in and NVIDIA's libraries only if both were there when the build
+# was configured. The programs find libraries relative to their own folder (CMAKE_INSTALL_RPATH). OpenCV's imgcodecs, which images
 # other than JPEG need, is not included, because its 130 libraries take 185 MB.
 if(NOT SKBUILD)
   install(RUNTIME_DEPENDENCY_SET programs
@@ -26,4 +26,8 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "ca-certificates, libc6 (>= 2.36), libgcc-s1 (>= 12), libstdc++6 (>= 12)")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libopencv-imgcodecs406)
+# Without NVIDIA's libraries, the CUDA plug-in could not be loaded on another machine.
+if(NOT EXISTS ${SHOAL_TORCH_ROOT}/../nvidia/cudnn/lib)
+  set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};shoal;shoal;/;${PROJECT_BINARY_DIR};shoal;libraries;/")
+endif()
 include(CPack)

@@ -42,7 +42,7 @@ constexpr bool exceeds_caches(int64_t bytes) {
 // and its optimizer settings. Offsets are multiples of 16 elements.
 struct Segment {
   int64_t offset = 0;      // elements from the start of each flat buffer
-  int64_t length = 0;      // elements, without the zero padding before the next segment
+  int64_t length = 0;      // elements, without the padding that follows, which stays 0
   float lr_scale = 1;      // multiplies the learning rate
   float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
   // Number of steps before this parameter was first trained. The bias corrections of Adam, AdamW
@@ -233,7 +233,7 @@ struct Table {
   // from sums in double.
   void (*optimize)(const OptimizerStep&, void* stream);
   // average += (1 - decay) * (parameters - average). Writes nothing if `non_finite` points to a
-  // value other than 0.
+  // value other than 0. nullptr: always writes.
   void (*ema)(Type, void* average, const void* parameters, int64_t total, double decay,
               const int32_t* non_finite, void* stream);
 };

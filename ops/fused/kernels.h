@@ -268,8 +268,7 @@ struct Loops {
   // Returns the number of panels of a packed matrix with `width` columns (gemm_loops.h).
   int64_t (*panels)(int64_t width);
   // Writes panels [begin, end) of a depth×width matrix to their places in `packed`, which has
-  // space for all panels of the matrix.
-  // Element (k, n) of the matrix is values[k * k_step + n * n_step].
+  // space for all panels of the matrix. Element (k, n) is values[k * k_step + n * n_step].
   void (*pack)(const float* values, int64_t k_step, int64_t n_step, int64_t depth, int64_t width,
                int64_t begin, int64_t end, float* packed);
   // Like pack(), for the weights of Pointwise and Dense. A packed row contains `together` rows of

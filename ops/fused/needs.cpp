@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kTileBytes = 200'000;
 constexpr int64_t kForwardRing = 300'000, kBackwardRing = 700'000;
 constexpr int64_t kBandBytes = 250'000;
-constexpr int64_t kLargeGradient = 1'000'000;  // bytes; larger weight gradients get larger tiles
+// If the weight gradient of a Pointwise has at least this many bytes, its minimum tile is larger.
+constexpr int64_t kLargeGradient = 1'000'000;
 // A work item of Dense with at most kItemPixels pixels may take kItemBytes instead of kBandBytes,
 // and may contain several images.
 constexpr int64_t kItemPixels = 200, kItemBytes = 700'000;

@@ -1,5 +1,5 @@
 #pragma once
-// The weight gradient of a convolution, by the transposed algorithm of winograd_loops.h:
+// The weight gradient of a convolution, by the transpose of the algorithm in winograd_loops.h:
 // weight gradient = Gᵀ [Σ over tiles of (Bᵀ inputs B) * (A gradients Aᵀ)] G.
 
 #include "ops/fused/winograd_loops.h"

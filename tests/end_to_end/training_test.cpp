@@ -283,7 +283,8 @@ TEST_CASE("the list of models is limited to names, or to those that contain a wo
   };
   CHECK(names({"mobilenet_v3"}) ==
         std::vector<std::string>{"mobilenet_v3_large", "mobilenet_v3_small"});
-  CHECK(names({"mobilenet_v2"}) == std::vector<std::string>{"mobilenet_v2"});  // the exact name
+  // An exact name selects only this model, although mobilenet_v2_050 contains the name, too.
+  CHECK(names({"mobilenet_v2"}) == std::vector<std::string>{"mobilenet_v2"});
   CHECK(names({"resnet18", "v3_small"}) ==
         std::vector<std::string>{"resnet18", "mobilenet_v3_small"});
   CHECK(names({"resnet18", "resnet1", "resnet18"}) ==

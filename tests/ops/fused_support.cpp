@@ -28,7 +28,7 @@ void check_equal(const Output& got, const Output& want, double limit) {
   CHECK(apart(got.d_weights, want.d_weights) < limit);
 }
 
-constexpr double kFloatLimit = 1e-5;  // sums are added in another order
+constexpr double kFloatLimit = 1e-5;  // the terms of sums are added in another order
 constexpr double kHalfLimit = 8e-3;   // stored values are rounded, by up to 2^-9 each
 constexpr double kDotLimit = 1e-2;    // operands are rounded, too
 

@@ -23,8 +23,8 @@ class FailingCalls {
 
   int count() const { return count_; }  // calls that failed
   int seen() const { return seen_; }    // calls that matched
-  // Called by the functions that replace those of the C library. Counts the call if
-  // function and path match. Returns true and sets errno if the call must fail.
+  // Called by the functions that replace those of the C library. Counts the call if function and
+  // path match. Returns true and sets errno if the call must fail.
   bool fails(const std::string& function, const std::string& path);
 
  private:

@@ -254,8 +254,8 @@ void CheckpointStore::prune_to(int64_t keep) {
   std::error_code error;
   const auto list = entries();
   // A closing evaluation was made only because the run ended. It does not make its checkpoint the
-  // best one of the run, but shows that the weights were sound. So keep the best of all
-  // evaluated checkpoints, and the best of those without a closing evaluation.
+  // best one of the run, but shows that the weights were sound. So keep the best of all evaluated
+  // checkpoints, and the best of those without a closing evaluation.
   auto all = list, regular = list;
   for (CheckpointEntry& entry : all) entry.closing = false;
   std::erase_if(regular, [](const CheckpointEntry& entry) { return entry.closing; });

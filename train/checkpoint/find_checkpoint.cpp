@@ -87,8 +87,8 @@ std::string similar_file(const fs::path& missing) {
 }
 
 // Logs that a new run starts because --resume found no checkpoint. `missing`: the path of --resume,
-// if that path does not exist. Logs a warning, except in a SageMaker container, where every start
-// has --resume.
+// if that path does not exist. The message is a warning, except in a SageMaker container, where
+// every start has --resume.
 void report_fresh_start(const Job& job, const CheckpointStore& store,
                         const fs::path& missing = {}) {
   const std::string reason = missing.empty() ? "no checkpoint found"

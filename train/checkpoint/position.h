@@ -80,7 +80,7 @@ struct Position {
   Meter pending;
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series
-  int64_t skip_until = 0;     // last step (from 1) that only skips its images; 0: none
+  int64_t skip_until = 0;     // last step (from 1) whose images are skipped (recovery.h); 0: none
   int64_t rollback_due = 0;   // step of the spike whose rollback is not finished; 0: none
   int64_t unreadable = 0;     // unreadable training images of the epoch, over all ranks
 };

@@ -33,7 +33,7 @@ class UnreadableImages {
  private:
   const ResolvedJob& job_;
   int64_t& in_epoch_;
-  int64_t seen_here_ = 0;  // this rank's unreadable images at the last take_new()
+  int64_t seen_here_ = 0;  // `in_epoch` in the last take_new(); 0 after begin_epoch()
 };
 
 }  // namespace shoal::train

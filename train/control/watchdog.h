@@ -27,7 +27,7 @@ struct Ending {
 };
 
 struct WatchdogOptions {
-  double stop_timeout = 60;  // seconds from a stop signal or lost process to the end of this one
+  double stop_timeout = 60;  // most seconds from a stop signal or a lost peer to the process's end
   bool leader = true;
   std::shared_ptr<dist::Progress> progress;  // of the main thread
   // Reports the ending and ends the process without running destructors. Called from a thread of

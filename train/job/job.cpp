@@ -242,8 +242,9 @@ int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch) {
 
 namespace {
 
-// With label smoothing, requires other classes' target < --bce-threshold < the label's target.
-// Otherwise, the threshold would make all targets of an unmixed image 0, or all of them 1.
+// With label smoothing, requires a --bce-threshold between the target of the other classes and that
+// of the label. Otherwise, the threshold would make all targets of an unmixed image 0, or all of
+// them 1.
 void check_threshold(const ResolvedJob& job) {
   if (job.eval_only || job.loss != Loss::binary || job.bce_threshold < 0) return;
   const double other = job.label_smoothing / static_cast<double>(job.model.classes);

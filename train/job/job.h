@@ -136,7 +136,7 @@ struct RunOptions {
   std::string device = "auto";         // auto | cpu | cuda; resolved: cpu | cuda
   std::string backend = "auto";        // auto | nccl | gloo; resolved: none | gloo | nccl
   double rendezvous_timeout = 900;     // seconds for all processes to connect
-  double collective_timeout = 1800;    // seconds to wait for other processes or for data of a pipe
+  double collective_timeout = 1800;    // seconds; the run fails if a rank or pipe pauses for longer
   std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
   double lost_host_timeout = 120;  // seconds until the run ends after a rank falls silent; 0: never
@@ -246,7 +246,7 @@ struct ResolvedJob : RunOptions {
   int64_t batch_size = 0, global_batch_size = 0;
   int64_t train_images = 0, val_images = 0;
   int64_t train_samples = 0, epoch_steps = 0;  // as in Job; 0: not given
-  int64_t steps_per_epoch = 0;                 // a stream may end an epoch earlier; see open_ended
+  int64_t steps_per_epoch = 0;                 // streams may end earlier or, if open_ended, later
   bool train_streamed = false, train_whole_files = false;  // as in Surroundings
   bool val_streamed = false, val_whole_files = false;
   // Whether the length of an epoch is unknown, because training images are streamed and neither

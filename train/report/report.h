@@ -113,7 +113,7 @@ struct Event {
   bool in_history = true;
 };
 
-// Images for TensorBoard, all of the same size. Created only with --tensorboard.
+// Images for TensorBoard, all of the same size. Not created with --tensorboard none or --eval-only.
 struct ImageGrid {
   std::string tag;  // "train/images", or a tag such as "valid/worst" for an evaluation
   int64_t step = 0;

@@ -44,8 +44,8 @@ class SummaryFile final : public ReportSink {
   }
   void end(const RunEnd& report) override {
     if (job_.eval_only) return;
-    // If this resumed run had nothing left to train, keeps the summary of the completed
-    // run and updates only the entry "exported".
+    // If this resumed run had nothing left to train, keeps the summary of the completed run and
+    // updates only the entry "exported".
     const bool idle = train_.empty() && valid_.empty();
     if (report.outcome != "failed" && idle) {
       Json old = parse_json<Json>(read_if_readable(path_).value_or(""));

@@ -127,7 +127,7 @@ RunResult Run::evaluate_only() {
 }
 
 bool Run::train_epoch() {
-  // A run that was resumed before a pending evaluation makes no more steps in this epoch.
+  // If the run was resumed with a pending evaluation, this call makes no step.
   if (position_.epoch_over || position_.evaluation_pending)
     return continue_unless_stopped(step_control_.apply_last());
   const int64_t first_step = position_.step_in_epoch;

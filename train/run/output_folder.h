@@ -10,7 +10,8 @@ namespace shoal::train {
 class OutputFolder {
  public:
   // Creates the folder and locks it against other runs. Throws std::runtime_error if another run
-  // uses it. Ignores other errors: the first write to the folder fails and is reported.
+  // uses it. If the folder cannot be created, the first write to it fails and is reported. If it
+  // cannot be locked for another reason, logs a warning and continues without a lock.
   explicit OutputFolder(const std::filesystem::path& folder);
   // Removes the folder if this object created it and the run wrote nothing to it, because its start
   // failed.

@@ -123,6 +123,13 @@ std::string folder_of_splits(const std::string& data) {
 
 }  // namespace
 
+std::string other_split(const std::string& data) {
+  const std::string folder = folder_of_splits(data);
+  if (folder.empty()) return "";
+  const bool is_train = fs::equivalent(data, fs::path(folder) / "train");
+  return (fs::path(folder) / (is_train ? "val" : "train")).string();
+}
+
 void check_data_has_entries(const std::string& data, bool trains) {
   if (fs::is_regular_file(data)) {
     for (const std::string& text :

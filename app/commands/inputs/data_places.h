@@ -63,4 +63,8 @@ void check_synsets(const train::Job& job);
 // Rejects options that have no effect on the images in `places` or cannot work with them.
 void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train);
 
+// If `data` is train/ or val/ in a folder that contains both, returns the path of the other one,
+// otherwise "".
+std::string other_split(const std::string& data);
+
 }  // namespace shoal::app

@@ -158,7 +158,7 @@ TEST_CASE("words after an option's value name the option and the pattern that th
                     Contains("'cifar/data_batch_2.bin' after --train cifar/data_batch_1.bin") &&
                         Contains("one value") && Contains("--train 'cifar/data_batch_*.bin'"));
   CHECK_THROWS_WITH(parsed({"--val", "v.csv", "valq.csv", "--train", "t"}), Contains("'v*.csv'"));
-  // Without --val, a single word is the data folder, unless it may come from a pattern.
+  // Without --val, a single word is the data folder, unless it looks like a file from a pattern.
   CHECK_THROWS_WITH(parsed({"--train", "t.csv", "q.csv", "--val-split", "0.1"}),
                     Contains("'*.csv'"));
   CHECK(parsed({"--train", "a", "b"}).job.data == "b");

@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Returns IdleLine::reason of an option that is read only by optimizers with a bit of `uses`.
+// Returns IdleLine::reason of an option that is read only by optimizers with any bit of `uses`.
 std::string of_optimizers(unsigned uses) {
   return "--optimizer " + app::alternatives(app::optimizers_with(uses, &ops::OptimizerInfo::name)) +
          ".";

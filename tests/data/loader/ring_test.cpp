@@ -241,9 +241,9 @@ TEST_CASE("a late worker skips a short last batch whose slot already holds a new
     finish(ring, take(ring, rows));
     REQUIRE(ring.next()->count == rows);
   }
-  // No worker has called take() since the only row of the last batch was taken, so the ring's
-  // position is still in that batch. next() reuses the slot for the second batch of the next epoch.
-  // take() must not mistake the second row of this new batch for a row of the old one.
+  // No worker has called take() since the only row of the last batch was taken, so the ring still
+  // looks for the next row in that batch. next() reuses its slot for the second batch of the next
+  // epoch. take() must not mistake the second row of this new batch for a row of the old one.
   ring.restart(feed(1), 0, feed(2));
   auto waiting = std::async(std::launch::async, [&] { return ring.next()->count; });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // next() is likely to wait now

@@ -19,7 +19,7 @@ std::string make_tar(const Members& members);
 // Returns one ustar header. `type` is the format's type flag.
 std::string tar_header(const std::string& name, const std::string& size_field, char type = '0');
 
-// These return parts of a zip: an entry, its row in the directory, and the end record.
+// These return parts of a zip: an entry, its row in the directory, and what follows the directory.
 // `deflated`: whether the content is compressed. `wide`: whether numbers have 64 bits.
 std::string zip_entry(const std::string& name, const std::string& content, bool deflated = false);
 std::string zip_row(const std::string& name, const std::string& content, uint64_t offset,

@@ -334,7 +334,8 @@ TEST_CASE("a disk that is full at the export loses no checkpoint") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [&](Job& j) {
     j.epochs = 2;
-    j.checkpoint_steps = 2;  // also saves step 4, which is not evaluated and so not the best
+    // Also saves step 4, the newest but one at the end. It is not evaluated and so not the best.
+    j.checkpoint_steps = 2;
     j.keep = 2;
     j.export_dir = (folder.path() / "model").string();
   });

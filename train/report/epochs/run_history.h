@@ -44,7 +44,8 @@ struct EpochValues {
 class EpochCollector {
  public:
   // Adds the row's values to its epoch, and returns the epoch's number. Ignores the row and returns
-  // nullopt if it is not about training or an evaluation, or if its epoch is missing or invalid.
+  // nullopt if its event is not "train", "valid" or "valid_ema", or if its epoch is missing or
+  // invalid.
   std::optional<int64_t> add(const nlohmann::json& row);
   std::vector<EpochValues> epochs() const;  // sorted by epoch
 

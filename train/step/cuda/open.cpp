@@ -46,9 +46,9 @@ std::string find_library(const std::string& directory) {
   throw std::runtime_error(missing + ", or build it with scripts/build --cuda");
 }
 
-// Loads libnvrtc-builtins from the folder of the CUDA runtime, as PyTorch's Python package does.
-// NVRTC, with which cuDNN compiles kernels, searches for this library only in the dynamic linker's
-// folders, not in its own folder.
+// Loads libnvrtc-builtins in advance, from the folder of the CUDA runtime. NVRTC, with which cuDNN
+// compiles kernels, searches for this library only in the dynamic linker's folders, not in its own
+// folder. PyTorch's Python package also loads the library in advance.
 void load_nvrtc_builtins(void* plugin) {
   Dl_info runtime{};
   void* const any = dlsym(plugin, "cudaRuntimeGetVersion");

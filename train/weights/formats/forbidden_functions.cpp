@@ -64,7 +64,7 @@ std::string dotted(std::string_view text) {
   return name;
 }
 
-// `module`: a name without its underscores, so "builtin" stands for Python 2's __builtin__.
+// `module`: without underscores around it, so "builtin" stands for Python 2's __builtin__.
 bool is_builtin(std::string_view module) {
   return module == "builtins" || module == "builtin";
 }

@@ -80,7 +80,8 @@ class AxisWriter {
   }
 
   // Returns the filter's value at distance x >= 0 from its center. Each piece of the filter clips x
-  // to its range and is 0 outside of it. Pixels outside of the support therefore get 0.
+  // to its range, 0 to 1 or 1 to 2. The pieces are 0 at x = 1 and x = 2, so each adds 0 outside of
+  // its range, and pixels outside of the support get 0.
   std::string filtered(const std::string& x) {
     const std::string near = node("Min", x, graph_.scalar(1.0));
     if (!bicubic_) return node("Sub", graph_.scalar(1.0), near);

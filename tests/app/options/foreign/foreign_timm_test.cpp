@@ -95,10 +95,25 @@ TEST_CASE("timm's --lr-base is for 256 images unless --lr-base-size is given") {
 
 TEST_CASE("--lr-base on the command line overrides a learning rate from a file") {
   const auto lr = [](const Words& words) {
-    return parsed(words, {{"lr", "0.1", "args.yaml"}}).job.schedule;
+    return parsed(words, {{"lr", "0.1", "args.yaml:7"}}).job.schedule;
   };
   CHECK(lr({"--lr-base", "0.2"}).lr == 0.2);
   CHECK(lr({"--lr-base", "0.2", "--lr", "0.3"}).lr == 0.3);
+}
+
+TEST_CASE("timm's args.yaml has both --lr and the default of --lr-base: --lr counts") {
+  const auto job = [](const std::string& lr, const std::string& optimizer) {
+    return parsed({}, {{"lr", lr, "args.yaml:7"},
+                       {"lr_base", "0.1", "args.yaml:8"},
+                       {"lr_base_size", "256", "args.yaml:9"},
+                       {"opt", optimizer, "args.yaml:10"}})
+        .job;
+  };
+  CHECK(job("0.048", "rmsproptf").schedule.lr == 0.048);
+  CHECK_FALSE(job("0.048", "rmsproptf").scale_lr);
+  CHECK(job("5e-3", "lamb").schedule.lr == 5e-3);
+  CHECK(job("null", "sgd").schedule.lr == 0.1);
+  CHECK(job("null", "sgd").scale_lr == 256);
 }
 
 TEST_CASE("timm's --reprob erases with noise unless --remode is given") {

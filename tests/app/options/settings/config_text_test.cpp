@@ -157,7 +157,7 @@ TEST_CASE("implied recipes and settings from a container are printed and read ba
                                       {{"HOME", "/home"}}, test::fake({}, {}));
   CHECK_THAT(text_of(tuned), Contains("\n# model = \"resnet50\"  # --weights torchvision"));
   CHECK(settings_of(read_back(Command::train, text_of(tuned))) == settings_of(tuned));
-  // The data folder implies a recipe, but the model comes from the weights.
+  // A data folder without --data implies a recipe, but the model comes from the weights.
   const Arguments photos = app::gather({"train", "photos", "--weights", "torchvision:resnet50"},
                                        {{"HOME", "/home"}}, test::fake({}, {}));
   Arguments again = read_back(Command::train, text_of(photos));

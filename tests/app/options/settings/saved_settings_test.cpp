@@ -114,7 +114,7 @@ TEST_CASE("evaluation restores only the model and the image sizes") {
 }
 
 TEST_CASE("a recipe that the user did not name does not replace the checkpoint's settings") {
-  Arguments arguments = parsed({"photos", "--resume"});  // the data folder implies a recipe
+  Arguments arguments = parsed({"photos", "--resume"});  // implies a recipe, as --data is not given
   REQUIRE(arguments.recipe == "imagenet_example");
   app::take_saved_settings(arguments, kSaved, 10);
   CHECK(arguments.job.model.name == "resnet18");
@@ -123,7 +123,8 @@ TEST_CASE("a recipe that the user did not name does not replace the checkpoint's
   CHECK(arguments.job.global_batch_size == 64);
   CHECK_FALSE(arguments.job.batch_size);
   arguments = parsed({"photos", "--resume"});
-  app::take_saved_settings(arguments, {{"epochs", "7"}}, 10);  // as in a checkpoint of PyTorch
+  // Checkpoints of PyTorch's imagenet example contain no batch size.
+  app::take_saved_settings(arguments, {{"epochs", "7"}}, 10);
   CHECK(arguments.job.batch_size == 256);
 }
 

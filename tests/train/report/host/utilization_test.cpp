@@ -128,7 +128,7 @@ TEST_CASE("the run's GPUs are read with NVML, if there is one") {
   REQUIRE(use);
   CHECK(use->percent == 75);
   CHECK(use->memory_percent == 80);
-  CHECK_FALSE(gpus->read());  // the fake NVML fails at the third reading
+  CHECK_FALSE(gpus->read());  // the fake NVML fails at the second GPU's third reading
 }
 
 TEST_CASE("the utilization of GPUs is the mean of the readings, one every 10 s") {

@@ -176,7 +176,7 @@ TEST_CASE("an ONNX model names its input, its weights and its metadata") {
   CHECK(fixed.input == "images");
   CHECK(fixed.output == "logits");
   CHECK(fixed.input_type == static_cast<int>(OnnxType::f32));
-  CHECK(fixed.input_dimensions == std::vector<std::string>{"1", "3", "13", "13"});
+  CHECK(fixed.input_dimensions == std::vector<std::string>{"1", "3", "14", "14"});
   CHECK(fixed.metadata.at("class_names") == "[\"ant\"]");
   CHECK(fixed.metadata.at("crop") == "13");
   for (const auto& [name, value] : written.tensors)
