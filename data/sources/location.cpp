@@ -17,12 +17,12 @@
 #include "data/pack/shards.h"
 #include "data/records/cifar.h"
 #include "data/records/tf_record.h"
+#include "data/sources/archives/split_folder.h"
+#include "data/sources/archives/zip_source.h"
 #include "data/sources/formats.h"
 #include "data/sources/open.h"
 #include "data/sources/pipes.h"
-#include "data/sources/split_folder.h"
 #include "data/sources/synthetic.h"
-#include "data/sources/zip_source.h"
 #include "data/tar/tar_reader.h"
 
 namespace shoal::data {

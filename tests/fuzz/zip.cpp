@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/errors.h"
-#include "data/sources/zip_source.h"
+#include "data/sources/archives/zip_source.h"
 #include "tests/fuzz/support/memory_file.h"
 
 using namespace shoal;

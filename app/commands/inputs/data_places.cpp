@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "data/lists/csv_list.h"
+#include "data/sources/archives/split_folder.h"
 #include "data/sources/open.h"
-#include "data/sources/split_folder.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "data/sources/zip_directory.h"
+#include "data/sources/archives/zip_directory.h"
 
 #include <algorithm>
 #include <array>

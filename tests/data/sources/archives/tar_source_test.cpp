@@ -1,4 +1,4 @@
-#include "data/sources/tar_source.h"
+#include "data/sources/archives/tar_source.h"
 
 #include <algorithm>
 #include <atomic>

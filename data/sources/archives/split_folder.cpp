@@ -1,4 +1,4 @@
-#include "data/sources/split_folder.h"
+#include "data/sources/archives/split_folder.h"
 
 #include <algorithm>
 #include <stdexcept>

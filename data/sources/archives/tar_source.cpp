@@ -1,4 +1,4 @@
-#include "data/sources/tar_source.h"
+#include "data/sources/archives/tar_source.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -9,8 +9,8 @@
 #include "data/container/image_files.h"
 #include "data/container/scan_files.h"
 #include "data/records/cifar.h"
+#include "data/sources/archives/split_folder.h"
 #include "data/sources/folder_names.h"
-#include "data/sources/split_folder.h"
 #include "data/tar/sample.h"
 #include "data/tar/tar_reader.h"
 #include "data/tar/tar_walker.h"

@@ -6,8 +6,8 @@
 
 #include "data/errors.h"
 #include "data/limits.h"
+#include "tests/data/sources/archives/zip_support.h"
 #include "tests/data/sources/support.h"
-#include "tests/data/sources/zip_support.h"
 
 using namespace shoal::data;
 using Catch::Contains;

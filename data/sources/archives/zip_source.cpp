@@ -2,7 +2,7 @@
 // header and its content. The length of the local header is not in the directory, so reading an
 // image starts with its local header. Listing reads only the directory, and the first bytes of
 // files without an image extension.
-#include "data/sources/zip_source.h"
+#include "data/sources/archives/zip_source.h"
 
 #include <algorithm>
 #include <array>
@@ -17,9 +17,9 @@
 #include "data/container/scan_files.h"
 #include "data/errors.h"
 #include "data/limits.h"
+#include "data/sources/archives/split_folder.h"
+#include "data/sources/archives/zip_directory.h"
 #include "data/sources/folder_names.h"
-#include "data/sources/split_folder.h"
-#include "data/sources/zip_directory.h"
 #include "data/tar/tar_walker.h"
 
 namespace shoal::data {

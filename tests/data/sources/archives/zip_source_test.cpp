@@ -1,4 +1,4 @@
-#include "data/sources/zip_source.h"
+#include "data/sources/archives/zip_source.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -8,8 +8,8 @@
 #include "data/loader/loader.h"
 #include "data/pack/writer.h"
 #include "data/sources/location.h"
+#include "tests/data/sources/archives/zip_support.h"
 #include "tests/data/sources/support.h"
-#include "tests/data/sources/zip_support.h"
 
 using namespace shoal::data;
 using Catch::Contains;
