@@ -16,7 +16,7 @@ namespace shoal::app {
 // CUDA_VISIBLE_DEVICES.
 int gpu_count(const dist::Variables& environment);
 
-// Returns how many of `present` GPUs CUDA_VISIBLE_DEVICES leaves visible.
+// Returns the number of GPUs that CUDA_VISIBLE_DEVICES leaves visible. `present`: GPUs installed.
 int visible_gpus(int present, const dist::Variables& environment);
 
 // Returns the number of processors that this process may use: those in its affinity mask, but at

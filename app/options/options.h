@@ -190,8 +190,8 @@ struct Option {
   std::string refused, refused_because;  // a value of other programs, and why shoal refuses it
   std::optional<Range> range;
   bool takes_fractions = false;  // a number that need not be whole
-  std::string unset;             // default that --help shows if Arguments() has no value
-  // Bits of Command → default in --help for these commands. Others have the usual default.
+  std::string unset;             // default in --help if Arguments() leaves the option unset
+  // Defaults in --help for some commands (bits of Command). Other commands show the usual default.
   std::vector<std::pair<unsigned, std::string>> own_defaults;
   std::string bare = "true";  // optional_value: the value that --x alone means
   std::string off;            // value for --no-x and --x=false; empty: a flag, or cannot be off

@@ -1,5 +1,6 @@
 #pragma once
-// Signal handlers for training, for commands that poll for a stop, and for commands that resume.
+// Signal handlers for training, for commands that poll for a stop, and for commands that continue
+// their work when they are repeated.
 // Exit codes are 128 + the signal's number; SIGHUP counts as SIGTERM. If SIGINT or SIGHUP is
 // ignored when the program starts, it stays ignored: scripts start `shoal train … &` with SIGINT
 // ignored, and nohup ignores SIGHUP.

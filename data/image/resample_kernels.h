@@ -21,7 +21,7 @@ struct HorizontalPass {
   const uint8_t* in[4];    // RGB rows; the same row may occur several times
   uint8_t* out[4];         // RGB rows, may repeat; up to 16 bytes after the end are overwritten
   const int32_t* starts;   // first source pixel of each of the `count` output pixels
-  const int32_t* weights;  // packed: count × taps / group × words values
+  const int32_t* weights;  // packed: count × (taps / group) × words elements
   int64_t count;
   int32_t taps;  // per pixel; a multiple of `group`
 };
@@ -31,7 +31,7 @@ struct HorizontalPass {
 struct VerticalPass {
   const uint8_t* in;       // first source row
   int64_t stride;          // bytes from one source row to the next
-  const int32_t* weights;  // packed: taps / group × words values
+  const int32_t* weights;  // packed: (taps / group) × words elements
   uint8_t* out;            // writes exactly `bytes` bytes
   int64_t bytes;
   int32_t taps;  // a multiple of `group`

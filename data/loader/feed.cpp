@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kRepeatBlock = 16;  // samples per block that is repeated in place; a power of two
+constexpr int64_t kRepeatBlock = 16;  // samples per block that is repeated; a power of two
 // Gives up after this many damaged replacements: the whole dataset is probably broken.
 constexpr int64_t kMaxReplacements = 1000;
 

@@ -104,7 +104,7 @@ class Feed {
 class DatasetFeed final : public Feed {
  public:
   // `shuffled`: true in training. `repeats`: how often each image appears in a training epoch. Each
-  // block of 16 samples is repeated in place, each time with different batch neighbors. An epoch
+  // block of 16 samples appears `repeats` times in a row, each time in another order. An epoch
   // keeps its number of samples, so it uses only the first 1/repeats of the order. `plan`: this
   // rank's positions, for announce(). `balance`: class-balanced sampling, or null; only with the
   // random order, without repeats.

@@ -26,8 +26,8 @@ struct DatasetCheck {
   Size smallest, median, largest;  // by number of pixels; 0 x 0 if all images are damaged
 };
 
-// Decodes every image completely on `threads` threads. `images` must use Of::pixels; this call
-// computes its hashes. Takes 16 more bytes of memory per image. Calls `progress` every 100
+// Decodes every image completely on `threads` threads, and computes the hashes in `images`, which
+// must use Of::pixels. Needs 16 bytes of memory per image besides. Calls `progress` every 100
 // images with the number done: from any thread, one call at a time. Throws MissingLibrary, and
 // std::runtime_error for an error that concerns more than one image.
 DatasetCheck check_dataset(const Fingerprints& images, int threads,

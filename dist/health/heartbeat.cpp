@@ -17,7 +17,7 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
-constexpr int kShares = 8;  // heartbeats per patience or lost_after, whichever is shorter
+constexpr int kShares = 8;  // heartbeats within patience or lost_after, whichever is shorter
 constexpr int kMissed = 3;  // a rank is silent after this many missed heartbeats
 constexpr Milliseconds kFarewell = std::chrono::seconds(1);  // maximum wait of the destructor
 // After a lost connection, the main thread gets this time to end the process with its own error.

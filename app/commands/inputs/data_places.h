@@ -50,8 +50,9 @@ void check_data_exists(const train::Job& job, const DataPlaces& places);
 // Checks that --data is a folder that is not empty. Call if no images were found in it.
 // `trains`: as for check_split_exists().
 void check_data_has_entries(const std::string& data, bool trains);
-// Checks that an option names the images of `split`, one of `places`. If that option is --data,
-// checks that its folder contains them. `trains`: whether the command also needs training images.
+// Checks that an option names the images of `split`, which is in `places`. If that option is
+// --data, checks that its folder contains them. `trains`: whether the command also needs training
+// images.
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split,
                         bool trains);
 // Checks that the other options and the data allow --val-split.

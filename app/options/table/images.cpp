@@ -82,7 +82,7 @@ void add_splits(std::vector<Option>& table) {
            .unset_is("none; needed only if --val-labels is the devkit's ground truth file"),
        row("tfrecord-keys", kTrain | kEval | kCheck | kAverage | kPredict | kPack, "LIST",
            "How to read TFRecords: comma-separated list of image=KEY, label=KEY, class=KEY (class "
-           "name), name=KEY (file name), label-offset=N (number of the first class); for raw "
+           "name), name=KEY (file name), label-offset=N (label of the first class); for raw "
            "tensors add raw=TYPE, shape=HxWxC or CxHxW, and optionally scale=X (multiplies the "
            "values to get 0..255; default 1); see docs/data.md",
            JOB(tfrecord_keys))

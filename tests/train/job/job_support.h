@@ -1,5 +1,5 @@
 #pragma once
-// Surroundings for tests that resolve settings.
+// Machines and data sets for tests that resolve settings.
 
 #include "train/job/job.h"
 

@@ -1,4 +1,4 @@
-// Tests what the Optimizer class adds. tests/ops/optimizer_test.cpp tests its arithmetic.
+// Tests the class Optimizer without its arithmetic, which tests/ops/optimizer_test.cpp tests.
 
 #include "train/step/state/optimizer.h"
 
