@@ -204,9 +204,12 @@ ReportServer::~ReportServer() = default;
 
 std::string ReportServer::url() const {
   const State& state = *state_;
-  const bool v6 = state.address.find(':') != std::string::npos;
-  return "http://" + (v6 ? "[" + state.address + "]" : state.address) + ":" +
-         std::to_string(state.port) + "/" + (state.token.empty() ? "" : "?token=" + state.token);
+  // The addresses that mean every interface cannot be opened in a browser.
+  const bool all = state.address == "0.0.0.0" || state.address == "::";
+  const std::string host = all ? host_name() : state.address;
+  const bool v6 = host.find(':') != std::string::npos;
+  return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(state.port) + "/" +
+         (state.token.empty() ? "" : "?token=" + state.token);
 }
 
 void ReportServer::run() {
