@@ -59,11 +59,11 @@ class Memory(unittest.TestCase):
             "text": b"\x80\x02X" + struct.pack("<I", 100 * MIB) + b"a" * (100 * MIB) + b".",
         }
         headers = {
-            "lists": b'{"a":[' + b"[]," * (5 * MIB) + b"[]]}",
-            "objects": b'{"a":[' + b"{}," * (5 * MIB) + b"{}]}",
-            "numbers": b'{"a":[' + b"1," * (7 * MIB) + b"1]}",
-            "nested": b'{"a":' + b"[" * (7 * MIB) + b"]" * (7 * MIB) + b"}",
-            "names": b"{" + b",".join(b'"%x":0' % i for i in range(MIB)) + b"}",
+            "lists": b'{"a":[' + b"[]," * (3 * MIB) + b"[]]}",
+            "objects": b'{"a":[' + b"{}," * (3 * MIB) + b"{}]}",
+            "numbers": b'{"a":[' + b"1," * (4 * MIB) + b"1]}",
+            "nested": b'{"a":' + b"[" * (4 * MIB) + b"]" * (4 * MIB) + b"}",
+            "names": b"{" + b",".join(b'"%x":0' % i for i in range(MIB // 2)) + b"}",
         }
         for make, contents in ((zipped, pickles), (header, headers)):
             for name, content in contents.items():

@@ -13,7 +13,7 @@ namespace shoal::train {
 namespace {
 
 constexpr uint64_t kMaxHeader = uint64_t{100} << 20;  // bytes; the format allows 100 MB
-constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // bytes of header; 100,000 tensors need 10 MB
+constexpr uint64_t kMaxParsed = uint64_t{10} << 20;   // bytes of header; 100,000 tensors need 10 MB
 
 Element element_of(const std::string& name) {
   static const std::map<std::string, Element> types = {
@@ -81,7 +81,7 @@ SafetensorsHeader read_safetensors_header(std::span<const char> bytes) {
   if (!is_safetensors(bytes) || header_length(bytes) > bytes.size() - kSafetensorsLengthBytes)
     throw std::runtime_error("its header is incomplete");
   const uint64_t length = header_length(bytes);
-  if (length > kMaxParsed) throw std::runtime_error("its header is larger than 16 MiB");
+  if (length > kMaxParsed) throw std::runtime_error("its header is larger than 10 MiB");
   const std::string_view text(bytes.data() + kSafetensorsLengthBytes, length);
   const auto data = bytes.subspan(kSafetensorsLengthBytes + length);
   const nlohmann::json json = parse_json(text);

@@ -22,7 +22,7 @@ struct SafetensorsHeader {
 bool is_safetensors(std::span<const char> bytes);
 
 // Parses the header. `bytes`: the whole file. Throws std::exception if the header is damaged or
-// larger than 16 MiB, or if tensors overlap, extend beyond the file, or have an unsupported type.
+// larger than 10 MiB, or if tensors overlap, extend beyond the file, or have an unsupported type.
 SafetensorsHeader read_safetensors_header(std::span<const char> bytes);
 
 }  // namespace shoal::train
