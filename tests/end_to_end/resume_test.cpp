@@ -27,10 +27,10 @@ std::vector<std::string> command(const fs::path& root, const std::string& name, 
   std::vector<std::string> words = {
       "train", "--data", (root / "data").string(), "--output", (root / name).string(),
       "--nproc", std::to_string(nproc), "--threads", "1", "--workers", "2",
-      "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--epochs", "3",
+      "--model", "mobilenet_v2", "--size", "32", "--global-batch-size", "12", "--epochs", "3",
       "--lr", "0.02", "--mixup", "0.2", "--ema", "0.9",
       "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "3", "--layer-decay", "0.9",
-      "--histograms", "1e"};
+      "--histograms", "1e", "--drop-path", "0.2"};
   // clang-format on
   if (resume) words.push_back("--resume");
   return words;
