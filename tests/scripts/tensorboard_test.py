@@ -13,13 +13,16 @@ import subprocess
 import tempfile
 import time
 import unittest
+from collections import ChainMap
 from pathlib import Path
 
 import numpy
+from google.protobuf.descriptor import FieldDescriptor
 from PIL import Image
 from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
+from tensorboard.compat.proto import event_pb2
 from tensorboard.context import RequestContext
 from tensorboard.plugins.base_plugin import TBContext
 from tensorboard.plugins.hparams import (
@@ -27,8 +30,10 @@ from tensorboard.plugins.hparams import (
     backend_context,
     get_experiment,
     list_session_groups,
+    plugin_data_pb2,
 )
 
+SCHEMA = Path(__file__).parents[2] / "train/report/tensorboard/tensorboard.proto"
 CHECKPOINT = re.compile(r"epoch-\d+-step-(\d+)\.json")
 CLASSES = ["a", "b"]
 SIDE, GAP = 32, 2  # pixels of an image; between two images of a grid
@@ -155,6 +160,22 @@ def distance(found, expected):
     return numpy.abs(found - expected).max()
 
 
+def schema():
+    """Returns {name: content} of the .proto file: (type, number) of a field, {…} of a block."""
+    stack = [{}]
+    for block, name, kind, field, number in re.findall(
+        r"(\bmessage|\benum|\boneof|}) ?(\w*)|([\w<>, ]+ )?(\w+) = (\d+);",
+        re.sub("//.*", "", SCHEMA.read_text()),
+    ):
+        if block == "}":
+            stack.pop()
+        elif block:
+            stack.append(stack[-1] if block == "oneof" else stack[-1].setdefault(name, {}))
+        else:
+            stack[-1][field] = kind.strip(), int(number)
+    return stack[0]
+
+
 class EventFile:
     """What TensorBoard finds in a run's folder, without any limit on the number of points."""
 
@@ -248,9 +269,9 @@ class TensorBoard(unittest.TestCase):
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
 
-    def check_scalars(self, run, expected):
+    def check_scalars(self, run, expected, purges=(False, True)):
         # TensorBoard hides points that a restart repeats. They must not exist.
-        for purge in (False, True):
+        for purge in purges:
             found = EventFile(run, purge).scalars()
             self.assertEqual(set(found), set(expected))
             for tag, points in expected.items():
@@ -316,6 +337,36 @@ class TensorBoard(unittest.TestCase):
             self.assertEqual(sum(one.num for one in last), parameters)
             self.assertTrue(all(sum(one.bucket) == one.num for one in last))
 
+    def check_message(self, block, outer, theirs):
+        """Compares a message with TensorBoard's. Returns the names of all blocks that it uses."""
+        names, used = outer.new_child(block), set()
+        for name, content in block.items():
+            if isinstance(content, dict):  # defines a block
+                continue
+            kinds, field = re.findall(r"\w+", content[0]), theirs.fields_by_name[name]
+            self.assertEqual((len(kinds) > 1, content[1]), (field.is_repeated, field.number), name)
+            kind = kinds[-1]
+            if kinds[0] == "map":
+                field = field.message_type.fields_by_name["value"]
+            if kind not in names:
+                self.assertEqual(getattr(FieldDescriptor, f"TYPE_{kind.upper()}"), field.type, name)
+                continue
+            used.add(kind)
+            if field.message_type:
+                used |= self.check_message(names[kind], names, field.message_type)
+            else:
+                for value, (_, number) in names[kind].items():
+                    their_name = field.enum_type.values_by_number[number].name
+                    self.assertIn(their_name, (value, f"STATUS_{value}", f"DT_{value}"))
+        return used
+
+    def test_messages_have_the_fields_of_tensorboards(self):
+        ours, used = ChainMap(schema()), {"Event", "HParams"}
+        used |= self.check_message(ours["Event"], ours, event_pb2.Event.DESCRIPTOR)
+        hparams = plugin_data_pb2.HParamsPluginData.DESCRIPTOR
+        used |= self.check_message(ours["HParams"], ours, hparams)
+        self.assertEqual(used, set(re.findall(r"(?:message|enum) (\w+) {", SCHEMA.read_text())))
+
     def test_a_run_that_was_killed_and_resumed_has_each_point_of_its_history_once(self):
         run = self.root / "killed"
         options = ["--ema", "0.9", "--epochs", "1000", "--print-freq", "2",
@@ -354,6 +405,23 @@ class TensorBoard(unittest.TestCase):
         self.check_training_images(file.images("train/images")[0])
         self.check_worst_images(run, file, "valid_ema/worst")
         self.check_histograms(run, file, list(range(EPOCH, last + 1, EPOCH)))
+
+    def test_the_file_of_a_new_container_hides_the_points_of_the_file_before(self):
+        run = self.root / "spot"
+        options = ["--print-freq", "2", "--checkpoint-steps", "6"]
+        self.finish(self.start(run.name, *options, "--max-steps", "10"))
+        for file in (run / "checkpoints").glob("*-step-*10.*"):
+            file.unlink()  # as if the container had ended before this checkpoint
+        self.assertEqual(saved_step(run), 6)
+        new = run / "new"
+        options += ["--resume", "--max-steps", "14", "--tensorboard", str(new)]
+        self.finish(self.start(run.name, *options))
+        for file in new.iterdir():  # the suffix: both runs may have begun in the same second
+            file.rename(run / "tensorboard" / f"{file.name}.new")
+        self.assertEqual(len(list((run / "tensorboard").iterdir())), 2)
+        both = [step for step, _ in EventFile(run, purge=False).scalars()["train/loss"]]
+        self.assertEqual(both, [1, *range(2, 11, 2), 1, *range(2, 15, 2)])
+        self.check_scalars(run, points_of(rows_of(run)) | best_point(run), purges=[True])
 
     def test_histograms_and_images_are_those_of_the_run(self):
         run = self.root / "grey"

@@ -171,6 +171,7 @@ class Life:
                     self.warn_about_unused()
                     break
                 self.status("Interrupted")
+                self.store_tensorboard(containers)
                 number += 1
                 cluster.clear()
                 self.drop(containers)
@@ -246,13 +247,16 @@ class Life:
             copy(path, target / name)
         return uri
 
+    def store_tensorboard(self, containers):
+        """Copies TensorBoard's folder to S3, if asked. The platform does so during the job."""
+        if config := self.request.get("TensorBoardOutputConfig"):
+            self.store(containers, config["LocalPath"], config["S3OutputPath"])
+
     def upload(self, containers):
         """Copies the results to S3. Returns the address of the model."""
         output = self.request["OutputDataConfig"]
         base = f"{output['S3OutputPath'].rstrip('/')}/{self.job}/output"
-        if "TensorBoardOutputConfig" in self.request:
-            config = self.request["TensorBoardOutputConfig"]
-            self.store(containers, config["LocalPath"], config["S3OutputPath"])
+        self.store_tensorboard(containers)
         if output["CompressionType"] == "GZIP":
             self.store(containers, "/opt/ml/output/data", base, "output.tar.gz")
             return self.store(containers, "/opt/ml/model", base, "model.tar.gz")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import struct
 import unittest
 from pathlib import Path
@@ -207,6 +208,7 @@ def stop(*_):
     state.write_text(runs + "T")
     sys.exit(0)
 signal.signal(signal.SIGTERM, stop)
+(base / f"output/tensorboard/{len(runs)}").touch()
 if len(runs) < 2:
     state.write_text(runs + "K")
     print("training", flush=True)
@@ -216,8 +218,13 @@ if len(runs) < 2:
         spot = {"spot": True, "max_wait": "2d", "checkpoints": "s3://bucket/c"}
         twice = ("--stop-at", "^train", "--stop-at", "^train")
         for words, expected in (((), "TT False"), (("--kill",), "KK False")):
-            code_, out, err = self.job(code, *twice, *words, **spot)
+            curves = f"tb{expected[0]}"
+            code_, out, err = self.job(
+                code, *twice, *words, tensorboard=f"s3://bucket/{curves}", **spot
+            )
             self.assertEqual((code_, self.result("model/runs")), (0, expected), err)
+            # The platform uploads this folder during the job: the files of all containers remain.
+            self.assertEqual(sorted(os.listdir(self.bucket / curves)), ["0", "1", "2"])
             self.assertEqual(err.count("InProgress Interrupted"), 2)
             (self.bucket / "c/state").unlink()
         first = 'if base.parent.name == "0": signal.pause()'

@@ -168,7 +168,8 @@ TEST_CASE("timm's args.yaml is read: known arguments are translated, the others 
   CHECK(job.optimizer.weight_decay == 1e-5);
   CHECK(job.optimizer.clip == 2);
   CHECK(job.schedule.kind == train::ScheduleOptions::Kind::step);
-  CHECK(job.schedule.lr == 0.048);
+  CHECK(job.schedule.lr == 0.048);  // not the file's lr_base, which has timm's default
+  CHECK_FALSE(job.scale_lr);
   CHECK(job.schedule.decay_epochs == 2.4);
   CHECK(job.schedule.decay_rate == 0.97);
   CHECK(job.schedule.warmup_epochs == 3);
@@ -191,22 +192,26 @@ TEST_CASE("timm's args.yaml is read: known arguments are translated, the others 
   CHECK(job.val_split == 0);
   CHECK_FALSE(job.resume);
   CHECK(job.weights.empty());
-  CHECK(arguments.ineffective.empty());
+  CHECK(arguments.ineffective == Words{"--lr-base has no effect: --lr is given",
+                                       "--lr-base-size has no effect: --lr is given"});
   REQUIRE(arguments.notes.size() == 1);
   CHECK_THAT(arguments.notes[0],
              StartsWith("/args.yaml: ignored") &&
-                 EndsWith(": channels_last, cooldown_epochs, decay_milestones, dist_bn, "
-                          "eval_metric, lr_cycle_decay, lr_cycle_limit, lr_cycle_mul, lr_k_decay, "
-                          "lr_noise_pct, lr_noise_std, patience_epochs, train_split, val_split, "
-                          "worker_seeding"));
+                 EndsWith(": amp_dtype, channels_last, cooldown_epochs, decay_milestones, device, "
+                          "dist_bn, eval_metric, kd_distill_type, kd_loss_type, kd_temperature, "
+                          "kd_token_distill_type, lr_cycle_decay, lr_cycle_limit, lr_cycle_mul, "
+                          "lr_k_decay, lr_noise_pct, lr_noise_std, naflex_loss_scale, "
+                          "naflex_max_seq_len, naflex_train_seq_lens, patience_epochs, "
+                          "train_size_random_mix, train_size_schedule, train_size_schedule_spread, "
+                          "train_split, val_interval, val_split, worker_seeding"));
 }
 
 TEST_CASE("timm's args.yaml may select binary cross-entropy") {
   const std::string text = test::read_text(SHOAL_SOURCE_DIR "/tests/golden/timm_args.yaml");
   std::string binary;
   for (const std::string& line : split(text, '\n')) {
-    if (line == "bce_loss: false")
-      binary += "bce_loss: true\nbce_sum: true\n";
+    if (line == "bce_loss: false" || line == "bce_sum: false")
+      binary += line.substr(0, line.find(' ')) + " true\n";
     else if (line == "bce_target_thresh: null")
       binary += "bce_target_thresh: 0.2\n";
     else
