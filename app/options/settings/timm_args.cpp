@@ -56,9 +56,13 @@ std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
   const bool jitters = !policy || is_unset(*policy) || policy->value.starts_with("3a");
   const ConfigEntry* const mode = entry_named(entries, "clip-mode");
   const bool other_clipping = mode && !is_unset(*mode) && mode->value != "norm";
+  // The file always contains lr_base and its relatives. timm uses them only without lr.
+  const ConfigEntry* const lr = entry_named(entries, "lr");
+  const bool has_lr = lr && !is_unset(*lr);
   for (const ConfigEntry& entry : entries) {
     const std::string name = with_dashes(entry.name);
     if (is_unset(entry) || (name == "color-jitter" && !jitters) || name == "clip-mode") continue;
+    if (has_lr && name.starts_with("lr-base")) continue;
     if (name == "clip-grad" && other_clipping) {
       ignored.push_back(entry.name + " (clip_mode " + mode->value + ")");
       continue;

@@ -1,8 +1,9 @@
 // TensorBoard's event file. Its scalars are the numbers in history.jsonl. Every start of a run
-// writes a new file. A resumed run begins this file with the earlier points up to the checkpoint:
-// scalars from the history, images and histograms from the previous file. Then it removes the
-// previous file. A run that starts from the beginning renames the previous file. So no reader finds
-// a point twice, even if the run was killed or continues in a new container.
+// writes a new file. A resumed run begins this file with the earlier points up to the
+// checkpoint: scalars from the history, images and histograms from the previous file. Then it
+// removes the previous file. A run that starts from the beginning renames the previous file. So
+// no point appears twice, even if the run was killed. If a new container cannot remove the
+// previous container's file, a record tells readers to ignore that file's later points.
 
 #include <algorithm>
 #include <filesystem>
