@@ -4,8 +4,9 @@
 #   scripts/build && (cd build/release && cpack)
 #
 # The packages contain the CUDA plug-in and NVIDIA's libraries only if both were there when the build
-# was configured. The programs find libraries relative to their own folder (CMAKE_INSTALL_RPATH). OpenCV's imgcodecs, which images
-# other than JPEG need, is not included, because its 130 libraries take 185 MB.
+# was configured. The programs find libraries relative to their own folder (CMAKE_INSTALL_RPATH).
+# OpenCV's imgcodecs, which images other than JPEG need, is not included, because its 130 libraries
+# take 185 MB. scripts/package_check installs the packages on bare systems and trains there.
 if(NOT SKBUILD)
   install(RUNTIME_DEPENDENCY_SET programs
     PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|util|resolv|stdc\\+\\+|gcc_s)\\.so" "^ld-linux"

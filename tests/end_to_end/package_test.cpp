@@ -24,15 +24,19 @@ std::string printed(const Words& words) {
   return outcome.out;
 }
 
-// Makes the package without the component `cuda`, which takes gigabytes, and unpacks it. Returns
-// the folder that contains bin and lib.
+// Makes the package and unpacks it. Returns the folder that contains bin and lib. Where NVIDIA's
+// libraries are beside LibTorch, leaves out the component `cuda`, which takes gigabytes.
+// Elsewhere, cpack itself must do that (cmake/Package.cmake).
 fs::path unpacked(const fs::path& root) {
   const std::string build = SHOAL_BINARY_DIR;
   const fs::path made = root / "made", tree = root / "tree";
   fs::create_directories(tree);
-  printed(
-      {"cpack", "--config", build + "/CPackConfig.cmake", "-G", "DEB", "-B", made.string(), "-D",
-       "CPACK_INSTALL_CMAKE_PROJECTS=" + build + ";shoal;shoal;/;" + build + ";shoal;libraries;/"});
+  Words cpack = {"cpack", "--config",   build + "/CPackConfig.cmake", "-G", "DEB",
+                 "-B",    made.string()};
+  if (fs::exists(SHOAL_TORCH_LIBRARIES "/../../nvidia/cudnn/lib"))
+    cpack.insert(cpack.end(), {"-D", "CPACK_INSTALL_CMAKE_PROJECTS=" + build + ";shoal;shoal;/;" +
+                                         build + ";shoal;libraries;/"});
+  printed(cpack);
   for (const auto& entry : fs::directory_iterator(made))
     if (entry.path().extension() == ".deb") fs::rename(entry.path(), tree / "package.deb");
   fs::remove_all(made);
@@ -74,6 +78,7 @@ std::string from_elsewhere(const std::string& ldd, const fs::path& tree) {
 TEST_CASE("a package contains its libraries, and trains where the build's are hidden") {
   const test::TemporaryDirectory directory;
   const fs::path root = directory.path(), tree = unpacked(root);
+  CHECK_FALSE(fs::exists(tree / "lib/shoal/libshoal_cuda.so"));
 
   for (const char* program : {"shoal", "shoal-worker", "shoal-report"}) {
     const std::string path = (tree / "bin" / program).string();
