@@ -114,7 +114,10 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
   const bool overrides =
       base < lr && lr != ours.rend() && source_of(base->origin) != source_of(lr->origin);
   if (overrides) std::erase_if(ours, is_lr);
-  if (is_given("lr", ours)) {
+  const bool has_lr = std::any_of(ours.begin(), ours.end(), [](const Setting& s) {
+    return written_as(s, "lr") && decoded(s.value);  // not null
+  });
+  if (has_lr) {
     drop("lr-base", "--lr is given");
     drop("lr-base-size", "--lr is given");
   }
