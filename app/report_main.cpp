@@ -19,12 +19,18 @@ namespace {
 
 // Leaves out paths that exist but are not folders of runs, with a warning for each. The pattern in
 // `shoal report runs/*` may match such paths. If no path would remain, returns all of them: reading
-// the first one reports the error.
+// the first one reports the error. Throws UserError if the first one then contains runs.
 std::vector<std::string> runs_among(const std::vector<std::string>& paths) {
   const auto is_other = [](const std::string& path) {
     return path_exists(path) && !has_run_results(path);
   };
-  if (std::ranges::all_of(paths, is_other)) return paths;
+  if (std::ranges::all_of(paths, is_other)) {
+    std::error_code none;
+    if (std::filesystem::is_directory(paths[0], none) && !find_runs(paths[0]).empty())
+      throw UserError(paths[0] + " is not a run, but it contains runs: `shoal report " +
+                      (std::filesystem::path(paths[0]) / "*").string() + "`");
+    return paths;
+  }
   std::vector<std::string> runs;
   for (const std::string& path : paths)
     if (is_other(path))

@@ -132,7 +132,7 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
 
 // Returns a copy of the arguments for each positional path, with the path as --weights. Without
 // paths, returns the arguments as they are. Throws UserError if paths are given together with
-// --checkpoint or --weights, or if several paths are given together with --output or --predictions.
+// --checkpoint or --weights, or if several paths are given with an option for a single one.
 std::vector<Arguments> one_by_one(const Arguments& arguments) {
   if (arguments.paths.empty()) return {arguments};
   const train::Job& job = arguments.job;
@@ -146,6 +146,8 @@ std::vector<Arguments> one_by_one(const Arguments& arguments) {
       if (!value->empty())
         throw UserError(std::string(option) +
                         " needs a single checkpoint; evaluate them one after the other");
+  if (arguments.paths.size() > 1 && eval.details && !arguments.json)
+    throw UserError("--details needs a single checkpoint; for several checkpoints, add --json");
   std::vector<Arguments> all;
   for (const std::string& path : arguments.paths) {
     all.push_back(arguments);

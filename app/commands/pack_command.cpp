@@ -6,6 +6,7 @@
 #include "app/commands/inputs/data_places.h"
 #include "app/commands/inputs/shared_images.h"
 #include "app/commands/printable_row.h"
+#include "app/commands/run_folders.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
@@ -128,6 +129,7 @@ int pack(const Arguments& arguments, int threads) {
   options.reading = arguments.job.tfrecord_keys;
   options.threads = threads;
   const std::string& source = arguments.paths[0];
+  require_no_run(source);
   data::OpenOptions opening;
   opening.warning = log::warning;
   opening.labels = arguments.job.val_labels;

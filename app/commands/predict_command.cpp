@@ -11,6 +11,7 @@
 #include "app/commands/evaluation/predictions.h"
 #include "app/commands/inputs/agreement.h"
 #include "app/commands/inputs/output_file.h"
+#include "app/commands/run_folders.h"
 #include "app/commands/session.h"
 #include "app/options/settings/implied_settings.h"
 #include "app/platform/signals.h"
@@ -40,6 +41,7 @@ std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments,
     throw UserError(
         "predict needs at least one image, folder, archive, packed set, record file or - (a list "
         "on standard input) after the weights");
+  for (const std::string& source : sources) require_no_run(source);
   const auto lists = std::ranges::count(sources, "-");
   if (lists > 1) throw UserError("predict: - is given twice; standard input can be read only once");
   data::OpenOptions options;

@@ -66,4 +66,9 @@ void check_run_folders(const train::Job& job, const DataPlaces& places, const di
     log::warning("the validation images are the training images: " + places.val.location.text);
 }
 
+void require_no_run(const std::string& images) {
+  if (has_run_results(images))
+    throw UserError(images + " is the folder of a run, not images; name the images instead");
+}
+
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// Checks of the folders that a run writes to.
+// Checks of the folders that a run writes to, and of folders of runs in place of images.
 
 #include "app/commands/inputs/data_places.h"
 #include "dist/group.h"
@@ -11,5 +11,8 @@ namespace shoal::app {
 // inside another run's folder, or if a folder of the run is inside a folder of images, where it
 // would look like a class. Warns if the validation images are the training images. Collective.
 void check_run_folders(const train::Job& job, const DataPlaces& places, const dist::Group& group);
+
+// Throws UserError if `images`, a path that should name images, is the folder of a run.
+void require_no_run(const std::string& images);
 
 }  // namespace shoal::app

@@ -12,7 +12,7 @@ namespace shoal::app {
 
 nlohmann::ordered_json chart_number(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return std::strtod(strf("%.6g", value).c_str(), nullptr);  // std::stod rejects denormal numbers
+  return std::strtod(strf("%.9g", value).c_str(), nullptr);  // std::stod rejects denormal numbers
 }
 
 void Series::add(const std::vector<std::pair<std::string, double>>& row) {

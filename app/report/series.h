@@ -10,7 +10,7 @@
 
 namespace shoal::app {
 
-// Rounds the number to six significant digits, enough for a chart. Returns null if it is not
+// Rounds the number to nine significant digits, those of a float. Returns null if it is not
 // finite.
 nlohmann::ordered_json chart_number(double value);
 

@@ -296,6 +296,7 @@ TEST_CASE("eval compares checkpoints, restricts classes, and accepts several rig
   REQUIRE(table.size() == 3);
   CHECK_THAT(table[0], Contains("Acc@1") && Contains("ECE"));
   CHECK_THAT(table[2], Contains("mobilenet_v3_small"));
+  CHECK_THAT(eval({m.run, m.run, "--details"}, 2).err, Contains("--details needs a single"));
 }
 
 TEST_CASE("eval warns once if --forward-reads has no effect") {

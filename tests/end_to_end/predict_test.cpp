@@ -182,6 +182,15 @@ TEST_CASE("predict skips files that are not images and reports a damaged image i
   CHECK_THAT(damaged.out, Contains("broken.jpg\",\"error\":") && !Contains("null"));
 }
 
+TEST_CASE("the folder of a run in place of images is named as such") {
+  const Model& m = model();
+  CHECK_THAT(m.predict({m.run}, 2).err, Contains("is the folder of a run"));
+  const std::string pack = (m.directory.path() / "run.pack").string();
+  CHECK_THAT(test::run_shoal({"pack", m.run, pack}).err, Contains("is the folder of a run"));
+  const std::string parent = fs::path(m.run).parent_path();
+  CHECK_THAT(test::run_shoal({"report", parent}).err, Contains("`shoal report " + parent + "/*`"));
+}
+
 TEST_CASE("control characters in names are escaped in the output of commands") {
   const Model& m = model();
   const fs::path folder = m.directory.path() / "hostile";
