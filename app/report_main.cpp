@@ -26,7 +26,8 @@ std::vector<std::string> runs_among(const std::vector<std::string>& paths) {
   };
   if (std::ranges::all_of(paths, is_other)) {
     std::error_code none;
-    if (std::filesystem::is_directory(paths[0], none) && !find_runs(paths[0]).empty())
+    if (!is_run(paths[0]) && std::filesystem::is_directory(paths[0], none) &&
+        !find_runs(paths[0]).empty())
       throw UserError(paths[0] + " is not a run, but it contains runs: `shoal report " +
                       (std::filesystem::path(paths[0]) / "*").string() + "`");
     return paths;
@@ -34,7 +35,8 @@ std::vector<std::string> runs_among(const std::vector<std::string>& paths) {
   std::vector<std::string> runs;
   for (const std::string& path : paths)
     if (is_other(path))
-      log::warning(path + " is left out: it is not the folder of a run");
+      log::warning(path + " is left out: it " +
+                   (is_run(path) ? "is a run without results" : "is not the folder of a run"));
     else
       runs.push_back(path);
   return runs;

@@ -7,6 +7,7 @@
 #include "base/file/writable.h"
 #include "base/log.h"
 #include "dist/gather.h"
+#include "train/report/sinks.h"
 #include "train/weights/model_file.h"
 
 namespace shoal::app {
@@ -67,7 +68,9 @@ void check_run_folders(const train::Job& job, const DataPlaces& places, const di
 }
 
 void require_no_run(const std::string& images) {
-  if (has_run_results(images))
+  std::error_code none;
+  if (has_run_results(images) &&
+      std::filesystem::is_regular_file(std::filesystem::path(images) / train::kConfigFile, none))
     throw UserError(images + " is the folder of a run, not images; name the images instead");
 }
 

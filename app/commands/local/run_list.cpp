@@ -32,12 +32,6 @@ std::string text_in(const fs::path& path) {
   return read_if_readable(path).value_or("");
 }
 
-bool is_run(const fs::path& folder) {
-  std::error_code error;
-  return has_run_results(folder) || fs::is_regular_file(folder / train::kConfigFile, error) ||
-         fs::is_regular_file(folder / train::kCheckpointsFolder / train::kManifestFile, error);
-}
-
 // Returns the nested member json[names[0]][names[1]]...; null if there is none.
 const Json* member(const Json& json, const std::vector<const char*>& names) {
   const Json* at = &json;
@@ -173,6 +167,12 @@ bool has_run_results(const fs::path& folder) {
   std::error_code error;
   return fs::is_regular_file(folder / train::kHistoryFile, error) ||
          fs::is_regular_file(folder / train::kSummaryFile, error);
+}
+
+bool is_run(const fs::path& folder) {
+  std::error_code error;
+  return has_run_results(folder) || fs::is_regular_file(folder / train::kConfigFile, error) ||
+         fs::is_regular_file(folder / train::kCheckpointsFolder / train::kManifestFile, error);
 }
 
 std::vector<RunRow> find_runs(const fs::path& folder) {

@@ -26,6 +26,9 @@ struct RunRow {
 // Whether `folder` contains the history or the summary of a run.
 bool has_run_results(const std::filesystem::path& folder);
 
+// Whether `folder` is that of a run, which may have no results yet.
+bool is_run(const std::filesystem::path& folder);
+
 // Returns the runs in `folder`: the folder itself if it is a run, else the runs below it, at most
 // four levels deep. Sorted by name. Throws UserError if `folder` is not a folder.
 std::vector<RunRow> find_runs(const std::filesystem::path& folder);
