@@ -54,9 +54,10 @@ class Matcher {
       throw UserError(place(entry) + ": " + entry.name + " belongs on the command line");
     const Option* const option = find_option(command_, name);
     const Option* const of_train = find_option(Command::train, name);
-    // The flag --ema of other commands is not the decay --ema of train.
-    const bool other_meaning =
-        option && of_train && option->kind == Kind::flag && of_train->kind != Kind::flag;
+    // A value of train's --ema, a decay, is none of the flag --ema of other commands.
+    const bool other_meaning = option && of_train && option->kind == Kind::flag &&
+                               of_train->kind != Kind::flag && entry.value != "true" &&
+                               entry.value != "false";
     const bool known = option || (command_ == Command::train && find_foreign(name));
     if (other_meaning || (!known && is_option_of_any(name))) {
       of_others_.push_back(entry.name);
