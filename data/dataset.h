@@ -135,7 +135,7 @@ struct OpenOptions {
   // file order.
   bool unlabeled = false;
   // Tars and zips: opens only the images in the folder of this split, "train" or "val"
-  // (sources/split_folder.h). Empty: all images.
+  // (sources/archives/split_folder.h). Empty: all images.
   std::string split;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;

@@ -20,7 +20,8 @@ struct Image {
   uint32_t file = 0;               // index of the file
   int32_t label = 0;               // index into the classes
   // Number of bytes that the image's record has before and after the image. Datasets that override
-  // read() may store other numbers here: see records/record_io.cpp and sources/zip_source.cpp.
+  // read() may store other numbers here, such as records/record_io.cpp and
+  // sources/archives/zip_source.cpp.
   uint32_t before = 0, behind = 0;
 };
 

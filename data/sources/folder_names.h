@@ -10,8 +10,8 @@
 namespace shoal::data {
 
 // Returns a catalogue of all images, sorted by class, folder and name like list_folder(). The rules
-// for classes are those of sources/tar_source.h. Throws std::invalid_argument if an image has no
-// class, or if options.labels gives it a class that is not in options.classes.
+// for classes are those of sources/archives/tar_source.h. Throws std::invalid_argument if an image
+// has no class, or if options.labels gives it a class that is not in options.classes.
 Catalogue catalogue_by_folder(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                               const OpenOptions& options);
 
