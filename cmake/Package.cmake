@@ -30,5 +30,8 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libopencv-imgcodecs406)
 # Without NVIDIA's libraries, the CUDA plug-in could not be loaded on another machine.
 if(NOT EXISTS ${SHOAL_TORCH_ROOT}/../nvidia/cudnn/lib)
   set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};shoal;shoal;/;${PROJECT_BINARY_DIR};shoal;libraries;/")
+  if(TARGET shoal_cuda)
+    message(STATUS "cpack leaves out the CUDA plug-in: NVIDIA's libraries are not beside ${SHOAL_TORCH_ROOT}")
+  endif()
 endif()
 include(CPack)

@@ -21,8 +21,9 @@ list(JOIN folders "|" any_folder)
 set(bad "")
 
 # check_includes(FILE FOLDER…): appends to `bad` every line of FILE that includes a file outside the
-# given folders. Only tests may include files of tests. Also appends every #include in quotes that
-# has no path from the root, except headers that protoc generates and faults.h of tests/faults.
+# given folders. Only tests may include files of tests, and only tests and bench those of bench. Also
+# appends every #include in quotes that has no path from the root, except headers that protoc
+# generates and faults.h of tests/faults.
 function(check_includes file)
   file(STRINGS ${file} quoted REGEX "^ *# *include *\"")
   list(FILTER quoted EXCLUDE
@@ -33,19 +34,21 @@ function(check_includes file)
   file(STRINGS ${file} lines REGEX "^ *# *include *\"(tests/)?(${any_folder})/")
   foreach(line ${lines})
     string(REGEX MATCH "(tests/)?([a-z]+)/" place "${line}")
-    set(tests "${CMAKE_MATCH_1}")
-    set(folder "${CMAKE_MATCH_2}")
-    if(NOT folder IN_LIST ARGN OR (tests AND NOT file MATCHES "/tests/"))
+    if(NOT CMAKE_MATCH_2 IN_LIST ARGN)
       string(APPEND bad "${file}: ${line}\n")
     endif()
   endforeach()
   string(FIND "${file}" "${ROOT}/tests/" in_tests)
   string(FIND "${file}" "${ROOT}/bench/" in_bench)
   if(NOT in_tests EQUAL 0)
-    file(STRINGS ${file} lines REGEX "^ *# *include *\"(tests|bench)/")
-    if(lines AND NOT in_bench EQUAL 0)
-      string(APPEND bad "${file}: ${lines}\n")
+    set(others "tests|bench")
+    if(in_bench EQUAL 0)
+      set(others tests)
     endif()
+    file(STRINGS ${file} lines REGEX "^ *# *include *\"(${others})/")
+    foreach(line ${lines})
+      string(APPEND bad "${file}: ${line}\n")
+    endforeach()
   endif()
   set(bad "${bad}" PARENT_SCOPE)
 endfunction()

@@ -169,7 +169,7 @@ int pack(const Arguments& arguments, int threads) {
       data::write_pack(*dataset, arguments.paths[1], options, progress, log::warning);
   log::status("");
   NamePairs shared;
-  if (const std::string other = other_split(source); !prints && !other.empty())
+  if (const std::string other = prints ? "" : other_split(source); !other.empty())
     log::info("add --compare " + other + " to list the images that both splits contain");
   if (prints)
     shared = report_shared(*prints, *others, source + " and " + arguments.compare, threads);

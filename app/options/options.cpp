@@ -158,6 +158,14 @@ Option Option::in_bench(std::vector<std::string> names_of_measurements) && {
   return std::move(*this);
 }
 
+std::string_view source_of(std::string_view origin) {
+  constexpr std::string_view kVariables = "SM_HP_";
+  if (origin.starts_with(kVariables)) return kVariables;
+  const size_t end = origin.find_last_not_of("0123456789");
+  const bool has_line = end != origin.npos && end + 1 < origin.size() && origin[end] == ':';
+  return has_line ? origin.substr(0, end) : origin;
+}
+
 std::string with_dashes(std::string_view name) {
   std::string dashed(name);
   std::replace(dashed.begin(), dashed.end(), '_', '-');

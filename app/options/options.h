@@ -28,6 +28,10 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
+// Returns the source that an origin belongs to: a file without the line number, or "SM_HP_" for
+// each of these variables, which together are one source.
+std::string_view source_of(std::string_view origin);
+
 // Settings of a job that the user starts by hand on each of several hosts. The options have
 // torchrun's names: --nnodes, --node-rank, --master-addr, --master-port.
 struct Nodes {

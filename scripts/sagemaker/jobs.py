@@ -5,7 +5,7 @@ import time
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
-from errors import UserError
+from errors import UserError, printable
 
 KINDS = ("Training", "Processing")
 ENDED = ("Completed", "Failed", "Stopped")
@@ -79,7 +79,7 @@ def outcome(found):
     """Returns (exit code, sentence) for a job that has ended: 0 completed, 1 failed, 3 stopped."""
     job, status = name_of(found), status_of(found)
     reason = found.get("FailureReason") or found.get("ExitMessage", "")
-    text = f"{job}: {status}" + (f": {reason}" if reason else "")
+    text = f"{job}: {status}" + (f": {printable(reason)}" if reason else "")
     if found.get("TrainingTimeInSeconds"):
         trained, billed = found["TrainingTimeInSeconds"], found.get("BillableTimeInSeconds")
         text += f"; {trained} s of training"

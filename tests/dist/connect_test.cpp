@@ -265,10 +265,14 @@ TEST_CASE("ranks that were suspended together are not lost", "[slow]") {
     const auto first = static_cast<pid_t>(processes[0].item<int64_t>());
     const auto second = static_cast<pid_t>(processes[1].item<int64_t>());
     REQUIRE((first > 1 && second > 1));  // kill(0, ...) and kill(-1, ...) signal many processes
-    // Another process suspends both ranks for 3 s. Rank 0 continues first.
-    if (env.rank == 0 && ::fork() == 0) {
+    // Another process suspends both ranks for 3 s: rank 1 first, so that rank 0 has seen its last
+    // heartbeat. Rank 0 continues first.
+    const pid_t child = env.rank == 0 ? ::fork() : 1;
+    REQUIRE(child >= 0);
+    if (child == 0) {
       ::usleep(1'500'000);  // rank 0 reads heartbeats after 1 s without progress
       ::kill(second, SIGSTOP);
+      ::usleep(700'000);
       ::kill(first, SIGSTOP);
       ::usleep(3'000'000);
       ::kill(first, SIGCONT);
@@ -276,9 +280,9 @@ TEST_CASE("ranks that were suspended together are not lost", "[slow]") {
       ::kill(second, SIGCONT);
       ::_exit(0);
     }
-    std::this_thread::sleep_for(milliseconds(6500));
+    std::this_thread::sleep_for(milliseconds(7200));
     world.control.barrier("continued");
-    CHECK(losses == 0);
+    REQUIRE(losses == 0);
     world.shutdown();
   });
 }

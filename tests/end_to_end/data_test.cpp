@@ -53,6 +53,8 @@ TEST_CASE("pack describes and verifies a packed set, and names the images that t
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0] == Json{test::first_file(data + "/val").string(), data + "/train/copy.jpg"});
   CHECK_THAT(shared.err, Contains("share 1 image") && Contains("copy.jpg"));
+  CHECK_THAT(test::run_shoal({"pack", data + "/val", images.packed + "/third.pack"}).err,
+             Contains("--compare " + data + "/train"));
   test::write_text(images.packed + "/text", "no image");
   for (const std::string& nothing : {data + "/none", images.packed + "/text"}) {
     const auto refused =

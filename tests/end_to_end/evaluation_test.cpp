@@ -326,9 +326,11 @@ TEST_CASE("eval and predict --no-ema use the weights that are not averaged") {
   const auto predicted = [&](const Words& weights) {
     Words words = {"predict", m.data + "/val", "--csv", "--weights"};
     words.insert(words.end(), weights.begin(), weights.end());
-    return test::run_shoal(words).out;
+    const auto outcome = test::run_shoal(words);
+    CHECK(outcome.exit_code == 0);
+    return outcome.out;
   };
-  CHECK(predicted({m.run, "--no-ema"}) == predicted({trained}));
+  CHECK(predicted({m.run, "--no-ema", "--nproc", "2"}) == predicted({trained}));
 }
 
 TEST_CASE("the suspects of several checkpoints are ordered by the mean loss over them") {

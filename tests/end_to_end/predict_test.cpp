@@ -189,6 +189,9 @@ TEST_CASE("the folder of a run in place of images is named as such") {
   CHECK_THAT(test::run_shoal({"pack", m.run, pack}).err, Contains("is the folder of a run"));
   const std::string parent = fs::path(m.run).parent_path();
   CHECK_THAT(test::run_shoal({"report", parent}).err, Contains("`shoal report " + parent + "/*`"));
+  const auto some = test::run_shoal({"report", m.run, m.data, "-o", parent + "/some.html"});
+  CHECK(some.exit_code == 0);
+  CHECK_THAT(some.err, Contains(m.data + " is left out"));
 }
 
 TEST_CASE("control characters in names are escaped in the output of commands") {

@@ -6,6 +6,7 @@ Environment: SHOAL_PROGRAM is the built program.
 import os
 import re
 import struct
+import subprocess
 import tempfile
 import unittest
 import zipfile
@@ -29,24 +30,22 @@ def header(folder, json):
     return path
 
 
-def peak_bytes(path):
-    """Returns the peak memory of `shoal inspect PATH`, including its child processes."""
-    program = os.environ["SHOAL_PROGRAM"]
-    child = os.fork()
-    if child == 0:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        os.execv(program, [program, "inspect", str(path)])
-    _, status, usage = os.wait4(child, 0)
-    assert os.WIFEXITED(status), f"{path}: killed by signal {os.WTERMSIG(status)}"
-    return usage.ru_maxrss * 1024
+def inspect(path):
+    """Runs `shoal inspect PATH`. Returns (exit code, stderr, peak memory in bytes of a process)."""
+    command = [os.environ["SHOAL_PROGRAM"], "inspect", str(path)]
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        return process.returncode, errors.read(), usage.ru_maxrss * 1024
 
 
 class Memory(unittest.TestCase):
     def test_hostile_weights_stay_below_the_promised_memory(self):
         promised = re.search(r"at most (\d+) MB of memory plus (\w+) times", SECURITY.read_text())
         self.assertEqual(promised[2], "four")
+        self.base = int(promised[1]) * 10**6
         # Each byte of these pickles makes a container, a number, a copy of a memo or a text.
         pickles = {
             "lists": b"\x80\x02(" + b"]" * (2 * MIB) + b"l.",
@@ -58,19 +57,28 @@ class Memory(unittest.TestCase):
             "texts": b"\x80\x02(" + b"X\x01\x00\x00\x00a" * MIB + b"l.",
             "text": b"\x80\x02X" + struct.pack("<I", 100 * MIB) + b"a" * (100 * MIB) + b".",
         }
-        headers = {
-            "lists": b'{"a":[' + b"[]," * (3 * MIB) + b"[]]}",
-            "objects": b'{"a":[' + b"{}," * (3 * MIB) + b"{}]}",
-            "numbers": b'{"a":[' + b"1," * (4 * MIB) + b"1]}",
-            "nested": b'{"a":' + b"[" * (4 * MIB) + b"]" * (4 * MIB) + b"}",
-            "names": b"{" + b",".join(b'"%x":0' % i for i in range(MIB // 2)) + b"}",
-        }
-        for make, contents in ((zipped, pickles), (header, headers)):
-            for name, content in contents.items():
-                with self.subTest(make.__name__, name=name), tempfile.TemporaryDirectory() as folder:
-                    path = make(Path(folder), content)
-                    limit = int(promised[1]) * 10**6 + 4 * path.stat().st_size
-                    self.assertLess(peak_bytes(path), limit)
+        for name, content in pickles.items():
+            self.check_memory(zipped, name, content)
+        # Headers as large as possible are parsed. Larger ones are refused before.
+        for name, unit in (("lists", b"[],"), ("objects", b"{},"), ("numbers", b"1,")):
+            largest = 10 * MIB // len(unit) - 8
+            self.check_memory(header, name, b'{"a":[' + unit * largest + b"0]}")
+            errors = self.check_memory(header, name, b'{"a":[' + unit * (largest * 11 // 10) + b"0]}")
+            self.assertIn("header is larger than", errors)
+        self.check_memory(header, "nested", b'{"a":' + b"[" * (4 * MIB) + b"]" * (4 * MIB) + b"}")
+        names = b",".join(b'"%x":0' % i for i in range(MIB // 2))
+        self.check_memory(header, "names", b"{" + names + b"}")
+
+    def check_memory(self, make, name, content):
+        """Checks that a file with this content is refused within the memory. Returns stderr."""
+        with self.subTest(make.__name__, name=name), tempfile.TemporaryDirectory() as folder:
+            path = make(Path(folder), content)
+            code, errors, peak = inspect(path)
+            self.assertIn(code, (0, 1, 2), errors)
+            if code != 0:
+                self.assertIn("weights.", errors)
+            self.assertLess(peak, self.base + 4 * path.stat().st_size)
+            return errors
 
 
 if __name__ == "__main__":

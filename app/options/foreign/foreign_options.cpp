@@ -94,13 +94,6 @@ void resolve_pair(const char* flag, const char* modifier, std::vector<Setting>& 
   }
 }
 
-// Returns the origin without the line number that follows the name of a file.
-std::string_view source_of(std::string_view origin) {
-  const size_t end = origin.find_last_not_of("0123456789");
-  const bool has_line = end != origin.npos && end + 1 < origin.size() && origin[end] == ':';
-  return has_line ? origin.substr(0, end) : origin;
-}
-
 // Handles timm's learning rate: --lr, or --lr-base for a global batch of --lr-base-size images.
 void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
   const auto drop = [&](const char* name, const std::string& why) {
@@ -110,12 +103,14 @@ void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>&
   const auto is_base = [](const Setting& s) { return written_as(s, "lr-base"); };
   const auto is_lr = [&](const Setting& s) { return s.name == "lr" && !is_base(s); };
   const auto base = std::find_if(ours.rbegin(), ours.rend(), is_base);
-  const auto lr = std::find_if(ours.rbegin(), ours.rend(), is_lr);
+  const auto lr = std::find_if(ours.rbegin(), ours.rend(), [&](const Setting& s) {
+    return is_lr(s) && decoded(s.value);  // not null
+  });
   const bool overrides =
       base < lr && lr != ours.rend() && source_of(base->origin) != source_of(lr->origin);
   if (overrides) std::erase_if(ours, is_lr);
   const bool has_lr = std::any_of(ours.begin(), ours.end(), [](const Setting& s) {
-    return written_as(s, "lr") && decoded(s.value);  // not null
+    return written_as(s, "lr") && decoded(s.value);
   });
   if (has_lr) {
     drop("lr-base", "--lr is given");

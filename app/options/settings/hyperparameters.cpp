@@ -61,12 +61,11 @@ class Collector {
 
  private:
   // Throws UserError if one source gives an option two different values, under two spellings such
-  // as batch-size and batch_size. All SM_HP_* variables together are one source.
+  // as batch-size and batch_size.
   void check_once(const std::string& name, const std::string& value, const std::string& origin) {
     const Option* option = find_option(Command::train, name);
     for (const Setting& other : known_) {
-      const bool apart = other.origin != origin &&
-                         !(other.origin.starts_with(kVariable) && origin.starts_with(kVariable));
+      const bool apart = source_of(other.origin) != source_of(origin);
       if (!option || apart || other.value == value) continue;
       if (find_option(Command::train, other.name) == option)
         throw UserError(origin + " gives --" + option->name + " twice, " + other.name + " " +

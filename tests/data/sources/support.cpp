@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "data/loader/loader.h"
+
 namespace shoal::data {
 
 std::string tar_header(const std::string& name, const std::string& size_field, char type) {
@@ -180,6 +182,18 @@ std::string golden_record(const std::string& name) {
 std::string golden_record_bytes(const std::string& name) {
   const Bytes bytes = read_golden("records/" + name);
   return {bytes.begin(), bytes.end()};
+}
+
+uint64_t epoch_hash(std::shared_ptr<const Dataset> data) {
+  LoaderOptions options;
+  options.batch_size = 3;
+  options.hash = true;
+  options.transform.size = 32;
+  Loader loader(std::move(data), options);
+  loader.start_epoch(1);
+  while (loader.next() != nullptr) {
+  }
+  return loader.stats().hash;
 }
 
 }  // namespace shoal::data

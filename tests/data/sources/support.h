@@ -33,6 +33,9 @@ std::string make_zip(const Members& members, bool deflated = false);
 // Returns "LABEL CLASS NAME CONTENT" of each image. NAME is the part after the last slash or colon.
 std::vector<std::string> described(const Dataset& data);
 
+// Returns the hash of all batches of a training epoch.
+uint64_t epoch_hash(std::shared_ptr<const Dataset> data);
+
 // Opens a source and keeps its warnings.
 struct Opened {
   explicit Opened(const std::string& source, OpenOptions options = {}) {

@@ -101,10 +101,10 @@ TEST_CASE("--lr-base on the command line overrides a learning rate from a file")
   CHECK(lr({"--lr-base", "0.2", "--lr", "0.3"}).lr == 0.3);
 }
 
-TEST_CASE("timm's args.yaml has both --lr and the default of --lr-base: --lr counts") {
+TEST_CASE("if one source has --lr and --lr-base, as timm's args.yaml, --lr counts") {
   const auto job = [](const std::string& lr, const std::string& optimizer) {
     return parsed({}, {{"lr", lr, "args.yaml:7"},
-                       {"lr_base", "0.1", "args.yaml:8"},
+                       {"lr_base", "0.2", "args.yaml:8"},
                        {"lr_base_size", "256", "args.yaml:9"},
                        {"opt", optimizer, "args.yaml:10"}})
         .job;
@@ -112,8 +112,13 @@ TEST_CASE("timm's args.yaml has both --lr and the default of --lr-base: --lr cou
   CHECK(job("0.048", "rmsproptf").schedule.lr == 0.048);
   CHECK_FALSE(job("0.048", "rmsproptf").scale_lr);
   CHECK(job("5e-3", "lamb").schedule.lr == 5e-3);
-  CHECK(job("null", "sgd").schedule.lr == 0.1);
+  CHECK(job("null", "sgd").schedule.lr == 0.2);
   CHECK(job("null", "sgd").scale_lr == 256);
+  const std::vector<app::Setting> variables = {{"lr", "0.05", "SM_HP_LR"},
+                                               {"lr_base", "0.2", "SM_HP_LR_BASE"}};
+  CHECK(parsed({}, variables).job.schedule.lr == 0.05);
+  const std::vector<app::Setting> file = {{"lr", "0.05", "args.yaml:7"}};
+  CHECK(parsed({"--lr", "null", "--lr-base", "0.2"}, file).job.schedule.lr == 0.2);
 }
 
 TEST_CASE("timm's --reprob erases with noise unless --remode is given") {

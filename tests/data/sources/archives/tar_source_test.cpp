@@ -47,18 +47,6 @@ struct Shapes {
   Members all, around, cats, dogs;
 };
 
-uint64_t epoch_hash(std::shared_ptr<const Dataset> data) {
-  LoaderOptions options;
-  options.batch_size = 3;
-  options.hash = true;
-  options.transform.size = 32;
-  Loader loader(std::move(data), options);
-  loader.start_epoch(1);
-  while (loader.next() != nullptr) {
-  }
-  return loader.stats().hash;
-}
-
 }  // namespace
 
 TEST_CASE("tars of every layout have the same images in the same order as class folders") {
