@@ -17,9 +17,10 @@
 namespace shoal::app {
 namespace {
 
-// Leaves out paths that exist but are not folders of runs, with a warning for each. The pattern in
-// `shoal report runs/*` may match such paths. If no path would remain, returns all of them: reading
-// the first one reports the error. Throws UserError if the first one then contains runs.
+// Returns the paths without those that exist but are not runs with results, and warns about each of
+// these: the pattern in `shoal report runs/*` may match them. If no path would remain, returns all
+// paths, so that reading the first one reports the error. Throws UserError instead if the first one
+// is not a run but a folder that contains runs.
 std::vector<std::string> runs_among(const std::vector<std::string>& paths) {
   const auto is_other = [](const std::string& path) {
     return path_exists(path) && !has_run_results(path);
@@ -28,7 +29,7 @@ std::vector<std::string> runs_among(const std::vector<std::string>& paths) {
     std::error_code none;
     if (!is_run(paths[0]) && std::filesystem::is_directory(paths[0], none) &&
         !find_runs(paths[0]).empty())
-      throw UserError(paths[0] + " is not a run, but it contains runs: `shoal report " +
+      throw UserError(paths[0] + " is not a run, but it contains runs; use `shoal report " +
                       (std::filesystem::path(paths[0]) / "*").string() + "`");
     return paths;
   }

@@ -3,10 +3,11 @@
 #
 #   scripts/build && (cd build/release && cpack)
 #
-# The packages contain the CUDA plug-in and NVIDIA's libraries only if both were there when the build
-# was configured. The programs find libraries relative to their own folder (CMAKE_INSTALL_RPATH).
-# OpenCV's imgcodecs, which images other than JPEG need, is not included, because its 130 libraries
-# take 185 MB. scripts/package_check installs the packages on bare systems and trains there.
+# The packages contain the CUDA plug-in and NVIDIA's libraries only if the build has the plug-in and
+# NVIDIA's libraries were beside LibTorch when the build was configured. The programs find libraries
+# relative to their own folder (CMAKE_INSTALL_RPATH). OpenCV's imgcodecs, which images other than
+# JPEG need, is not included, because its 130 libraries take 185 MB. scripts/package_check installs
+# the packages on bare systems and trains there.
 if(NOT SKBUILD)
   install(RUNTIME_DEPENDENCY_SET programs
     PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|util|resolv|stdc\\+\\+|gcc_s)\\.so" "^ld-linux"
@@ -27,7 +28,8 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "ca-certificates, libc6 (>= 2.36), libgcc-s1 (>= 12), libstdc++6 (>= 12)")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libopencv-imgcodecs406)
-# Without NVIDIA's libraries, the CUDA plug-in could not be loaded on another machine.
+# Leaves out the CUDA plug-in if the packages would not contain NVIDIA's libraries: another machine
+# could not load it.
 if(NOT EXISTS ${SHOAL_TORCH_ROOT}/../nvidia/cudnn/lib)
   set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};shoal;shoal;/;${PROJECT_BINARY_DIR};shoal;libraries;/")
   if(TARGET shoal_cuda)

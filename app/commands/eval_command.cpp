@@ -132,7 +132,7 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
 
 // Returns a copy of the arguments for each positional path, with the path as --weights. Without
 // paths, returns the arguments as they are. Throws UserError if paths are given together with
-// --checkpoint or --weights, or if several paths are given with an option for a single one.
+// --checkpoint or --weights, or several paths with an option that needs a single checkpoint.
 std::vector<Arguments> one_by_one(const Arguments& arguments) {
   if (arguments.paths.empty()) return {arguments};
   const train::Job& job = arguments.job;

@@ -1,5 +1,6 @@
 #pragma once
-// Checks of the folders that a run writes to, and of folders of runs in place of images.
+// Checks of the folders that a run writes to, and a check that a path of images is not a run's
+// folder.
 
 #include "app/commands/inputs/data_places.h"
 #include "dist/group.h"
@@ -12,7 +13,7 @@ namespace shoal::app {
 // would look like a class. Warns if the validation images are the training images. Collective.
 void check_run_folders(const train::Job& job, const DataPlaces& places, const dist::Group& group);
 
-// Throws UserError if `images`, a path that should name images, is the folder of a run.
+// Throws UserError if `images`, a path that the user gave for images, is the folder of a run.
 void require_no_run(const std::string& images);
 
 }  // namespace shoal::app

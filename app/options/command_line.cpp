@@ -21,7 +21,8 @@ using Words = std::vector<std::string>;
 Pairs tokenize(Command command, const Words& words, Words& positional) {
   cxxopts::Options known("shoal");
   known.allow_unrecognised_options();  // without this, cxxopts rejects positional words
-  std::set<const Option*> given;       // all options would take milliseconds
+  // Only options in `words` are added to `known`: adding all would take milliseconds.
+  std::set<const Option*> given;
   for (const std::string& word : words) {
     if (!word.starts_with("--")) continue;
     const Option* const option = find_option(command, word.substr(2, word.find('=') - 2));
@@ -198,7 +199,7 @@ void take_positional(Arguments& arguments, const Pairs& pairs, const Surplus& su
 }
 
 // Removes settings whose value is null or None. Adds messages to `ineffective` about such settings
-// on the command line, and about settings that their source later overrides under another name.
+// on the command line, and about settings that the same source overrides later under another name.
 void drop_overridden(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
   for (auto first = ours.begin(); first != ours.end(); ++first) {
     if (!decoded(first->value) && first->origin == kCommandLine)

@@ -28,8 +28,8 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
-// Returns the source that an origin belongs to: a file without the line number, or "SM_HP_" for
-// each of these variables, which together are one source.
+// Returns the source of `origin`. For a file, this is `origin` without the line number. For each
+// variable SM_HP_*, it is "SM_HP_": these variables together are one source.
 std::string_view source_of(std::string_view origin);
 
 // Settings of a job that the user starts by hand on each of several hosts. The options have
@@ -202,7 +202,7 @@ struct Option {
   std::string list;  // separators of a list (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;           // not set: the option does not change results
   bool training_only = false;             // has no effect with --eval-only
-  std::vector<std::string> measurements;  // `shoal bench`: those with this option; empty: all
+  std::vector<std::string> measurements;  // of `shoal bench`, with this option; empty: all
 
   // Stores the value. Throws std::invalid_argument with the expected form ("a whole number").
   std::function<void(Arguments&, const std::string&)> set;

@@ -10,8 +10,8 @@
 
 namespace shoal::app {
 
-// Rounds the number to nine significant digits, those of a float. Returns null if it is not
-// finite.
+// Rounds the number to nine significant digits, which are enough to distinguish all float32 values.
+// Returns null if the number is not finite.
 nlohmann::ordered_json chart_number(double value);
 
 class Series {

@@ -204,7 +204,7 @@ ReportServer::~ReportServer() = default;
 
 std::string ReportServer::url() const {
   const State& state = *state_;
-  // The addresses that mean every interface cannot be opened in a browser.
+  // 0.0.0.0 and :: stand for all interfaces. Browsers on other machines cannot open them.
   const bool all = state.address == "0.0.0.0" || state.address == "::";
   const std::string host = all ? host_name() : state.address;
   const bool v6 = host.find(':') != std::string::npos;

@@ -38,8 +38,8 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
 std::string pack_path(const std::string& name, const PackOptions& options);
 
 // Throws std::invalid_argument if `path` exists and was not written by write_pack() with these
-// arguments. With shard_bytes, checks only a folder of shards; write_pack() checks any other
-// `path`.
+// arguments. With shard_bytes, checks `path` only if it is a folder of shards; write_pack() checks
+// all other paths.
 void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options);
 
 }  // namespace shoal::data

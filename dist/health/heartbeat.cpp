@@ -167,7 +167,8 @@ std::vector<HeartbeatState> Heartbeat::Shared::read_heartbeats(c10d::Store* stor
 // on. Calls lost() after a measured silence of half of `lost_after`, to stay within `lost_after`.
 void Heartbeat::Shared::check_ranks(c10d::Store* store) {
   const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
-  // After a long pause, this process was probably suspended, and the others with it: starts anew.
+  // After a long pause, this process and the other ranks were probably suspended. Silence is then
+  // measured from now on.
   if (now() - std::exchange(last_check, now()) > kMissed * in_seconds(interval())) last.clear();
   const Progress::State own = progress->state();
   const bool stalled = patience > 0 && own.seconds >= patience / 2;

@@ -1,10 +1,10 @@
-"""Errors that the user can fix: one sentence per problem. Names that are safe to print."""
+"""Errors that the user can fix, with one sentence per problem. Escapes text for printing."""
 
 import unicodedata
 
 
 def printable(text):
-    """Escapes control characters other than tabs, so that a name cannot control the terminal."""
+    """Escapes control characters except tabs, so that the text cannot control the terminal."""
     return "".join(
         c if c == "\t" or unicodedata.category(c)[0] != "C" else ascii(c)[1:-1] for c in text
     )

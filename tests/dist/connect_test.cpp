@@ -265,8 +265,8 @@ TEST_CASE("ranks that were suspended together are not lost", "[slow]") {
     const auto first = static_cast<pid_t>(processes[0].item<int64_t>());
     const auto second = static_cast<pid_t>(processes[1].item<int64_t>());
     REQUIRE((first > 1 && second > 1));  // kill(0, ...) and kill(-1, ...) signal many processes
-    // Another process suspends both ranks for 3 s: rank 1 first, so that rank 0 has seen its last
-    // heartbeat. Rank 0 continues first.
+    // A child process suspends rank 1 and then rank 0, so that rank 0 has seen rank 1's last
+    // heartbeat. After 3 s, it continues rank 0 and then rank 1.
     const pid_t child = env.rank == 0 ? ::fork() : 1;
     REQUIRE(child >= 0);
     if (child == 0) {

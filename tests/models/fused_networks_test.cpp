@@ -79,7 +79,7 @@ TEST_CASE("the fused step computes ResNet", "[slow]") {
   check_equal(named("resnet18", 0.2), {.batch = 2, .size = 40});
 }
 
-TEST_CASE("the fused step computes EfficientNetV2 and a partly frozen ResNet", "[slow][wide]") {
+TEST_CASE("the fused step computes EfficientNetV2 and ResNet-50", "[slow][wide]") {
   check_equal(named("resnet50"), {.batch = 256, .size = 8});
   check_equal(named("resnet50"), {.batch = 3, .size = 64});
   check_equal(named("resnet50"), {.batch = 3, .size = 64, .frozen_stages = 3});
@@ -97,7 +97,7 @@ TEST_CASE("the fused step computes MobileNetV3", "[slow]") {
   check_equal(named("mobilenet_v3_small"), {.batch = 4, .size = 64});
 }
 
-TEST_CASE("the fused step computes a partly frozen MobileNetV3 and in bfloat16", "[slow][wide]") {
+TEST_CASE("the fused step computes MobileNetV3, also partly frozen or bf16", "[slow][wide]") {
   check_equal(named("mobilenet_v3_large", 0.3), {.batch = 3, .size = 97});
   check_equal(named("mobilenet_v3_large"), {.batch = 4, .size = 64, .frozen_stages = 6});
   check_bf16(named("mobilenet_v3_large", 0.2), {.batch = 8, .size = 64});

@@ -161,7 +161,10 @@ def distance(found, expected):
 
 
 def schema():
-    """Returns {name: content} of the .proto file: (type, number) of a field, {…} of a block."""
+    """Returns the messages and enums of the .proto file by name.
+
+    A message or enum is a dict of its members by name. A field is the tuple (type, number).
+    """
     stack = [{}]
     for block, name, kind, field, number in re.findall(
         r"(\bmessage|\benum|\boneof|}) ?(\w*)|([\w<>, ]+ )?(\w+) = (\d+);",
@@ -338,10 +341,10 @@ class TensorBoard(unittest.TestCase):
             self.assertTrue(all(sum(one.bucket) == one.num for one in last))
 
     def check_message(self, block, outer, theirs):
-        """Compares a message with TensorBoard's. Returns the names of all blocks that it uses."""
+        """Compares a message with TensorBoard's. Returns the messages and enums that it uses."""
         names, used = outer.new_child(block), set()
         for name, content in block.items():
-            if isinstance(content, dict):  # defines a block
+            if isinstance(content, dict):  # a nested message or enum
                 continue
             kinds, field = re.findall(r"\w+", content[0]), theirs.fields_by_name[name]
             self.assertEqual((len(kinds) > 1, content[1]), (field.is_repeated, field.number), name)
@@ -360,7 +363,7 @@ class TensorBoard(unittest.TestCase):
                     self.assertIn(their_name, (value, f"STATUS_{value}", f"DT_{value}"))
         return used
 
-    def test_messages_have_the_fields_of_tensorboards(self):
+    def test_messages_have_the_same_fields_as_in_tensorboard(self):
         ours, used = ChainMap(schema()), {"Event", "HParams"}
         used |= self.check_message(ours["Event"], ours, event_pb2.Event.DESCRIPTOR)
         hparams = plugin_data_pb2.HParamsPluginData.DESCRIPTOR
@@ -416,7 +419,8 @@ class TensorBoard(unittest.TestCase):
         new = run / "new"
         options += ["--resume", "--max-steps", "14", "--tensorboard", str(new)]
         self.finish(self.start(run.name, *options))
-        for file in new.iterdir():  # the suffix: both runs may have begun in the same second
+        # Without another suffix, files of runs that began in the same second have the same name.
+        for file in new.iterdir():
             file.rename(run / "tensorboard" / f"{file.name}.new")
         self.assertEqual(len(list((run / "tensorboard").iterdir())), 2)
         both = [step for step, _ in EventFile(run, purge=False).scalars()["train/loss"]]

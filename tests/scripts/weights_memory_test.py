@@ -1,4 +1,4 @@
-"""Measures the memory that shoal needs for hostile files of weights, as SECURITY.md promises it.
+"""Checks that hostile files of weights take no more memory than SECURITY.md promises.
 
 Environment: SHOAL_PROGRAM is the built program.
 """
@@ -31,7 +31,7 @@ def header(folder, json):
 
 
 def inspect(path):
-    """Runs `shoal inspect PATH`. Returns (exit code, stderr, peak memory in bytes of a process)."""
+    """Runs `shoal inspect PATH`. Returns (exit code, stderr, peak memory of the process, bytes)."""
     command = [os.environ["SHOAL_PROGRAM"], "inspect", str(path)]
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
@@ -46,7 +46,7 @@ class Memory(unittest.TestCase):
         promised = re.search(r"at most (\d+) MB of memory plus (\w+) times", SECURITY.read_text())
         self.assertEqual(promised[2], "four")
         self.base = int(promised[1]) * 10**6
-        # Each byte of these pickles makes a container, a number, a copy of a memo or a text.
+        # These pickles contain little except containers, numbers, references to a memo or texts.
         pickles = {
             "lists": b"\x80\x02(" + b"]" * (2 * MIB) + b"l.",
             "dicts": b"\x80\x02(" + b"}" * (2 * MIB) + b"l.",
@@ -59,7 +59,7 @@ class Memory(unittest.TestCase):
         }
         for name, content in pickles.items():
             self.check_memory(zipped, name, content)
-        # Headers as large as possible are parsed. Larger ones are refused before.
+        # Headers just below the limit of 10 MiB are parsed. Larger ones are refused before parsing.
         for name, unit in (("lists", b"[],"), ("objects", b"{},"), ("numbers", b"1,")):
             largest = 10 * MIB // len(unit) - 8
             self.check_memory(header, name, b'{"a":[' + unit * largest + b"0]}")
@@ -70,7 +70,7 @@ class Memory(unittest.TestCase):
         self.check_memory(header, "names", b"{" + names + b"}")
 
     def check_memory(self, make, name, content):
-        """Checks that a file with this content is refused within the memory. Returns stderr."""
+        """Checks the peak memory for a file with this content. Returns stderr."""
         with self.subTest(make.__name__, name=name), tempfile.TemporaryDirectory() as folder:
             path = make(Path(folder), content)
             code, errors, peak = inspect(path)

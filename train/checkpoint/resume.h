@@ -29,9 +29,9 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
                  const std::function<void(const std::string&)>& warn);
 
 // Loads what find_start() found into a fresh trainer: a checkpoint (see restore()) or the weights
-// of another run or program (averaged weights if there are any). If the classifier of these weights
-// has another number of classes or other class names, logs a warning and loads a classifier of
-// zeros; with --eval-only, throws UserError instead. Throws UserError if the weights are for
+// of another run or program (averaged weights if there are any). If the weights and the run differ
+// in the number of classes or the class names, logs a warning and sets the classifier to zeros;
+// with --eval-only, throws UserError instead. Throws UserError if the weights are for
 // another model; with --load-partial, loads the tensors that fit. Returns the initial position for
 // a fresh start. `leader`: whether this is rank 0, which logs the warnings.
 Position load_start(Trainer& trainer, const Start& start, const ResolvedJob& job,

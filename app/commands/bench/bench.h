@@ -5,7 +5,8 @@
 
 namespace shoal::app {
 
-// Each runs a measurement, prints it and returns an exit code. Throws UserError for bad options.
+// Each runs a measurement, prints its results and returns an exit code. Throws UserError for bad
+// options.
 int bench_loader(const Arguments& arguments);
 int bench_step(const Arguments& arguments);
 int bench_scaling(const Arguments& arguments);

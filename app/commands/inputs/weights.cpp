@@ -126,7 +126,7 @@ Weights read_weights_of(const Arguments& arguments, const dist::Group& group) {
 }
 
 // Opens the weights that --weights-entry selects. Without that option, opens the file's averaged
-// weights (EMA) or, if it has none, its trained weights. Collective.
+// weights (EMA) or, if it has none, its non-averaged weights. Collective.
 Weights open_preferred(const Arguments& arguments, const dist::Group& group) {
   try {
     return read_weights_of(arguments, group);

@@ -39,8 +39,9 @@ train::LocalPath weights_finder(const Arguments& arguments);
 // another program's file, the network is --model or, without --model, the network that fits the
 // names and shapes of the tensors. Weights with a known name set --model (implied_settings.h).
 // If the file contains averaged weights (EMA), reads them, unless --no-ema is given. Throws
-// UserError, also if the file does not contain the weights that --ema or --no-ema asks for;
-// std::runtime_error if the file is damaged. Collective: rank 0 reads the file.
+// UserError if options and file do not fit, for example if --ema is given and the file has no
+// averaged weights. Throws std::runtime_error if the file is damaged. Collective: rank 0 reads the
+// file.
 Weights open_weights(Arguments arguments, const dist::Group& group = {});
 // Throws UserError unless exactly one of --checkpoint and --weights is given. Called by
 // open_weights().

@@ -65,14 +65,14 @@ std::string defaults_of(const ForeignOption& option);
 //                   adam and lamb, --lr-base throws UserError and --lr-base-size has no effect:
 //                   timm scales their learning rate by the square root of the batch size, shoal
 //                   linearly
-//   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given; the
-//                   same holds for the values that other options include, such as --eps
+//   --opt lamb      includes --clip 1, as timm's LAMB does, unless the clipping norm is given.
+//                   Other options include values too, such as --eps; a given value replaces these
 //   --optimizer     if `defaults` is smddp_efficientnet: momentum means SGD, sgd means SGD without
 //                   momentum
 //   --warmup-lr     is divided by --lr, to give --warmup-start; has no effect without --lr
 //   warmup_epochs   has no effect if `defaults` is smddp_efficientnet: the program that this recipe
-//                   imitates only leaves these epochs out of its measurements, and calls the
-//                   warm-up lr_warmup_epochs
+//                   imitates uses warmup_epochs only to exclude these epochs from its
+//                   measurements; the length of its warm-up is lr_warmup_epochs
 //
 // `defaults`: the recipe of the program that the options identify, or empty. `words`: the command
 // line, which shows whether --warmup_epochs was written with an underscore, as SMDDP's program

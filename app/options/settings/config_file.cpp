@@ -54,7 +54,7 @@ class Matcher {
       throw UserError(place(entry) + ": " + entry.name + " belongs on the command line");
     const Option* const option = find_option(command_, name);
     const Option* const of_train = find_option(Command::train, name);
-    // A value of train's --ema, a decay, is none of the flag --ema of other commands.
+    // For example, train's --ema is a decay, but --ema of other commands is a flag.
     const bool other_meaning = option && of_train && option->kind == Kind::flag &&
                                of_train->kind != Kind::flag && entry.value != "true" &&
                                entry.value != "false";

@@ -56,7 +56,8 @@ std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
   const bool jitters = !policy || is_unset(*policy) || policy->value.starts_with("3a");
   const ConfigEntry* const mode = entry_named(entries, "clip-mode");
   const bool other_clipping = mode && !is_unset(*mode) && mode->value != "norm";
-  // The file always contains lr_base and its relatives. timm uses them only without lr.
+  // args.yaml always contains lr_base, lr_base_size and lr_base_scale. timm uses them only if lr is
+  // not set.
   const ConfigEntry* const lr = entry_named(entries, "lr");
   const bool has_lr = lr && !is_unset(*lr);
   for (const ConfigEntry& entry : entries) {

@@ -248,7 +248,10 @@ class Life:
         return uri
 
     def store_tensorboard(self, containers):
-        """Copies TensorBoard's folder to S3, if asked. The platform does so during the job."""
+        """Copies TensorBoard's folder to S3 if the job's request contains an address for it.
+
+        The platform uploads the folder during the job, not only at the end.
+        """
         if config := self.request.get("TensorBoardOutputConfig"):
             self.store(containers, config["LocalPath"], config["S3OutputPath"])
 

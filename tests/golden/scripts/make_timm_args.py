@@ -2,7 +2,8 @@
 
     python3 make_timm_args.py TIMM   # folder of a checkout of timm; needs torch, torchvision
 
-Made with timm's commit aa4b5850. The file also has the arguments that are not in WORDS.
+Made with timm's commit aa4b5850. Arguments that are not in WORDS are in the file too, with timm's
+defaults.
 """
 
 import pathlib

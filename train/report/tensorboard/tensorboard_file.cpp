@@ -2,8 +2,9 @@
 // writes a new file. A resumed run begins this file with the earlier points up to the
 // checkpoint: scalars from the history, images and histograms from the previous file. Then it
 // removes the previous file. A run that starts from the beginning renames the previous file. So
-// no point appears twice, even if the run was killed. If a new container cannot remove the
-// previous container's file, a record tells readers to ignore that file's later points.
+// no point appears twice, even if the run was killed. A new container cannot remove the previous
+// container's file from S3, but each file begins with a session start (first_records()): it makes
+// TensorBoard hide the points of all earlier files.
 
 #include <algorithm>
 #include <filesystem>

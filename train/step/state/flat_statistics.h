@@ -1,6 +1,6 @@
 #pragma once
-// The running statistics of all batch norm layers in one buffer, and what the current step adds to
-// them, `pending`, in another.
+// Two buffers: the running statistics of all batch norm layers, and `pending`, the values that the
+// current step adds to them.
 //
 // Forward passes add their batch statistics to `pending` (see models::BatchNormSlot). The trainer
 // averages pending() over the ranks, like the gradients. It then commits pending() and the
