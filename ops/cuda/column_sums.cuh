@@ -18,13 +18,13 @@ inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
 // sums[kSums][kWidth]; `row` is numbered across all matrices. For sum number s of each
 // channel, calls store(matrix, s * channels + channel, total).
 template <int kSums, int kWidth, class Terms, class Store>
-void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, const Terms& terms,
-                 const Store& store) {
+void column_sums(int64_t outer, int64_t rows, int64_t channels, const Launch& launch,
+                 const Terms& terms, const Store& store) {
   constexpr int64_t kFold = 128;  // maximum number of partial sums that one thread adds up
   const int64_t groups = channels / kWidth, columns = kSums * channels;
   const int64_t split = lanes_for(outer * groups, rows, kPartialSums / (kSums * kWidth));
   double* const sums_of_lanes = scratch();
-  for_each_index(outer * split * groups, stream, [=] SHOAL_BOTH(int64_t i) {
+  for_each_index(outer * split * groups, launch, [=] SHOAL_BOTH(int64_t i) {
     const int64_t group = i % groups, lane = i / groups % split, matrix = i / groups / split;
     double sums[kSums][kWidth] = {};
     auto adder = terms.lane(group);
@@ -47,7 +47,7 @@ void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, co
     const int64_t before = lanes, after = (lanes + kFold - 1) / kFold;
     const double* const from = partial;
     double* const to = partial + outer * before * columns;
-    for_each_index(outer * after * columns, stream, [=] SHOAL_BOTH(int64_t i) {
+    for_each_index(outer * after * columns, launch, [=] SHOAL_BOTH(int64_t i) {
       const int64_t column = i % columns, lane = i / columns % after, matrix = i / columns / after;
       double sum = 0;
       for (int64_t k = lane; k < before; k += after)
@@ -59,7 +59,7 @@ void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, co
   }
   const int64_t left = lanes;
   const double* const from = partial;
-  for_each_index(outer * columns, stream, [=] SHOAL_BOTH(int64_t i) {
+  for_each_index(outer * columns, launch, [=] SHOAL_BOTH(int64_t i) {
     const int64_t column = i % columns, matrix = i / columns;
     double sum = 0;
     for (int64_t k = 0; k < left; ++k) sum += from[(matrix * left + k) * columns + column];

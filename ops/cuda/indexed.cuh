@@ -3,7 +3,10 @@
 // it. nvcc compiles it to a kernel, other compilers to a plain loop. So tests can run the same
 // sources on machines without a GPU (cuda_twin() in table.h).
 //
-// Launches are asynchronous. If a running kernel fails, a later CUDA call reports the error.
+// Launches are asynchronous. If a running kernel fails, a later CUDA call reports the error. If
+// that call is a launch, the error names the wrong kernel. To see the right name, set the
+// environment variable CUDA_LAUNCH_BLOCKING=1. The CUDA runtime then waits for each kernel when it
+// is launched, but not for kernels in a CUDA graph.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,11 +32,20 @@ constexpr int64_t kPartialSums = 1 << 22;
 // Bytes of device memory for the partial sums and the intermediate results of adding them up.
 constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
 
+// Where to launch a kernel, and the name that errors give it. A function that takes a Launch is
+// called with a stream. The implicit conversion then adds the name of the calling function.
+struct Launch {
+  Launch(void* s, const char* c = __builtin_FUNCTION()) : stream(s), caller(c) {}
+  void* stream;        // a cudaStream_t; not used on the CPU
+  const char* caller;  // "typed_ema<float>"
+};
+
 #ifdef __CUDACC__
 
-inline void require(cudaError_t error, const char* operation) {
+inline void require(cudaError_t error, const char* operation, const char* caller = "") {
   if (error != cudaSuccess)
-    throw std::runtime_error(std::string(operation) + " failed: " + cudaGetErrorString(error));
+    throw std::runtime_error(std::string(operation) + caller +
+                             " failed: " + cudaGetErrorString(error));
 }
 
 template <class F>
@@ -42,14 +54,14 @@ __global__ void call_for_index(int64_t n, F f) {
   if (i < n) f(i);
 }
 
-// Throws std::runtime_error if the kernel cannot be started.
+// Throws std::runtime_error, with the caller's name, if the kernel cannot be started.
 template <class F>
-void for_each_index(int64_t n, void* stream, const F& f) {
+void for_each_index(int64_t n, const Launch& launch, const F& f) {
   constexpr int kThreads = 256;
   if (n <= 0) return;
   const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
-  call_for_index<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(n, f);
-  require(cudaGetLastError(), "starting a GPU kernel");
+  call_for_index<<<blocks, kThreads, 0, static_cast<cudaStream_t>(launch.stream)>>>(n, f);
+  require(cudaGetLastError(), "starting the GPU kernel of ", launch.caller);
 }
 
 // Returns kScratchBytes of memory on the current device. The first call on each device allocates it
@@ -70,7 +82,7 @@ inline double* scratch() {
 #else
 
 template <class F>
-void for_each_index(int64_t n, void*, const F& f) {
+void for_each_index(int64_t n, const Launch&, const F& f) {
   for (int64_t i = 0; i < n; ++i) f(i);
 }
 
