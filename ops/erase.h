@@ -18,11 +18,16 @@ SHOAL_BOTH inline uint64_t erase_bits(uint64_t key, uint64_t index) {
 
 // Returns a standard normal value for (key, index), by the Box-Muller transform.
 SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
-  constexpr double kTwoPi = 6.283185307179586476925;
   const uint64_t bits = erase_bits(key, index);
   const double first = static_cast<double>((bits >> 32) + 1) * 0x1p-32;  // uniform in (0, 1]
   const double second = static_cast<double>(bits & 0xffffffff) * 0x1p-32;
-  return std::sqrt(-2 * std::log(first)) * std::cos(kTwoPi * second);
+#ifdef __CUDA_ARCH__
+  const double cosine = cospi(2 * second);  // cos() would reserve stack memory for large angles
+#else
+  constexpr double kTwoPi = 6.283185307179586476925;
+  const double cosine = std::cos(kTwoPi * second);
+#endif
+  return std::sqrt(-2 * std::log(first)) * cosine;
 }
 
 // Returns the normalized value of an element inside mix.erase[rectangle]. `value` is the element's
