@@ -1,35 +1,66 @@
 #!/usr/bin/env bash
-# Checks shoal on a GPU and measures its speed, the speed of other programs, and the limits of the GPU.
-# Each part takes less than ten minutes. A part that is run again measures only what is missing in
-# OUT; --retry also repeats failed measurements. The part train always repeats all its runs.
+# Checks shoal on a borrowed GPU machine and measures its speed, the speed of other programs, and the
+# limits of the GPU. Four calls of less than ten minutes each share a budget of 24 minutes.
 #
-#   bench/gpu_first_light.sh pack DIR [TAR]     on the machine that builds: copies the programs, the
-#                                               libraries they need and TAR, a .tar of class folders
-#                                               of JPEGs, into DIR
-#   bench/gpu_first_light.sh PART DIR OUT [ARGUMENTS OF ITS PROGRAM]
-#                                               on the machine with the GPU: needs Python with
-#                                               torch 2.11, torchvision and timm, but no compiler
+#   bench/gpu_first_light.sh pack DIR [IMAGES.tar]   on the machine that builds: writes
+#                                                    DIR/pack.tar.xz, at most 45 MB, with the
+#                                                    programs, the libraries they need and 100
+#                                                    images of a tar of class folders of JPEGs
+#   bench/gpu_first_light.sh call N DIR OUT [--force] [--budget SECONDS] [OPTIONS]
+#                                                    on the machine with the GPU: runs the parts of
+#                                                    call N, 1 to 4. It needs Python with torch 2.11,
+#                                                    torchvision and timm, but no compiler
+#   bench/gpu_first_light.sh PART DIR OUT ...        runs one part; same options
+#   bench/gpu_first_light.sh table DIR OUT           prints all results as Markdown
+#   bench/gpu_first_light.sh plan                    prints the parts and seconds of each call
 #
 #   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, our
 #                    operations compared with the CPU, and a training step of an installed shoal,
-#                    which must find torch's libraries itself (about a minute)
+#                    which must find torch's libraries itself
+#          step      our training step (shoal bench step): bf16, the most important model first
+#          rivals    timm's training step, eager
+#          ceilings  bandwidth, matrix products, convolutions, kernel launches, copies to the GPU
+#          kernels   GPU time of each kernel of our step (EfficientNet-B0, batch 256)
+#          memcheck  compute-sanitizer on our kernels in the check `operations`, if it is installed
+#          ncu       Nsight Compute on our kernels in one step, if it is installed
+#          compiled  timm's training step with torch.compile
 #          train     shoal train on the GPU compared with the CPU: losses, a repeated run, a resumed
 #                    run, two processes on one GPU
-#          step      our training step (shoal bench step): three models, three batch sizes, bf16
-#          rivals    timm's training step: eager and with torch.compile
-#          ceilings  bandwidth, matrix products, convolutions, kernel launches, copies to the GPU
+#          speed     images/s of shoal train, with data loading
 #          loaders   our data loader with 1 to 16 threads; torchvision's, timm's, nvJPEG
-#          table     prints all results in OUT as Markdown
-#   OUT    folder for PART.json (loaders: own_loader.json, loaders.json) and for the trace of checks
 #
-# Exit status: 0; 1 a check, a training run or a measurement failed, or the time was too short for all
-# checks; 2 usage. PART.json contains the reasons of failed measurements.
+# All parts except checks need the stored results of checks, and refuse to start if a check failed or
+# is missing; --force starts them anyway. OPTIONS go to the part's program (--only, --retry, ...).
+#
+# Results are kept in DIR.kept, beside DIR, with the unpacked programs and the seconds used so far. At
+# the end of each part, also if it fails or is stopped, they are copied to OUT as results.tar.gz,
+# table.md and kernels.txt. A part that runs again measures only what is missing, and --retry also
+# repeats failed measurements; train always repeats all its runs. If the machine was replaced, copy
+# results.tar.gz to DIR before the next call.
+#
+# Exit status: 0; 1 a check, a training run or a measurement failed, the checks did not pass, or the
+# time was too short for all checks; 2 usage; 128 + N stopped by signal N. PART.json contains the
+# reasons of failed measurements.
+# shellcheck disable=SC2086 # the plan is split into words
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
-limit=540 # seconds per part
+gpu=$top/bench/gpu
+python=${PYTHON:-python3}
+budget=1440    # seconds for all calls
+call_limit=560 # seconds for one call; the machine stops a command after 600
+least=10       # seconds; a part that would have less is skipped
+# The parts of each call, the most important first, and the seconds that they need. A part may also
+# use the seconds that earlier parts and calls left.
+plan=(
+  ""
+  "checks 110 step 100 rivals 140 ceilings 50"
+  "kernels 60 memcheck 90 ncu 90"
+  "compiled 450"
+  "train 160 speed 90 loaders 100"
+)
 
 usage() {
-  sed -n '6,27s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,/^# shellcheck/{/^# shellcheck/d; s/^# \{0,1\}//p}' "$0" >&2
   exit 2
 }
 
@@ -38,28 +69,25 @@ fail() {
   exit 1
 }
 
-# Prints the paths of the shared libraries that the programs need, except those of the C library, the
-# compiler and torch.
-libraries_of() {
-  ldd "$@" | awk '$2 == "=>" && $3 ~ "^/" &&
-    $1 !~ /^lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s|gomp|c10|torch_cpu|cudart|cupti)\.so/ {print $3}' | sort -u
+# seconds_of PART SECONDS ...: prints the sum of the seconds.
+seconds_of() {
+  local sum=0
+  while [ $# -gt 0 ]; do
+    sum=$((sum + $2))
+    shift 2
+  done
+  echo $sum
 }
 
-pack() {
-  local build=$top/build/release
-  "$top/scripts/build" release -- --target gpu_first_light loader_bench shoal shoal-worker shoal_cuda
-  mkdir -p "$1"
-  cp "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so} "$1"
-  strip "$1"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so}
-  libraries_of "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker} | xargs -r cp -L -t "$1"
-  if [ $# -gt 1 ]; then
-    rm -rf "$1/images"
-    cp "$2" "$1/images.tar"
-  fi
-  du -sh "$1"
+print_plan() {
+  local call all=0 seconds
+  for call in 1 2 3 4; do
+    seconds=$(seconds_of ${plan[call]})
+    all=$((all + seconds))
+    echo "call $call: ${plan[call]} = $seconds s"
+  done
+  echo "all calls: $all s of $budget s"
 }
-
-python=${PYTHON:-python3}
 
 torch_folder() {
   $python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))'
@@ -70,88 +98,242 @@ torch_folder() {
 use_libraries() {
   local torch
   torch=$(torch_folder)
-  LD_LIBRARY_PATH=$torch/lib$(printf ':%s' "$torch"/../nvidia/*/lib):${LD_LIBRARY_PATH-}:/usr/local/nvidia/lib64:$1
+  LD_LIBRARY_PATH=$torch/lib$(printf ':%s' "$torch"/../nvidia/*/lib):${LD_LIBRARY_PATH-}:/usr/local/nvidia/lib64:$programs
   export LD_LIBRARY_PATH
+}
+
+# Unpacks the pack, unless this was done before. Python's tarfile needs no program xz.
+unpack() {
+  local sum
+  [ -e "$from/pack.tar.xz" ] || fail "$from/pack.tar.xz does not exist; make it with $0 pack $from"
+  sum=$(sha256sum <"$from/pack.tar.xz")
+  [ "$sum" != "$(cat "$kept/pack/sum" 2>/dev/null)" ] || return 0
+  rm -rf "$kept/pack" "$kept/pack.new"
+  mkdir "$kept/pack.new"
+  $python -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter="data")' \
+    "$from/pack.tar.xz" "$kept/pack.new"
+  echo "$sum" >"$kept/pack.new/sum"
+  mv "$kept/pack.new" "$kept/pack"
+}
+
+# Copies the results to OUT. Few files, because some machines return only a few.
+collect() {
+  mkdir -p "$out"
+  (print_table) >"$out/table.md" 2>/dev/null || rm -f "$out/table.md"
+  [ ! -e "$results/kernels.txt" ] || cp "$results/kernels.txt" "$out"
+  tar czf "$out/results.tar.gz.part" -C "$results" . && mv "$out/results.tar.gz.part" "$out/results.tar.gz"
+}
+
+print_table() {
+  local found=()
+  mapfile -t found < <(cd "$results" && ls {checks,step,rivals,ceilings,train,speed,own_loader,loaders}.json 2>/dev/null)
+  [ ${#found[@]} -gt 0 ] || fail "there are no results in $results"
+  (cd "$results" && $python "$gpu/table.py" "${found[@]}")
+  [ ! -e "$results/kernels.txt" ] || { echo "## Kernels of a step" && sed 's/^/    /' "$results/kernels.txt"; }
+}
+
+# Runs a program for at most `limit` seconds and a few more, in which it can store its results. In
+# the background, because bash does not run traps while it waits for a program in the foreground.
+child=
+limited() {
+  local status=0
+  timeout -k 5 $((limit + 10)) "$@" &
+  child=$!
+  wait $child || status=$?
+  child=
+  return $status
+}
+
+# Runs a program of bench/gpu, which starts no measurement after the limit.
+measure() {
+  local file=$1
+  shift
+  limited "$python" "$gpu/$file" "$@" --deadline $limit "${options[@]}"
 }
 
 # Lays out the folders of an installed shoal and measures two training steps there.
 # LD_LIBRARY_PATH contains only the driver's folder, as in NVIDIA's containers. A longer path would
 # hide that shoal cannot find a library itself.
-#   check_installed DIR RESULT.json [OPTIONS OF native.py]
 check_installed() {
-  local from=$1 result=$2 device=cuda torch tree status=0
-  shift 2
-  [[ " $* " != *" --device cpu "* ]] || device=cpu
+  local torch tree status=0 limit=$((limit < 60 ? limit : 60))
   torch=$(torch_folder)
   tree=$(mktemp -d)
   mkdir -p "$tree/bin" "$tree/lib/shoal"
-  cp "$from"/{shoal,shoal-worker} "$tree/bin"
-  cp "$from/libshoal_cuda.so" "$tree/lib/shoal"
-  ln -s "$from" "$tree/lib/shoal/libraries"
+  cp "$programs"/{shoal,shoal-worker} "$tree/bin"
+  cp "$programs/libshoal_cuda.so" "$tree/lib/shoal"
+  ln -s "$programs" "$tree/lib/shoal/libraries"
   ln -s "$torch" "$tree/lib/shoal/torch"
   [ ! -d "$torch/../nvidia" ] || ln -s "$(realpath "$torch/../nvidia")" "$tree/lib/shoal/nvidia"
-  LD_LIBRARY_PATH=/usr/local/nvidia/lib64 timeout 120 "$tree/bin/shoal" bench step --json \
-    --model resnet18 --size 64 --batch-size 8 --steps 2 --device $device >"$result" || status=1
+  limited env LD_LIBRARY_PATH=/usr/local/nvidia/lib64 "$tree/bin/shoal" bench step --json \
+    --model resnet18 --size 64 --batch-size 8 --steps 2 --device $device >"$results/installed.json" || status=1
   rm -r "$tree"
   [ $status = 0 ] && echo "installed: ok" || echo "installed: FAILED" >&2
   return $status
 }
 
+# Options of `shoal bench step` for the step that kernels and ncu look at.
+big_step=(--model efficientnet_b0 --size 224 --batch-size 256 --amp bf16)
+# What ncu measures. Few metrics, because it repeats a kernel when it cannot count all at once.
+metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
+metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,launch__registers_per_thread
+
+# Runs a program that may be missing on the machine, and writes what it prints to a file.
+#   optional PROGRAM FILE ARGUMENTS
+optional() {
+  local program=$1 file=$2
+  shift 2
+  if ! command -v "$program" >/dev/null; then
+    echo "$part: skipped, because $program is not installed"
+  elif limited "$program" "$@" >"$results/$file" 2>&1; then
+    echo "$part: ok, see $file"
+  else
+    tail -n 5 "$results/$file"
+    echo "$part: FAILED, see $file" >&2
+    return 1
+  fi
+}
+
+# Runs one part for `limit` seconds.
+run_part() {
+  local status=0 images=$kept/pack/images end=$((SECONDS + limit))
+  if [ $part = checks ]; then
+    check_installed || status=1
+    limit=$((end - SECONDS))
+  fi
+  use_libraries
+  case $part in
+    checks) measure native.py checks "$programs/gpu_first_light" --json "$results/checks.json" || status=1 ;;
+    step | speed) measure native.py $part "$programs/shoal" --json "$results/$part.json" ;;
+    train) measure training.py "$programs/shoal" --json "$results/train.json" ;;
+    rivals) measure rivals.py --json "$results/rivals.json" --only '/eager$' ;;
+    compiled) measure rivals.py --json "$results/rivals.json" --only '/(compile|reduce-overhead)$' --cache "$kept/compiled" ;;
+    ceilings) measure ceilings.py --json "$results/ceilings.json" ;;
+    kernels)
+      limited "$programs/shoal" bench step "${big_step[@]}" --steps 3 --device $device --trace "$results/trace.json" &&
+        $python "$gpu/kernels.py" "$results/trace.json" --json "$results/kernels.json" --text "$results/kernels.txt"
+      ;;
+    memcheck)
+      # Without LibTorch's cache, each tensor is an allocation of its own, whose bounds are checked.
+      PYTORCH_NO_CUDA_MEMORY_CACHING=1 optional compute-sanitizer memcheck.txt --tool memcheck \
+        --kernel-name kns=shoal --report-api-errors no --error-exitcode 9 \
+        "$programs/gpu_first_light" operations
+      ;;
+    ncu)
+      optional ncu ncu.csv --target-processes all --clock-control none --csv \
+        --kernel-name-base demangled --kernel-name regex:shoal --launch-count 600 \
+        --metrics "$metrics" "$programs/shoal" bench step "${big_step[@]}" --warmup 0 --steps 1 --device $device
+      ;;
+    loaders)
+      if [ ! -d "$images" ]; then
+        echo "loaders: the pack has no images; name IMAGES.tar when packing" >&2
+        return 1
+      fi
+      limit=$((limit / 2))
+      measure native.py loader "$programs/loader_bench" --images "$images" --json "$results/own_loader.json" || status=1
+      limit=$((end - SECONDS))
+      measure loaders.py "$images" --json "$results/loaders.json" || status=1
+      ;;
+  esac || status=1
+  return $status
+}
+
+# The seconds that all calls have used.
+used() { echo $((used_before + SECONDS)); }
+
+# run_parts RESERVED PART SECONDS ...: runs parts one after the other. RESERVED: seconds of the budget
+# for later calls.
+run_parts() {
+  local reserved=$1 end later reason status=0
+  shift
+  end=$((budget - used_before - reserved))
+  [ $end -lt $call_limit ] || end=$call_limit
+  while [ $# -gt 0 ]; do
+    part=$1
+    shift 2
+    later=$(seconds_of "$@")
+    limit=$((end - later - SECONDS))
+    if [ $part != checks ] && [ $force = no ]; then
+      reason=$($python -B "$gpu/gate.py" "$results" 2>&1) ||
+        fail "$part does not start, because $reason; --force starts it anyway"
+    fi
+    if [ $limit -lt $least ]; then
+      echo "$part: skipped, only $((limit > 0 ? limit : 0)) s are left for it"
+      continue
+    fi
+    echo "== $part, at most $limit s"
+    echo $(($(used) + limit)) >"$results/seconds" # right if the machine kills this script
+    run_part || status=1
+    used >"$results/seconds"
+    collect
+  done
+  return $status
+}
+
+finish() {
+  local status=$?
+  trap - EXIT
+  [ -z "$child" ] || { kill $child && wait $child; } 2>/dev/null || true
+  [ ! -d "$results" ] || { used >"$results/seconds" && collect; }
+  echo "used $(used) of $budget s in all calls; results: $out"
+  exit $status
+}
+
+part=${1-}
+[ "$part" != plan ] || { print_plan && exit; }
+if [ "$part" = call ]; then
+  call=${2-}
+  [[ $call =~ ^[1-4]$ ]] || usage
+  shift
+fi
 [ $# -ge 2 ] || usage
-part=$1
 from=$(realpath -m "$2")
 shift 2
 if [ "$part" = pack ]; then
+  [ $# -le 1 ] || usage
+  "$top/scripts/build" release -- --target gpu_first_light loader_bench shoal shoal-worker shoal_cuda
   mkdir -p "$from"
-  pack "$from" "$@"
-  exit
+  exec $python "$gpu/pack.py" "$top/build/release" "$from/pack.tar.xz" "$@"
 fi
 [ $# -ge 1 ] || usage
-out=$1
+out=$(realpath -m "$1")
 shift
-[ -e "$from/gpu_first_light" ] || fail "$from/gpu_first_light does not exist; make it with $0 pack $from"
-mkdir -p "$out"
+options=() force=no device=cuda
+while [ $# -gt 0 ]; do
+  case $1 in
+    --force) force=yes ;;
+    --budget)
+      [[ ${2-} =~ ^[0-9]+$ ]] || usage
+      budget=$2
+      shift
+      ;;
+    *) options+=("$1") ;;
+  esac
+  shift
+done
+[[ " ${options[*]-} " != *" --device cpu "* ]] || device=cpu
+kept=$from.kept
+programs=$kept/pack/programs
+results=$kept/results
+if [ ! -d "$results" ]; then
+  mkdir -p "$results"
+  [ ! -e "$from/results.tar.gz" ] || tar xzf "$from/results.tar.gz" -C "$results"
+fi
+used_before=$(cat "$results/seconds" 2>/dev/null || echo 0)
 case $part in
-  checks)
-    status=0
-    check_installed "$from" "$out/installed.json" "$@" || status=1
-    use_libraries "$from"
-    $python "$top/bench/gpu/native.py" checks "$from/gpu_first_light" --json "$out/checks.json" \
-      --deadline $((limit - SECONDS)) "$@" || status=1
-    exit $status
-    ;;
-  step)
-    use_libraries "$from"
-    $python "$top/bench/gpu/native.py" step "$from/shoal" --json "$out/step.json" --deadline $limit "$@"
-    ;;
-  train)
-    use_libraries "$from"
-    $python "$top/bench/gpu/training.py" "$from/shoal" --json "$out/train.json" --deadline $limit "$@"
-    ;;
-  rivals | ceilings)
-    $python "$top/bench/gpu/$part.py" --json "$out/$part.json" --deadline $limit "$@"
-    ;;
-  loaders)
-    images=$from/images
-    [ -d "$images" ] || [ -e "$from/images.tar" ] || fail "$from/images.tar does not exist; name a TAR when packing"
-    if [ ! -d "$images" ]; then
-      rm -rf "$images.new"
-      mkdir "$images.new"
-      tar xf "$from/images.tar" -C "$images.new"
-      mv "$images.new" "$images"
+  table) print_table ;;
+  call | checks | step | rivals | ceilings | kernels | memcheck | ncu | compiled | train | speed | loaders)
+    trap finish EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    unpack
+    if [ $part = call ]; then
+      later=0
+      for ((each = call + 1; each <= 4; each++)); do later=$((later + $(seconds_of ${plan[each]}))); done
+      run_parts $later ${plan[call]}
+    else
+      run_parts 0 $part 0
     fi
-    use_libraries "$from"
-    status=0
-    $python "$top/bench/gpu/native.py" loader "$from/loader_bench" --images "$images" \
-      --json "$out/own_loader.json" --deadline $((limit / 2)) "$@" || status=1
-    $python "$top/bench/gpu/loaders.py" "$images" --json "$out/loaders.json" --deadline $((limit - SECONDS)) "$@" ||
-      status=1
-    exit $status
-    ;;
-  table)
-    mapfile -t found < <(ls "$out"/{checks,train,step,rivals,ceilings,own_loader,loaders}.json 2>/dev/null)
-    [ ${#found[@]} -gt 0 ] || fail "no results in $out"
-    $python "$top/bench/gpu/table.py" "${found[@]}"
     ;;
   *) usage ;;
 esac

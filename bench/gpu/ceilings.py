@@ -41,6 +41,7 @@ PASSES = ("forward", "dgrad", "wgrad")
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 SQUARE = 8192
 TIMINGS = 20
+LIKELY_SECONDS = 10
 
 
 def shapes(size):
@@ -245,8 +246,8 @@ class Ceilings:
         for name, work in self.cases():
             if not self.results.wanted(name):
                 continue
-            if self.results.seconds_left() < 10:
-                self.results.leave_out()
+            if self.results.seconds_left() < LIKELY_SECONDS:
+                self.results.leave_out(name, LIKELY_SECONDS)
                 continue
             begin = time.perf_counter()
             try:

@@ -6,6 +6,7 @@ are the minimum and maximum. A failed measurement has "error" instead of values.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import math
@@ -29,6 +30,8 @@ except ImportError:  # native.py and training.py do not need it
 
 GROUPS = 5
 STARTED = time.perf_counter()
+# Ends like Ctrl-C, so that kill_group() ends the programs that are being measured.
+signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 def parser(description):
@@ -150,7 +153,10 @@ class Results:
     def seconds_left(self):
         return self.options.deadline - (time.perf_counter() - STARTED)
 
-    def leave_out(self):
+    def leave_out(self, name, needed):
+        """Reports that `name` is skipped, because it needs more seconds than are left."""
+        print(f"{name}  skipped: {max(0, self.seconds_left()):.0f} s left, needs {needed:.0f} s",
+              flush=True)
         self.left_out += 1
 
     def get(self, name, key):
@@ -173,6 +179,13 @@ class Results:
         return any(map(failed, self.rows))
 
 
+def kill_group(child):
+    """Kills a process and all processes that it started. Its group must be its own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
 def run_child(name, seconds):
     """Runs this program with --child NAME. Returns the row that it prints, a row with "error" if it
     fails, or None if it is killed after `seconds`."""
@@ -183,11 +196,8 @@ def run_child(name, seconds):
             status = child.wait(seconds)
         except subprocess.TimeoutExpired:
             status = None
-        try:
-            os.killpg(child.pid, signal.SIGKILL)  # with all processes that it started
-        except ProcessLookupError:
-            pass
-        child.wait()
+        finally:
+            kill_group(child)
         out.seek(0)
         err.seek(0)
         lines = out.read().splitlines()
@@ -214,8 +224,9 @@ def each_in_a_child(title, names, measure, expected, options, shown):
     results = Results(title, options, shown)
     for name in filter(results.wanted, names):
         left = results.seconds_left()
-        if expected(name, results.rows) > left:
-            results.leave_out()
+        needed = expected(name, results.rows)
+        if needed > left:
+            results.leave_out(name, needed)
             continue
         begin = time.perf_counter()
         row = run_child(name, min(options.timeout, left))

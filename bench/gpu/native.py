@@ -4,13 +4,16 @@
 
   checks    all checks of gpu_first_light (bench/gpu/first_light.cpp)
   step      `shoal bench step`, with the shapes that rivals.py measures; PROGRAM is shoal
+  speed     `shoal train` on synthetic images, with data loading; PROGRAM is shoal
   loader    loader_bench over --images DIR, with each number of threads in --workers 16,8,4,2,1
 
 Exit status 1 if a check or a measurement failed, or a check was skipped.
 """
 
+import datetime
 import json
 import os
+import pathlib
 import re
 import shutil
 import socket
@@ -20,20 +23,30 @@ import tempfile
 import time
 
 import common
+import configurations
 
 CHECKS = ["plugin", "operations", "step resnet18", "step efficientnet_b0", "nccl",
           "graph resnet18 f32", "graph resnet18 bf16", "graph efficientnet_b0 f32",
           "graph efficientnet_b0 bf16", "trace TRACE", "shared"]
 ON_CPU = re.compile("operations|step|shared")
-MODELS = [("efficientnet_b0", 224), ("resnet50", 224), ("efficientnet_b4", 380)]
 LIKELY_SECONDS = 15
+SPEED_WARMUP = 30  # steps
 
 
-def steps(dry):
-    models, batches = ([("resnet18", 32)], (4,)) if dry else (MODELS, (256, 128, 32))
-    for model, size in models:
-        for batch in batches:
-            yield f"{model} {size} {batch} bf16"
+def checks(on_cpu):
+    return [name for name in CHECKS if not on_cpu or ON_CPU.match(name)]
+
+
+def output_of(command, seconds):
+    """Returns what a program prints to stdout. Kills it after `seconds`."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
+    try:
+        out, _ = child.communicate(timeout=seconds)
+    finally:
+        common.kill_group(child)
+    if child.returncode != 0:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return out
 
 
 def step_rates(program, name, options):
@@ -45,11 +58,7 @@ def step_rates(program, name, options):
     command = [program, "bench", "step", "--json", "--model", model, "--size", size,
                "--batch-size", batch, "--amp", amp, "--device", options.device,
                "--steps", "3" if options.dry else "50"]
-    try:
-        done = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True,
-                                         timeout=options.timeout).stdout)
-    except subprocess.SubprocessError as error:
-        return {"ok": False, "error": str(error)}
+    done = json.loads(output_of(command, options.timeout))
     row = {"ok": True, "images_per_second": done["images_per_sec"],
            "images_per_second_least": done["images_per_sec_min"],
            "images_per_second_most": done["images_per_sec_max"], "kernels": done["kernels"],
@@ -60,18 +69,35 @@ def step_rates(program, name, options):
     return row
 
 
+def speed_rates(program, name, options):
+    """Returns the rate of `shoal train` after the first steps, from the times in its history."""
+    model, size, batch, amp = name.split()
+    warmup, steps = (1, 4) if options.dry else (SPEED_WARMUP, 200)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "train", "--train", f"synthetic:{steps * int(batch)}:1000:256x256",
+                   "--val", "synthetic:32:1000:256x256", "--model", model, "--size", size,
+                   "--global-batch-size", batch, "--amp", amp, "--device", options.device,
+                   "--epochs", "1", "--output", folder]
+        output_of(command, options.timeout)
+        rows = [json.loads(line)
+                for line in pathlib.Path(folder, "history.jsonl").read_text().splitlines()]
+        summary = json.loads(pathlib.Path(folder, "summary.json").read_text())
+    rows = [row for row in rows if row["event"] == "train" and row["step"] >= warmup]
+    begin, end = (datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00"))
+                  for row in (rows[0], rows[-1]))
+    images = int(batch) * (rows[-1]["step"] - rows[0]["step"])
+    return {"ok": True, "images_per_second": images / (end - begin).total_seconds(),
+            "wait_share": summary["loader"]["wait_share"]}
+
+
 def loader_rates(program, name, options):
     """Returns the median, minimum and maximum of five runs. One more run, before them, writes the
     seek indexes and is not counted."""
+    until = time.monotonic() + options.timeout
     with tempfile.TemporaryDirectory() as indexes:
-        command = [program, "loader", options.images, "2" if options.dry else "25",
+        command = [program, "loader", options.images, "2" if options.dry else "10",
                    name.split()[1], indexes]
-        try:
-            done = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True,
-                                              text=True, timeout=options.timeout).stdout)
-                    for _ in range(6)][1:]
-        except subprocess.SubprocessError as error:
-            return {"ok": False, "error": str(error)}
+        done = [json.loads(output_of(command, until - time.monotonic())) for _ in range(6)][1:]
     return {"ok": True} | (
         common.spread("images_per_second", [each["images_per_second"] for each in done])) | (
         common.spread("processor_us", [each["processor_us"] for each in done]))
@@ -149,7 +175,7 @@ def answer_of(program, name, words, options):
 
 def main():
     parser = common.child_parser(__doc__, timeout=120)
-    parser.add_argument("part", choices=("checks", "step", "loader"))
+    parser.add_argument("part", choices=("checks", "step", "speed", "loader"))
     parser.add_argument("program")
     parser.add_argument("--images", metavar="DIR")
     parser.add_argument("--workers", default="16,8,4,2,1", help="for loader: numbers of threads")
@@ -160,25 +186,32 @@ def main():
         parser.error("loader needs --images DIR")
     measure = answer
     if options.part == "checks":
-        title, names = "Checks of LibTorch and of our operations", CHECKS
-        if options.device == "cpu":
-            names = [name for name in names if ON_CPU.match(name)]
+        title, names = "Checks of LibTorch and of our operations", checks(options.device == "cpu")
     elif options.part == "loader":
         title = "shoal's loader: batches of 128 crops of 224 pixels"
         names, measure = [f"loader {n}" for n in options.workers.split(",")], loader_rates
+    elif options.part == "speed":
+        title = "shoal train on synthetic images, with data loading"
+        names, measure = configurations.own_names(options.dry)[:1], speed_rates
     else:
-        title, names = "shoal's training step (shoal bench step)", steps(options.dry)
-        measure = step_rates
+        title, measure = "shoal's training step (shoal bench step)", step_rates
+        names = configurations.own_names(options.dry)
     results = common.Results(title, options, ("ok", "images_per_second", "reserved_mib"))
     limit = options.timeout
     for name in filter(results.wanted, names):
         left = results.seconds_left()
         if left < LIKELY_SECONDS:
-            results.leave_out()
+            results.leave_out(name, LIKELY_SECONDS)
             continue
         options.timeout = min(limit, left)
         begin = time.perf_counter()
-        row = measure(options.program, name, options)
+        try:
+            row = measure(options.program, name, options)
+        except Exception as error:
+            row = {"ok": False, "error": common.described(error)}
+        if common.failed(row) and options.part != "checks" and results.seconds_left() < 1:
+            print(f"{name}  not finished by the deadline", flush=True)
+            continue
         results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
     failed = results.end()
     sys.exit(failed or options.part == "checks" and results.left_out > 0)

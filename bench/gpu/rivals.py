@@ -5,8 +5,8 @@ memory.
 Usage: rivals.py [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
 
 Channels-last, autocast, label smoothing 0.1, SGD with momentum. Each configuration runs in its own
-process and is named MODEL/PIXELS/BATCH/bf16|fp16/WAY, where WAY is eager or a mode of
-torch.compile.
+process and is named MODEL/PIXELS/BATCH/bf16/WAY, where WAY is eager or a mode of torch.compile.
+configurations.py lists them.
 
   first_step_seconds  the first step, with compilation and cuDNN's choice of algorithms
   steady_seconds      warm-up after the first step, until three consecutive steps take about the
@@ -27,34 +27,13 @@ import time
 import torch
 
 import common
+import configurations
 
 TITLE = ("Training steps of timm's models (torch.optim.SGD with foreach, the default of PyTorch "
          "and timm; TF32 allowed, cudnn.benchmark)")
-COMPILED = ("compile", "reduce-overhead")
-SIZES = {"efficientnet_b0": 224, "resnet50": 224, "efficientnet_b4": 380,
-         "tf_efficientnetv2_s": 300}
 DROPS = {"efficientnet_b0": (0.2, 0.2), "efficientnet_b4": (0.4, 0.2),
-         "tf_efficientnetv2_s": (0.2, 0.2)}
-FIRST, LATER = ("efficientnet_b0", "resnet50"), ("efficientnet_b4", "tf_efficientnetv2_s")
-BATCHES = (256, 128, 32)
-EXPECTED = {"eager": 20, "compile": 90, "reduce-overhead": 90, "max-autotune": 300}
-
-
-def names(dry):
-    """Returns all configurations, the most important first."""
-    if dry:
-        return ["resnet18/64/4/bf16/eager", "efficientnet_b0/64/4/bf16/eager",
-                "resnet18/64/4/fp16/eager", "resnet18/64/4/bf16/compile"]
-
-    def these(models, dtype, ways):
-        return [f"{model}/{SIZES[model]}/{batch}/{dtype}/{way}"
-                for batch in BATCHES for model in models for way in ways]
-
-    return [*these(FIRST, "bf16", ("eager",)),
-            *these(FIRST[:1], "bf16", COMPILED), *these(FIRST[1:], "bf16", COMPILED),
-            *these(LATER, "bf16", ("eager",)), *these(LATER, "bf16", COMPILED),
-            *these(FIRST + LATER, "fp16", ("eager",)), *these(FIRST + LATER, "fp16", COMPILED),
-            *these(FIRST[:1], "bf16", ("max-autotune",))]
+         "efficientnetv2_s": (0.2, 0.2)}
+EXPECTED = {"eager": 20, "compile": 90, "reduce-overhead": 90}
 
 
 def expected(name, rows):
@@ -78,7 +57,7 @@ def steady(seconds, dry):
 
 def measure(name, options):
     import timm
-    model, size, batch, dtype, way = name.split("/")
+    model, size, batch, _, way = name.split("/")
     size, batch, device = int(size), int(batch), options.device
     if device == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
@@ -88,7 +67,6 @@ def measure(name, options):
     model = timm.create_model(model, drop_rate=drop, drop_path_rate=drop_path)
     model = model.to(device, memory_format=torch.channels_last).train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-5)
-    scaler = torch.amp.GradScaler(device, enabled=dtype == "fp16")
     criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
     images = torch.randn(batch, 3, size, size, device=device).contiguous(
         memory_format=torch.channels_last)
@@ -99,11 +77,10 @@ def measure(name, options):
 
     def step():
         optimizer.zero_grad()
-        with torch.autocast(device, {"bf16": torch.bfloat16, "fp16": torch.float16}[dtype]):
+        with torch.autocast(device, torch.bfloat16):
             loss = criterion(forward(images), labels)
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
+        loss.backward()
+        optimizer.step()
         return loss
 
     def steps(count):
@@ -142,6 +119,6 @@ options = parser.parse_args()
 with tempfile.TemporaryDirectory() as fresh:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = options.cache or fresh
     failed = common.each_in_a_child(
-        TITLE, names(options.dry), lambda name: measure(name, options), expected, options,
-        ("images_per_second", "first_step_seconds", "reserved_mb", "seconds"))
+        TITLE, configurations.rival_names(options.dry), lambda name: measure(name, options),
+        expected, options, ("images_per_second", "first_step_seconds", "reserved_mb", "seconds"))
 sys.exit(failed)

@@ -9,10 +9,8 @@ use the CPU, to test this program.
 """
 
 import json
-import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -54,11 +52,7 @@ def run(program, words, folder, options):
         try:
             status = child.wait(options.timeout)
         finally:
-            try:
-                os.killpg(child.pid, signal.SIGKILL)  # also shoal's workers
-            except ProcessLookupError:
-                pass
-            child.wait()
+            common.kill_group(child)
         err.seek(0)
         if status != 0:
             end = " / ".join(err.read().splitlines()[-3:])[-400:]
@@ -105,7 +99,7 @@ def main():
     with tempfile.TemporaryDirectory() as kept:
         for name in RUNS:
             if results.seconds_left() < LIKELY_SECONDS:
-                results.leave_out()
+                results.leave_out(name, LIKELY_SECONDS)
                 continue
             options.timeout = min(limit, results.seconds_left() / 2)  # a resumed run is two runs
             begin = time.perf_counter()

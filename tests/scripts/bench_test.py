@@ -13,11 +13,10 @@ import tarfile
 import tempfile
 import unittest
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-sys.path[:0] = [str(BENCH), str(BENCH / "gpu")]
+sys.path.insert(0, str(BENCH))
 IMAGES = {"name": "small", "train": 6, "val": 2, "digest": "0123456789ab"}
 
 
@@ -32,7 +31,6 @@ def script(name):
 accuracy, exchange, loader = script("accuracy"), script("exchange"), script("loader")
 import accuracy_results  # noqa: E402
 import environment  # noqa: E402
-import native  # noqa: E402
 
 
 def failure(call, *arguments):
@@ -121,21 +119,6 @@ class DerivedFiles(Files):
             found = environment.unpacked(archive, self.build)
             self.assertEqual(len(list(found.glob(f"train/a/{name}-*.jpg"))), 3)
             self.assertEqual(len(list(found.glob("train/a/*.jpg"))), 3)
-
-    def test_gpu_images_of_an_interrupted_tar_are_unpacked_again(self):
-        packed = self.folder / "packed"
-        (packed / "images.new/old").mkdir(parents=True)
-        (packed / "gpu_first_light").touch()
-        with tarfile.open(packed / "images.tar", "w") as out:
-            out.add(self.images("photos", 2) / "train", ".")
-        subprocess.run(
-            [BENCH / "gpu_first_light.sh", "loaders", packed, self.folder / "out"],
-            env={**os.environ, "PYTHON": "true"},
-            check=True,
-        )
-        found = {path.name for path in (packed / "images").iterdir()}
-        self.assertEqual(found, {"a", "b"})
-        self.assertFalse((packed / "images.new").exists())
 
 
 class Accuracy(Files):
@@ -232,58 +215,6 @@ class Accuracy(Files):
              "top1": [10.0, 20.0], "seconds": 3.2, "version": "1 (c)", "torch": "2"},
         )
         self.assertNotIn(str(self.folder), file.read_text())
-
-
-class FakeChild:
-    """A process that has ended with a status, or hangs (status None)."""
-
-    def __init__(self, status):
-        self.process = SimpleNamespace(poll=lambda: status)
-        self.row = {"ok": status == 0, "status": status}
-
-    def end(self):
-        return self.row
-
-
-class GpuChecks(unittest.TestCase):
-    def row(self, *statuses):
-        """Returns the result of a check whose processes end with these statuses."""
-        children = iter([FakeChild(status) for status in statuses])
-        with mock.patch.object(native, "Child", lambda *_: next(children)):
-            options = SimpleNamespace(timeout=0)
-            return native.answer_of("program", "shared", ["shared"], options)
-
-    def test_one_hung_process_fails_the_check(self):
-        self.assertEqual(self.row(0, None), {"ok": False, "status": None})
-        self.assertEqual(self.row(None, 0), {"ok": False, "status": None})
-        self.assertTrue(self.row(0, 0)["ok"])
-
-    def test_the_process_that_failed_by_itself_is_reported(self):
-        self.assertEqual(self.row(None, 1)["status"], 1)
-
-    def call(self, *words):
-        command = [sys.executable, "-B", BENCH / "gpu/native.py", *words, "--device", "cpu"]
-        return subprocess.run(command, capture_output=True, text=True)
-
-    def test_skipped_checks_are_a_failure_but_skipped_measurements_are_not(self):
-        done = self.call("checks", "/bin/true", "--deadline", "0")
-        self.assertIn("skipped", done.stdout)
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(self.call("step", "/bin/true", "--deadline", "0").returncode, 0)
-
-    def test_a_program_without_a_result_fails(self):
-        done = self.call("checks", "/bin/true", "--only", "operations")
-        self.assertIn("no result", done.stdout)
-        self.assertEqual(done.returncode, 1)
-
-    def test_loader_takes_workers_and_needs_images(self):
-        words = ("--workers", "8,3", "--images", "x", "--deadline", "0")
-        done = self.call("loader", "/bin/true", *words)
-        self.assertIn("2 skipped", done.stdout)
-        self.assertIn("--images", self.call("loader", "/bin/true").stderr)
-        done = self.call("step", "nowhere")
-        self.assertIn("nowhere is not a program", done.stderr)
-        self.assertEqual(done.returncode, 2)
 
 
 class Loaders(unittest.TestCase):
