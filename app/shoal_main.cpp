@@ -55,7 +55,7 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
     return print(
         command_help(require_command(words[1]), words.size() > 2 ? words[2] : kCommonHelp));
   }
-  if (words[0] == "--version")
+  if (words[0] == "--version" || words[0] == "-V" || words[0] == "-v")
     return print(std::string("shoal ") + kVersion + " (" + kCommit + ")\n");
 
   const Arguments arguments = [&] {

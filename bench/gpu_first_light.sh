@@ -14,9 +14,10 @@
 #   bench/gpu_first_light.sh table DIR OUT           prints all results as Markdown
 #   bench/gpu_first_light.sh plan                    prints the parts and seconds of each call
 #
-#   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, our
-#                    operations compared with the CPU, and a training step of an installed shoal,
-#                    which must find torch's libraries itself
+#   PART   checks    the plug-in, which is built from this tree if the packed one does not work, NCCL,
+#                    bf16, CUDA graphs, a trace, two processes on one GPU, our operations compared
+#                    with the CPU, and a training step of an installed shoal, which must find
+#                    torch's libraries itself
 #          step      our training step (shoal bench step): bf16, the most important model first
 #          rivals    timm's training step, eager
 #          ceilings  bandwidth, matrix products, convolutions, kernel launches, copies to the GPU
@@ -171,6 +172,28 @@ check_installed() {
   return $status
 }
 
+# Builds the plug-in from this tree if the packed one does not work here. CMake and nvcc must not find
+# the packed libraries.
+mend_plugin() {
+  local program built=$kept/plugin log=$results/plugin.txt build=(limited env -u LD_LIBRARY_PATH cmake)
+  [ $device = cuda ] && ! limited "$programs/gpu_first_light" plugin >/dev/null || return 0
+  for program in nvcc cmake ninja nvidia-smi; do
+    command -v $program >/dev/null || {
+      echo "plugin: FAILED; it cannot be built here, because $program is not installed" >&2
+      return 1
+    }
+  done
+  echo "plugin: does not work here; building it from $top"
+  "${build[@]}" -S "$top" -B "$built" -G Ninja -DSHOAL_PLUGIN_ONLY=ON -DSHOAL_CUDA=ON \
+    -DTORCH_ROOT="$(torch_folder)" -DCMAKE_CUDA_COMPILER="$(command -v nvcc)" \
+    -DCMAKE_CUDA_ARCHITECTURES="$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | sed -n '1s/\.//p')" \
+    >"$log" 2>&1 &&
+    "${build[@]}" --build "$built" >>"$log" 2>&1 && cp "$built/libshoal_cuda.so" "$programs" && return
+  tail -n 20 "$log" >&2
+  echo "plugin: FAILED to build, see plugin.txt" >&2
+  return 1
+}
+
 # Options of `shoal bench step` for the step that kernels and ncu look at.
 big_step=(--model efficientnet_b0 --size 224 --batch-size 256 --amp bf16)
 # What ncu measures. Few metrics, because it repeats a kernel when it cannot count all at once.
@@ -196,11 +219,13 @@ optional() {
 # Runs one part for `limit` seconds.
 run_part() {
   local status=0 images=$kept/pack/images end=$((SECONDS + limit))
+  use_libraries
   if [ $part = checks ]; then
+    mend_plugin || status=1
+    limit=$((end - SECONDS))
     check_installed || status=1
     limit=$((end - SECONDS))
   fi
-  use_libraries
   case $part in
     checks) measure native.py checks "$programs/gpu_first_light" --json "$results/checks.json" || status=1 ;;
     step | speed) measure native.py $part "$programs/shoal" --json "$results/$part.json" ;;

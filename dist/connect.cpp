@@ -30,9 +30,13 @@ void check_master(const Env& env, const Notify& notify) {
            " is not an address of this host; the other ranks may not reach rank 0 there");
 }
 
+}  // namespace
+
+// Opens groups, on all ranks in the same order. Keeps the connection to the store.
 class Opener {
  public:
-  Opener(Env& env, const ConnectOptions& options) : env_(env), options_(options) {
+  // Joins the other ranks. Updates `env`.
+  Opener(Env& env, const ConnectOptions& options) : options_(options) {
     const Notify notify =
         env.local_rank == 0 ? options.heartbeat.notify : [](const std::string&) {};
     const auto start = std::chrono::steady_clock::now();
@@ -44,6 +48,7 @@ class Opener {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - start);
     store_ = rendezvous(env, std::max(options.rendezvous_timeout - waited, kLeast), notify);
+    env_ = env;
   }
 
   Group open(const std::string& name, bool with_nccl) {
@@ -71,11 +76,13 @@ class Opener {
   }
 
  private:
-  const Env& env_;
-  const ConnectOptions& options_;
+  Env env_;
+  const ConnectOptions options_;
   GlooAddress address_;
   c10::intrusive_ptr<c10d::Store> store_;
 };
+
+namespace {
 
 // Chooses the backend from all ranks' options. Every rank returns the same or throws the same
 // error.
@@ -124,17 +131,22 @@ Communicator connect(const Env& given, const ConnectOptions& options) {
     result.heartbeat = heartbeat();
     return result;
   }
-  Opener opener(env, options);
+  const auto opener = std::make_shared<Opener>(env, options);
   result.heartbeat = heartbeat();
-  result.control = opener.open("control", false);
+  result.control = opener->open("control", false);
   require_blocks(result.control, env);
   result.backend = agree_on_backend(options, result.control, env);
   const bool nccl = result.backend == Backend::nccl;
   if (nccl && !options.nccl)
     throw std::logic_error("the NCCL backend needs the functions of the CUDA plug-in");
-  result.main = opener.open("main", nccl);
-  result.batch_norm = opener.open("batch_norm", nccl);
+  result.main = opener->open("main", nccl);
+  result.opener = opener;
   return result;
+}
+
+void Communicator::open_batch_norm() {
+  if (opener && !batch_norm.state())
+    batch_norm = opener->open("batch_norm", backend == Backend::nccl);
 }
 
 void Communicator::shutdown() {
@@ -145,6 +157,7 @@ void Communicator::shutdown() {
     if (const auto& state = group->state(); state && state->nccl)
       state->close_nccl(state->nccl.get());
   main = control = batch_norm = Group();
+  opener.reset();
 }
 
 }  // namespace shoal::dist

@@ -39,6 +39,8 @@ struct ConnectOptions {
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();
 };
 
+class Opener;
+
 // The process groups of a run. There are several, so that independent parts of the program need not
 // agree on a common order of collectives.
 struct Communicator {
@@ -46,12 +48,18 @@ struct Communicator {
   Backend backend = Backend::automatic;  // gloo or nccl; automatic only in a world of one
   Group main;        // gradients, parameters, metrics: Gloo, and NCCL for CUDA tensors if chosen
   Group control;     // Gloo: control messages (control_message.h), barriers
-  Group batch_norm;  // sums of synchronized batch norm, during forward and backward
+  Group batch_norm;  // sums of synchronized batch norm, during forward and backward; not open
+                     // before open_batch_norm()
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();  // phase of this process
   std::shared_ptr<Heartbeat> heartbeat;
+  std::shared_ptr<Opener> opener;  // null in a world of one
 
   int rank() const { return env.rank; }
   int size() const { return env.world_size; }
+
+  // Opens `batch_norm`, which only runs with --sync-bn need: on GPUs, each group takes memory. Does
+  // nothing if it is open, or in a world of one. Collective. Throws like connect().
+  void open_batch_norm();
 
   // Call once on every rank at the end of a successful run. Waits until all ranks have called it,
   // because rank 0's process must not end while other ranks use its store. Then closes NCCL and the

@@ -18,7 +18,7 @@
 #include "base/file/whole_file.h"
 #include "base/file/writable.h"
 #include "base/log.h"
-#include "data/container/image_files.h"
+#include "data/container/image_extensions.h"
 #include "data/sources/images.h"
 #include "dist/gather.h"
 

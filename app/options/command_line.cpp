@@ -175,9 +175,10 @@ UserError unexpected_word(Command command, const std::string& last, const Surplu
       (pattern.empty() ? "" : "; quote the pattern: " + option + " '" + pattern + "'"));
 }
 
-// Handles positional words. For `train`, a single word is the data folder, as in PyTorch's imagenet
-// example, unless it looks like part of a pattern that the shell has expanded. Commands that accept
-// positional words keep them; the others throw UserError. `surplus`: result of find_surplus().
+// Handles positional words. Commands that accept them keep them. For `train` and `check`, a single
+// word is the data folder, unless it looks like part of a pattern that the shell has expanded. For
+// `train`, it also selects the recipe of PyTorch's imagenet example, which is written like this. In
+// all other cases, throws UserError. `surplus`: result of find_surplus().
 void take_positional(Arguments& arguments, const Pairs& pairs, const Surplus& surplus,
                      std::vector<Setting>& ours, std::string& defaults) {
   Words& words = arguments.paths;
@@ -189,9 +190,10 @@ void take_positional(Arguments& arguments, const Pairs& pairs, const Surplus& su
   const std::string pattern = expanded_pattern(surplus);
   const bool expanded = pattern.find('.', pattern.find('*')) != pattern.npos;
   const bool named = is_given("data") || expanded || (is_given("train") && is_given("val"));
-  if (arguments.command == Command::train && words.size() == 1 && !named) {
+  const bool trains = arguments.command == Command::train;
+  if ((trains || arguments.command == Command::check) && words.size() == 1 && !named) {
     ours.push_back({"data", words[0], kCommandLine, words[0]});
-    if (defaults.empty()) defaults = kImagenetRecipe;
+    if (trains && defaults.empty()) defaults = kImagenetRecipe;
     words.clear();
     return;
   }

@@ -13,15 +13,6 @@ namespace shoal::data {
 // Number of leading bytes of a file that is_image() needs.
 constexpr size_t kImageHead = 32;
 
-// Whether `name` has the extension of an image format, even of one that shoal cannot read. Such a
-// file counts as an image whatever it contains: a damaged image is then reported, not left out.
-bool has_image_extension(std::string_view name);
-
-// Whether a file with this extension (without the dot, in upper or lower case) is the image of a
-// WebDataset sample: jpg, jpeg, png or webp. A sample's files in other image formats are extra
-// data, such as masks.
-bool is_sample_extension(std::string_view extension);
-
 // Whether the extension or the first bytes of a file are those of an image. `head`: the first
 // kImageHead bytes, or all bytes of a shorter file.
 bool is_image(std::string_view name, std::span<const uint8_t> head);

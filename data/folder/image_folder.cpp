@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "data/container/image_extensions.h"
 #include "data/container/image_files.h"
 #include "data/errors.h"
 #include "data/file.h"

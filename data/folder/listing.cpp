@@ -99,13 +99,30 @@ std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::
   return left_out;
 }
 
+// Returns the error for a folder below too many others. Names a link to a folder that contains the
+// link, if there is one. `path`: relative to `root`.
+std::invalid_argument nested_too_deep(const std::string& root, const std::string& path) {
+  namespace fs = std::filesystem;
+  fs::path place = root;
+  for (const fs::path& name : fs::path(path)) {
+    const fs::path parent = fs::canonical(place);
+    place /= name;
+    if (!fs::is_symlink(place)) continue;
+    const fs::path target = fs::canonical(place);
+    const auto ends = std::mismatch(target.begin(), target.end(), parent.begin(), parent.end());
+    if (ends.first != target.end()) continue;
+    return std::invalid_argument(place.string() + " links to " + target.string() +
+                                 ", which contains the link; remove it");
+  }
+  return std::invalid_argument(root + "/" + path + " is nested more than " +
+                               std::to_string(kMaxDepth) + " folders deep");
+}
+
 // Lists a class folder and all folders below it, sorted by path.
 std::vector<Folder> walk(const std::string& root, const std::string& name) {
   std::vector<Folder> found;
   const auto visit = [&](const auto& self, const std::string& path, int depth) -> void {
-    if (depth > kMaxDepth)
-      throw std::invalid_argument(root + "/" + path + " is nested more than " +
-                                  std::to_string(kMaxDepth) + " folders deep: a loop of links?");
+    if (depth > kMaxDepth) throw nested_too_deep(root, path);
     Entries entries = read_directory(root + "/" + path);
     auto left_out = leave_out(root, path, entries.files);
     for (const std::string& link : entries.broken_links)

@@ -12,7 +12,7 @@
 
 #include "base/file/whole_file.h"
 #include "base/text.h"
-#include "data/container/image_files.h"
+#include "data/container/image_extensions.h"
 #include "data/labels/devkit.h"
 #include "data/labels/image_key.h"
 #include "data/labels/mat_file.h"

@@ -7,6 +7,7 @@
 
 #include "base/sorted_order.h"
 #include "base/text.h"
+#include "data/container/image_extensions.h"
 #include "data/container/image_files.h"
 #include "data/folder/listing.h"
 

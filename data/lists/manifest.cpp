@@ -9,6 +9,7 @@
 #include "base/file/whole_file.h"
 #include "base/json.h"
 #include "data/container/catalogue.h"
+#include "data/container/image_extensions.h"
 #include "data/container/image_files.h"
 #include "data/container/label_text.h"
 #include "data/container/scan_files.h"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file/folder.h"
+#include "data/container/image_extensions.h"
 #include "data/container/image_files.h"
 #include "data/errors.h"
 #include "data/file.h"

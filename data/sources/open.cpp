@@ -10,6 +10,7 @@
 
 #include "base/file/folder.h"
 #include "base/text.h"
+#include "data/container/image_extensions.h"
 #include "data/container/image_files.h"
 #include "data/container/inflate.h"
 #include "data/file.h"

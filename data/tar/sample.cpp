@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "base/text.h"
-#include "data/container/image_files.h"
+#include "data/container/image_extensions.h"
 
 namespace shoal::data {
 namespace {

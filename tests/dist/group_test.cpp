@@ -70,6 +70,8 @@ void check_collectives(const dist::Env& env) {
   world.main.broadcast(parameter, n - 1);
   REQUIRE(at::equal(parameter, at::full({3}, n - 1, at::kFloat)));
 
+  REQUIRE_FALSE(world.batch_norm.state());
+  world.open_batch_norm();
   const auto sum = dist::sum_across_ranks(world.batch_norm);
   REQUIRE(static_cast<bool>(sum) == (n > 1));
   if (sum) {
@@ -121,6 +123,7 @@ TEST_CASE("a collective that one rank never calls ends at the timeout", "[slow]"
     dist::ConnectOptions options;
     options.timeout = std::chrono::milliseconds(500);
     dist::Communicator world = dist::connect(env, options);
+    world.open_batch_norm();
     if (env.rank == 0) {
       at::Tensor tensor = at::zeros({1}, at::kFloat);
       REQUIRE_THROWS_WITH(world.main.all_reduce_sum(tensor),

@@ -211,3 +211,15 @@ TEST_CASE("a run that needs more memory than is available ends before training")
   CHECK(done.exit_code == 2);
   CHECK_THAT(done.err, Contains("a batch of 40 images") && Contains("available"));
 }
+
+TEST_CASE("--amp bf16 says so on a processor that multiplies no bfloat16") {
+  const Images images;
+  const auto done = test::run_shoal({"train", "--data", images.data, "--model", "resnet18", "--amp",
+                                     "bf16", "--dry-run", "--output", images.output},
+                                    {"ATEN_CPU_CAPABILITY=avx2"});
+  INFO(done.err);
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.err, Contains("no bfloat16 multiplication"));
+  const auto float32 = images.train({"--dry-run"});
+  CHECK_THAT(float32.err, !Contains("bfloat16"));
+}

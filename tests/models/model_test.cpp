@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <barrier>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -142,6 +143,25 @@ TEST_CASE("stages, depths and stochastic depth of MobileNetV2 follow its blocks"
   REQUIRE(rates.size() == 10);
   CHECK(rates.at("features.3.conv.3") == Approx(0.02));
   CHECK(rates.at("features.16.conv.3") == Approx(0.15));
+}
+
+TEST_CASE("the weights of every network decay; its biases and batch norms do not") {
+  for (const std::string& name : names()) {
+    const Network network = make_network(named(name));
+    INFO(name);
+    for (const Parameter& parameter : network.parameters) {
+      INFO(parameter.name);
+      CHECK(parameter.traits.decays == (parameter.shape.size() > 1));
+      CHECK((parameter.name.ends_with(".weight") || !parameter.traits.decays));
+    }
+    for (const Statistics& layer : network.statistics) {
+      const auto weight = std::find_if(
+          network.parameters.begin(), network.parameters.end(),
+          [&](const Parameter& parameter) { return parameter.name == layer.name + ".weight"; });
+      REQUIRE(weight != network.parameters.end());
+      CHECK((weight->traits.norm && !weight->traits.decays));
+    }
+  }
 }
 
 TEST_CASE("initial weights follow the seed and torchvision's distributions") {

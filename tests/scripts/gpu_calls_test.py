@@ -58,6 +58,7 @@ class FirstLight(unittest.TestCase):
         self.folder = Path(scratch.name)
         self.packed, self.out = self.folder / "packed", self.folder / "out"
         self.results = self.folder / "packed.kept/results"
+        self.device = "cpu"
         for name in ("bin", "site/torch/lib", "packed", "programs"):
             (self.folder / name).mkdir(parents=True)
         (self.folder / "site/torch/__init__.py").touch()
@@ -77,7 +78,7 @@ class FirstLight(unittest.TestCase):
         environment = {**os.environ, "PYTHON": str(self.folder / "bin/python"),
                        "PYTHONPATH": str(self.folder / "site"),
                        "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
-        return subprocess.Popen([SCRIPT, *words, "--device", "cpu"], env=environment, text=True,
+        return subprocess.Popen([SCRIPT, *words, "--device", self.device], env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def call(self, *words, out=None):
@@ -228,6 +229,27 @@ class FirstLight(unittest.TestCase):
         self.assertRegex(self.calls("ncu")[0], "--kernel-name regex:shoal .*--metrics gpu__time")
         for line in self.calls("timeout"):
             self.assertLessEqual(int(line.split()[3]), 570)
+
+    def test_a_plugin_that_does_not_work_is_built_from_the_sources(self):
+        self.device = "cuda"
+        (self.folder / "fails").write_text("plugin\n")
+        status, printed = self.call("checks")
+        self.assertEqual(status, 1)
+        self.assertIn("because nvcc is not installed", printed)
+        self.program("bin/nvcc", RECORDED)
+        self.program("bin/ninja", RECORDED)
+        self.program("bin/nvidia-smi", "#!/bin/sh\necho 9.0\n")
+        self.program("bin/cmake", """#!/bin/bash
+echo "cmake $*" >>FOLDER/calls
+[ $1 != --build ] || { rm FOLDER/fails && echo built >"$2/libshoal_cuda.so"; }
+[ $1 = --build ] || mkdir -p "$4"
+""")
+        printed = self.call("checks")[1]  # the stand-in for torch has no CUDA, so the checks fail
+        self.assertIn("plugin: does not work here", printed)
+        self.assertNotIn("FAILED", printed)
+        self.assertRegex(self.calls("cmake")[0], "-DSHOAL_PLUGIN_ONLY=ON .*ARCHITECTURES=90$")
+        plugin = self.folder / "packed.kept/pack/programs/libshoal_cuda.so"
+        self.assertEqual(plugin.read_text(), "built\n")
 
     def test_interrupted_unpacking_is_repeated(self):
         kept = self.folder / "packed.kept/pack"

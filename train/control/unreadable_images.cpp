@@ -21,8 +21,8 @@ std::string UnreadableImages::add(int64_t count, int64_t step_in_epoch) {
   const int64_t all = job_.open_ended ? std::max<int64_t>(seen, 10'000) : job_.train_images;
   if (static_cast<double>(in_epoch_) <= 0.01 * static_cast<double>(all)) return "";
   return strf(
-      "%ld of %ld training images could not be read, more than 1 %%; the log names them. Repair "
-      "or replace them and continue with --resume; if you remove them, start a new run",
+      "%ld of %ld training images could not be read so far, more than 1 %%; the log names them. "
+      "Repair or replace them and continue with --resume; if you remove them, start a new run",
       in_epoch_, all);
 }
 

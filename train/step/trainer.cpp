@@ -89,7 +89,10 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
     ema_ = std::make_unique<Ema>(EmaOptions{job.ema, /*warmup=*/true}, *parameters_, *statistics_);
   }
   freeze(job.frozen_stages);
-  if (job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
+  if (job.sync_bn) {
+    communicator.open_batch_norm();
+    sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
+  }
   if (!job.class_weights.empty())
     class_weights_ = at::tensor(job.class_weights, at::kDouble).to(device);
   gradient_norm_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kDouble));

@@ -69,11 +69,18 @@ std::string percent(const std::optional<double>& value) {
 void print_details(const EvaluatedWeights& evaluated) {
   const train::Classification& figures = evaluated.report.figures;
   log::line("    images precision    recall        F1  class (precision, recall and F1 in %)");
+  int64_t absent = 0;
   for (size_t i = 0; i < figures.classes.size(); ++i) {
     const ClassCounts& one = figures.classes[i];
+    if (one.images == 0 && one.predicted == 0) {
+      ++absent;
+      continue;
+    }
     log::line(printable(strf("%10ld", one.images) + percent(one.precision()) +
                         percent(one.recall()) + percent(one.f1()) + "  " + evaluated.classes[i]));
   }
+  if (absent > 0)
+    log::line("           " + counted(absent, "other class") + " without images and predictions");
   std::vector<Confusion> wrong;
   for (const Confusion& one : figures.confusion)
     if (one.label != one.predicted) wrong.push_back(one);

@@ -146,6 +146,12 @@ void check_data_has_entries(const std::string& data, bool trains) {
         return entry.path().filename().string().starts_with('.');
       }))
     throw UserError("--data: the folder " + data + " is empty; expected train/ and val/ in it");
+  for (const auto& entry : entries) {
+    const std::string name = entry.path().filename().string(), expected = lower(name);
+    for (const char* split : {"train", "val"})
+      if (name != expected && std::ranges::count(data::folder_names(split), expected) > 0)
+        throw UserError("--data: rename the folder " + entry.path().string() + " to " + expected);
+  }
 }
 
 void check_split_exists(const train::Job& job, const DataPlaces& places, const Split& split,

@@ -26,6 +26,8 @@ std::string printed(const std::vector<std::string>& words) {
   if (what == "fish") return fish_completion();
   if (what == "man")
     return manual_page(words.size() > 1 ? &row_of(require_command(words[1])) : nullptr, kVersion);
+  if (what == "all" && words.size() == 1)
+    throw UserError("completion all needs a folder: the files go to DIR/share");
   throw UserError("usage: shoal completion " + row_of(Command::completion).arguments);
 }
 

@@ -112,12 +112,17 @@ void take_history(RunRow& row, const fs::path& folder) {
   const double unfinished = row.epochs && *row.epochs > std::floor(*row.epochs)
                                 ? std::floor(*row.epochs)
                                 : std::numeric_limits<double>::quiet_NaN();
-  double evaluated = 0;
+  double evaluated = 0, speeds = 0;
+  int64_t measured = 0;
   for (const train::EpochValues& epoch : history.epochs) {
     const auto number = static_cast<double>(epoch.epoch);
     if (epoch.top1 && number != unfinished) evaluated = number + 1;
-    if (const auto speed = epoch.speed.images_per_second()) row.images_per_second = speed;
+    if (const auto speed = epoch.speed.images_per_second()) {
+      speeds += *speed;
+      ++measured;
+    }
   }
+  if (measured > 0) row.images_per_second = speeds / static_cast<double>(measured);
   if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
 }
 

@@ -15,7 +15,7 @@ struct RunRow {
   std::optional<double> top1;               // top-1 accuracy of the best evaluation, in percent
   std::optional<double> epochs;             // finished epochs; 1.5: ended within the second one
   std::optional<double> epochs_requested;   // --epochs; unset if time or steps end the run
-  std::optional<double> images_per_second;  // training speed, mean of the last epoch
+  std::optional<double> images_per_second;  // training speed, mean of the epochs
   // "complete", "stopped" or "failed" (from summary.json), "running", or "unfinished" (no summary
   // and not running).
   std::string state;

@@ -68,7 +68,7 @@ Values values_of_words(const CommandRow& row) {
       for (const KnownWeights& weights : known_weights()) values.words.push_back(weights.name);
       break;
     default:
-      if (row.takes_paths || row.command == Command::train)
+      if (row.takes_paths || row.command == Command::train || row.command == Command::check)
         values.paths = row.takes_paths && row.command != Command::runs ? Values::Paths::files
                                                                        : Values::Paths::folders;
   }

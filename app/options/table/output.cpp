@@ -166,6 +166,7 @@ void add_output(std::vector<Option>& table) {
            "Folder for history, summary and checkpoints (see --checkpoint-dir); on SageMaker: the "
            "output data folder",
            JOB(output))
+           .short_form('o')
            .also_called({"output-dir"}),
        row("output", kAverage | kCommon, "FILE", "File to write, NAME.safetensors; required",
            FIELD(average_output))

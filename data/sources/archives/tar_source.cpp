@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "data/container/catalogue.h"
+#include "data/container/image_extensions.h"
 #include "data/container/image_files.h"
 #include "data/container/scan_files.h"
 #include "data/records/cifar.h"

@@ -12,6 +12,7 @@
 
 #include "base/format/zip_format.h"
 #include "data/container/catalogue.h"
+#include "data/container/image_extensions.h"
 #include "data/container/image_files.h"
 #include "data/container/inflate.h"
 #include "data/container/scan_files.h"

@@ -62,9 +62,19 @@ TEST_CASE("missing values, stray words and unknown options are user errors") {
   CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
                     Contains("--data needs a value, but --val follows"));
   CHECK_THROWS_WITH(parsed({"data", "images"}), Contains("unexpected word 'images'"));
-  CHECK_THROWS_WITH(app::parse(Command::check, {"images"}), Contains("unexpected word 'images'"));
+  CHECK_THROWS_WITH(app::parse(Command::check, {"a", "b"}), Contains("unexpected word 'b'"));
   CHECK_THROWS_WITH(parsed({"--epoch", "3"}), Contains("--epochs?"));
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("unknown option"));
+}
+
+TEST_CASE("a single word of train and check is the data folder; train also takes a recipe") {
+  const Arguments trained = parsed({"images", "-o", "out"});
+  CHECK(trained.job.data == "images");
+  CHECK(trained.job.output == "out");
+  CHECK_FALSE(trained.recipe.empty());
+  const Arguments checked = app::parse(Command::check, {"images"});
+  CHECK(checked.job.data == "images");
+  CHECK(checked.recipe.empty());
 }
 
 TEST_CASE("all unknown options are named at once, with a hint only where one is plausible") {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "base/format/zip_format.h"
-#include "data/container/image_files.h"
+#include "data/container/image_extensions.h"
 
 namespace shoal::train {
 namespace {

@@ -212,6 +212,19 @@ TEST_CASE("--data with one of the splits names the folder of both, as the user w
   fs::current_path(before);
 }
 
+TEST_CASE("a folder Train or VAL in --data is named, with the name that it needs") {
+  const test::TemporaryDirectory folder;
+  const auto named = [&](const char* name, const std::string& expected) {
+    fs::remove_all(folder.path() / "set");
+    write_image(folder.path() / "set" / name / "cat/1.jpg");
+    const fs::path split = (folder.path() / "set" / name);
+    CHECK_THROWS_WITH(open(job_of(folder.path() / "set")),
+                      Contains("rename the folder " + split.string() + " to " + expected));
+  };
+  named("Train", "train");
+  named("VAL", "val");
+}
+
 TEST_CASE("--data with a file asks for a folder") {
   const test::TemporaryDirectory folder;
   std::ofstream(folder.path() / "set.tar.gz") << "\x1f\x8b\x08";
