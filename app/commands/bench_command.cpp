@@ -57,7 +57,9 @@ int bench_command(const Arguments& given) {
   check_options(arguments, chosen->name);
   count_classes(arguments.job);
   install_polled_signals();
-  return chosen->run(arguments);
+  const int code = chosen->run(arguments);
+  if (code != 0 && train::stop_signal() != 0) log::warning("stopped without results");
+  return code;
 }
 
 }  // namespace shoal::app

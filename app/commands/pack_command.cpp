@@ -149,7 +149,6 @@ int pack(const Arguments& arguments, int threads) {
     log::status(strf("packing: %ld of %ld images", done, dataset->size()));
   };
   std::shared_ptr<const data::Fingerprints> prints, others;
-  install_resumable_signals();
   if (!arguments.compare.empty()) {
     if (!data::resolve(arguments.compare).exists)
       throw UserError("--compare: " + arguments.compare + " does not exist");
@@ -200,6 +199,7 @@ int pack(const Arguments& arguments, int threads) {
 
 int pack_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
+  install_resumable_signals();
   const int threads = arguments.job.workers.value_or(usable_processors());
   const bool reads = arguments.verify || arguments.info;
   const size_t paths = reads ? 1 : 2;

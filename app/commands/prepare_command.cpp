@@ -90,6 +90,7 @@ void print(const std::vector<Half>& halves, const NamePairs& shared, const Argum
 
 int prepare_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
+  install_resumable_signals();
   if (arguments.paths.size() != 3 || arguments.paths[0] != "imagenet")
     throw UserError(
         "usage: `shoal prepare imagenet DOWNLOADS DEST`; DOWNLOADS must contain "
@@ -113,7 +114,6 @@ int prepare_command(const Arguments& arguments) {
   opening.synsets = job.val_synsets;
   const auto validation = data::open_dataset(val, opening);
   data::check_same_classes(*images, *validation);
-  install_resumable_signals();
   using enum data::Fingerprints::Of;
   const data::Fingerprints train_prints(images, first_rows), val_prints(validation, first_rows);
   const std::vector<Half> halves = {write(arguments, train_prints, "train"),

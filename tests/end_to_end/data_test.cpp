@@ -1,5 +1,6 @@
 // Tests the commands that only read and write images: pack, prepare, bench loader.
 
+#include <fcntl.h>
 #include <signal.h>
 
 #include <catch2/catch.hpp>
@@ -8,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file/descriptor.h"
+#include "tests/support/files.h"
 #include "tests/support/program.h"
 
 using namespace shoal;
@@ -186,6 +189,27 @@ void make_downloads(const fs::path& root) {
 }
 
 }  // namespace
+
+TEST_CASE("a signal ends `shoal prepare` while it waits for an archive") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  make_downloads(root);
+  const fs::path kit = root / "downloads" / "ILSVRC2012_devkit_t12.tar.gz";
+  test::replace_by_pipe(kit);
+  Descriptor writer;
+  const auto stopped = test::run_shoal(
+      {"prepare", "imagenet", root / "downloads", root / "made"}, {},
+      [&](pid_t shoal) {
+        if (writer.is_open()) return false;
+        writer = open_file(kit.c_str(), O_WRONLY | O_NONBLOCK);
+        if (writer.is_open()) CHECK(::kill(shoal, SIGTERM) == 0);  // otherwise, nobody reads yet
+        return false;
+      },
+      60);
+  CHECK(writer.is_open());
+  CHECK(stopped.exit_code == 143);
+  CHECK_THAT(stopped.err, Contains("interrupted; repeat the command to continue"));
+}
 
 TEST_CASE("prepare turns ImageNet's archives into folders, tars or packs that train alike") {
   const test::TemporaryDirectory directory;

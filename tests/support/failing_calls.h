@@ -5,6 +5,7 @@
 // syncfs, rename, close, readdir and write replace those of the C library, for the library under
 // test and for the standard library.
 
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -12,7 +13,8 @@ namespace shoal::test {
 
 // While this object exists, the first `times` calls of `function` whose path matches fail with the
 // errno `error`. For open and opendir, the path is the argument; for rename, "FROM TO"; for the
-// other functions, the path of the open file. Only one object may exist at a time.
+// other functions, the path of the open file. `matches` may be called by several threads. Only one
+// object may exist at a time.
 class FailingCalls {
  public:
   FailingCalls(std::string function, std::function<bool(const std::string& path)> matches,
@@ -30,7 +32,8 @@ class FailingCalls {
  private:
   std::string function_;
   std::function<bool(const std::string& path)> matches_;
-  int error_, times_, count_ = 0, seen_ = 0;
+  int error_, times_;
+  std::atomic<int> count_ = 0, seen_ = 0;
 };
 
 }  // namespace shoal::test

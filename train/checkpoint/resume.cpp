@@ -80,7 +80,18 @@ void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes) {
   CheckpointData data;
-  trainer.save(data);
+  trainer.save_tensors(data);
+  describe(trainer, position, job, classes, data);
+  return data;
+}
+
+void describe(const Trainer& trainer, const Position& position, const ResolvedJob& job,
+              const std::vector<std::string>& classes, CheckpointData& data) {
+  data.integers.clear();
+  data.numbers.clear();
+  data.text.clear();
+  data.settings.clear();
+  trainer.save_counts(data);
   write_position(position, data);
   data.integers["samples"] = position.step * job.global_batch_size * job.mix.images_per_row();
   data.integers["world_size"] = job.world_size;
@@ -99,7 +110,6 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
     if (!setting.effective) without_effect.push_back(setting.name);
   }
   data.text[kWithoutEffect] = joined(without_effect, ",");
-  return data;
 }
 
 std::vector<std::string> settings_without_effect(const CheckpointData& data) {
@@ -114,7 +124,7 @@ namespace {
 void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTensors& tensors,
                   const std::function<void(const std::string&)>& warn) {
   CheckpointData own;
-  trainer.save(own);
+  trainer.save_tensors(own);
   const std::unordered_map<std::string, at::Tensor> by_name(own.model.begin(), own.model.end());
   for (const Misfit& misfit : adapted.fit.misfits)
     tensors.emplace_back(misfit.wanted.name, by_name.at(misfit.wanted.name));

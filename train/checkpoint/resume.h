@@ -15,6 +15,9 @@ namespace shoal::train {
 // Returns the complete state of the run as checkpoint data.
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes);
+// Replaces everything in `data` except the tensors, which are those of Trainer::save_tensors().
+void describe(const Trainer& trainer, const Position& position, const ResolvedJob& job,
+              const std::vector<std::string>& classes, CheckpointData& data);
 
 // Returns the names of the checkpoint's settings that had no effect in its run
 // (SavedSetting::effective). Empty for older checkpoints.

@@ -20,7 +20,7 @@ double unit_of_loss(const ResolvedJob& job) {
 
 }  // namespace
 
-Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
+Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, BackgroundStore& store,
                    dist::Communicator& communicator, ReportSink& reporter, Position& position)
     : job_(job),
       trainer_(trainer),
@@ -56,11 +56,11 @@ void Recovery::roll_back(int64_t spike) {
   const bool again = position_.rollbacks > 0 && spike - position_.skip_until <= kSoon;
   const int64_t rollbacks = again ? position_.rollbacks + 1 : 1;
   const int64_t trouble_start = again ? position_.trouble_start : spike;
-  store_.protect_before(trouble_start - 1);
+  store_->protect_before(trouble_start - 1);
   if (rollbacks > kMaxRollbacks) fail(spike);
   // The update of the step before the spike may have damaged the weights, so the checkpoint must be
   // older than that step.
-  const auto found = checkpoint_before(trouble_start - 1, store_, communicator_.main);
+  const auto found = checkpoint_before(trouble_start - 1, *store_, communicator_.main);
   if (!found) {
     position_.rollback_due = 0;
     if (communicator_.rank() == 0)

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "dist/connect.h"
-#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/background_store.h"
 #include "train/checkpoint/position.h"
 #include "train/control/watch.h"
 #include "train/report/report.h"
@@ -33,7 +33,7 @@ struct RollbacksFailed : std::runtime_error {
 class Recovery {
  public:
   // Restores the LossWatch from position.losses. All references must outlive this object.
-  Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
+  Recovery(const ResolvedJob& job, Trainer& trainer, BackgroundStore& store,
            dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
   // Handles the loss of step `step`. `metrics`: the step's metrics over all ranks. Returns true if
@@ -55,7 +55,7 @@ class Recovery {
 
   const ResolvedJob& job_;
   Trainer& trainer_;
-  CheckpointStore& store_;
+  BackgroundStore& store_;
   dist::Communicator& communicator_;
   ReportSink& reporter_;
   Position& position_;

@@ -111,6 +111,7 @@ RunResult Run::train() {
     if (!train_epoch() || !evaluate()) break;
     end_epoch();
   }
+  checkpoints_.finish();
   if (!result_.stop_signal) require_finite_end(run_, result_.last_evaluation);
   RunEnd report = reports_.end(result_.stop_signal ? "stopped" : "complete");
   report.exported = checkpoints_.export_weights();
@@ -178,6 +179,7 @@ bool Run::train_step(double start) {
   position_.evaluation_pending = run_.epoch_or_run_over();
   reports_.step(step, now() - start);
   check_finite(run_, checkpoints_, step);
+  checkpoints_.poll();
   return continue_unless_stopped(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
@@ -301,7 +303,8 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   Reporter reporter(job, communicator.rank(), position.history_lines);
   TimeBudget time(job.time_budget, position.trained_seconds, position.step_seconds, position.step,
                   now());
-  const RunContext context{job,      communicator, classes, store,  trainer,
+  BackgroundStore background(store, *communicator.progress);
+  const RunContext context{job,      communicator, classes, background, trainer,
                            position, reporter,     time,    changed};
   Run run(context, train, val);
   const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };

@@ -19,12 +19,12 @@ std::string steps_and_advice(const RunContext& run, const std::string& details =
                      std::to_string(run.position.step) + details +
                      ". Lower --lr, set --clip, or check the data";
   if (!run.leader()) return text;
-  const auto entries = run.store.entries();  // newest first
+  const auto entries = run.store->entries();  // newest first
   const auto sound = std::ranges::find_if(entries, [&](const CheckpointEntry& entry) {
     return entry.step < run.position.trusted_before();
   });
   if (sound != entries.end())
-    text += "; continue from before these steps with --resume " + run.store.path(*sound).string();
+    text += "; continue from before these steps with --resume " + run.store->path(*sound).string();
   return text;
 }
 
@@ -34,14 +34,14 @@ void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const Step
   Position& position = run.position;
   if (step.finite) {
     if (std::exchange(position.non_finite_in_a_row, 0) > 0)
-      run.store.protect_before(position.trusted_before());
+      run.store->protect_before(position.trusted_before());
     return;
   }
   ++position.non_finite;
   // `updates`: number of steps. Keep the name, because programs may parse it in metric lines.
   run.reporter.event({"nonfinite", position.step, {{"updates", 1}}});
   ++position.non_finite_in_a_row;
-  run.store.protect_before(position.trusted_before());
+  run.store->protect_before(position.trusted_before());
   if (position.non_finite_in_a_row < run.job.non_finite_limit) return;
   checkpoints.save_and_fail("loss or gradient was not finite in " +
                             steps_and_advice(run, strf(" (learning rate %g, gradient norm %g)",

@@ -1,5 +1,7 @@
 #include "train/run/run_checkpoints.h"
 
+#include <c10/util/ParallelGuard.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
@@ -13,10 +15,54 @@
 #include "train/report/history_file.h"
 
 namespace shoal::train {
+namespace {
+
+// The history for the checkpoint folder, or why it could not be read.
+struct History {
+  explicit History(const Reporter& reporter) {
+    try {
+      text = reporter.history_text();
+    } catch (const std::runtime_error& failure) {
+      error = failure.what();
+    }
+  }
+
+  // Writes the text, unless it could not be read. Returns the error message; empty if there is none.
+  std::string write_to(CheckpointStore& store) const {
+    try {
+      if (error.empty()) store.write_file(kHistoryFile, text);
+      return error;
+    } catch (const std::runtime_error& failure) {
+      return failure.what();
+    }
+  }
+
+  std::string text, error;
+};
+
+// Writes a checkpoint and a copy of the history. `waited`: seconds that training waited for it.
+void write(const CheckpointData& data, const History& history, std::optional<double> top1,
+           bool closing, double waited, CheckpointStore& store) {
+  const double began = now();
+  std::string history_error = history.write_to(store);
+  const auto entry = store.save(
+      data.integer("epoch"), data.integer("step"), top1,
+      [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); }, closing);
+  log::info(strf("saved %s (%.1f MB in %.2f s; training waited %.1f ms)", store.path(entry).c_str(),
+                 megabytes(entry.bytes), now() - began, 1e3 * waited));
+  if (!history_error.empty())
+    history_error = history.write_to(store);  // pruning may have made space
+  if (!history_error.empty())
+    log::warning("the history is not copied to the checkpoints: " + history_error);
+}
+
+}  // namespace
 
 RunCheckpoints::RunCheckpoints(const RunContext& run, dist::ControlChannel& control,
                                const Recovery& recovery)
-    : run_(run), control_(control), recovery_(recovery), saved_at_(now()) {}
+    : run_(run), control_(control), recovery_(recovery), saved_at_(now()) {
+  run.trainer.before_change([pause = pause_] { pause->wait(); });
+}
 
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
                       CheckpointStore& store) {
@@ -43,9 +89,24 @@ bool RunCheckpoints::due_by_time() const {
 }
 
 void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> history_lines) {
+  const double since = now();
+  finish();
   note_position(history_lines);
-  const bool saved = write_or_warn(top1);
-  if (saved || run_.job.on_save_error == OnSaveError::go_on) return;
+  begin(top1, since);
+  throw_if_asked();
+}
+
+void RunCheckpoints::poll() {
+  if (run_.store.finished()) finish();
+}
+
+void RunCheckpoints::finish() {
+  take_result();
+  throw_if_asked();
+}
+
+void RunCheckpoints::throw_if_asked() {
+  if (failure_.empty() || run_.job.on_save_error == OnSaveError::go_on) return;
   ended_ = true;
   throw std::runtime_error(failure_);
 }
@@ -53,17 +114,24 @@ void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> his
 void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
   if (ended_) return;
   control_.collect();  // no message may be pending when the run ends
-  note_position(history_lines);
+  save_last(history_lines);
+}
+
+void RunCheckpoints::save_last(std::optional<int64_t> history_lines) {
   ended_ = true;
-  write_or_warn(std::nullopt);
+  const double since = now();
+  take_result();
+  note_position(history_lines);
+  begin(std::nullopt, since);
+  take_result();
 }
 
 std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noexcept try {
   if (std::exchange(ended_, true)) return failure_;
   Ema* const ema = run_.trainer.ema();
-  if (ema && ema->swapped()) ema->swap();  // the run was interrupted while it evaluated the EMA
-  note_position(history_lines);
-  write_or_warn(std::nullopt);
+  if (ema && ema->swapped())
+    run_.trainer.swap_ema();  // the run was interrupted while it evaluated the EMA
+  save_last(history_lines);
   return failure_;
 } catch (const std::exception& error) {
   log::warning(std::string("the state is not saved: ") + error.what());
@@ -77,6 +145,7 @@ void RunCheckpoints::save_and_fail(const std::string& reason,
 }
 
 void RunCheckpoints::require_saved() {
+  take_result();
   ended_ = true;
   if (!failure_.empty())
     throw std::runtime_error("the final state of the run could not be saved: " + failure_);
@@ -92,58 +161,63 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   position.step_seconds = run_.time.step_seconds();
 }
 
-// Returns false if the checkpoint could not be written. Ranks other than 0 return true. Writes
-// nothing before the first step, so a restart finds no checkpoint and may change any setting.
-bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
-  if (!run_.leader() || run_.position.step == 0) return true;
+// Starts to copy and write the state, on rank 0. Writes nothing before the first step, so a restart
+// finds no checkpoint and may change any setting. `since`: time when training began to wait, from
+// now().
+void RunCheckpoints::begin(std::optional<double> top1, double since) {
+  if (!run_.leader() || run_.position.step == 0) return;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
-  const char* advice = "";
+  saving_step_ = run_.position.step;
   try {
-    auto data = snapshot(run_.trainer, run_.position, run_.job, run_.classes);
-    if (top1) data.numbers["top1"] = *top1;
-    advice = "; free some space or repair the disk";
-    write(data, top1);
+    if (!copy_) copy_ = std::make_shared<CheckpointData>();
+    describe(run_.trainer, run_.position, run_.job, run_.classes, *copy_);
+    if (top1) copy_->numbers["top1"] = *top1;
+    const bool on_cpu = run_.trainer.parameters().flat().is_cpu();
+    // A thread's copies from a GPU would be in the order of its own stream.
+    if (!on_cpu) run_.trainer.save_tensors(*copy_);
+    auto save = [copy = copy_, pause = pause_, on_cpu, top1, trainer = &run_.trainer,
+                 history = History(run_.reporter),
+                 closing = run_.position.before_closing.has_value()](CheckpointStore& store) {
+      const c10::ParallelGuard one_thread(true);
+      {
+        const Pause::End end(*pause);
+        if (on_cpu) trainer->save_tensors(*copy);
+      }
+      write(*copy, history, top1, closing, pause->seconds(), store);
+    };
+    pause_->begin(now() - since);
+    run_.store.start(std::move(save));
+  } catch (const std::exception& error) {
+    const Pause::End end(*pause_);
+    note_failure(error.what());
+  }
+}
+
+void RunCheckpoints::take_result() {
+  if (!run_.store.started()) return;
+  try {
+    run_.store.finish();
     failure_.clear();
     failures_ = 0;
   } catch (const std::exception& error) {
-    failure_ = error.what();
-    ++failures_;
+    note_failure(error.what(), "; free some space or repair the disk");
   }
-  if (failure_.empty()) return true;
-  log::warning(strf("the state after step %ld is NOT SAVED: %s%s", run_.position.step,
-                    failure_.c_str(), advice));
+}
+
+void RunCheckpoints::note_failure(const std::string& reason, const char* advice) {
+  failure_ = reason;
+  ++failures_;
+  log::warning(
+      strf("the state after step %ld is NOT SAVED: %s%s", saving_step_, failure_.c_str(), advice));
   // Not in the history, because equal runs must write equal histories.
   run_.reporter.event({"save_failed",
-                       run_.position.step,
+                       saving_step_,
                        {{"in_a_row", static_cast<double>(failures_)}},
                        /*in_history=*/false});
-  return false;
-}
-
-// Copies the history to the checkpoint folder. Returns the error message; empty if there is none.
-std::string RunCheckpoints::copy_history() {
-  try {
-    run_.store.write_file(kHistoryFile, run_.reporter.history_text());
-    return "";
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-}
-
-void RunCheckpoints::write(const CheckpointData& data, std::optional<double> top1) {
-  std::string history_error = copy_history();
-  const auto entry = run_.store.save(
-      run_.position.epoch, run_.position.step, top1,
-      [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); },
-      run_.position.before_closing.has_value());
-  log::info(strf("saved %s (%.1f MB, %.2f s)", run_.store.path(entry).c_str(),
-                 megabytes(entry.bytes), now() - saved_at_));
-  if (!history_error.empty()) history_error = copy_history();  // pruning may have made space
-  if (!history_error.empty())
-    log::warning("the history is not copied to the checkpoints: " + history_error);
 }
 
 std::optional<Exported> RunCheckpoints::export_weights() {
+  take_result();
   ended_ = failure_.empty();  // if the last save succeeded, a failed export must not repeat it
   if (!run_.leader() || run_.job.export_dir.empty()) return std::nullopt;
   const auto saving = run_.communicator.main.during(dist::Phase::saving);
@@ -151,7 +225,7 @@ std::optional<Exported> RunCheckpoints::export_weights() {
     log::warning("no model is exported because nothing was trained yet");
     return std::nullopt;
   }
-  return export_run(run_.job, run_.store, run_.position,
+  return export_run(run_.job, *run_.store, run_.position,
                     [&] { return snapshot(run_.trainer, run_.position, run_.job, run_.classes); });
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 // Decides when a run saves checkpoints, writes them, and exports the model at the end of the run.
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "dist/control_message.h"
 #include "train/checkpoint/find_checkpoint.h"
 #include "train/control/recovery.h"
+#include "train/run/pause.h"
 #include "train/run/run_context.h"
 
 namespace shoal::train {
@@ -31,15 +33,21 @@ class RunCheckpoints {
   // other ranks.
   bool due_by_time() const;
 
-  // Updates the position and saves a checkpoint on rank 0. Like all functions that save, writes
-  // nothing if no step was made. `top1`: accuracy in percent, if this state was evaluated.
-  // `history_lines`: number of lines of history.jsonl to keep at --resume; default: all. If the
-  // checkpoint cannot be written, logs a warning, reports an event and, with --on-save-error stop,
-  // throws std::runtime_error on rank 0. Call it on every rank.
+  // Updates the position. On rank 0, starts a thread that copies the state and writes the copy as a
+  // checkpoint; the trainer changes nothing before the state is copied. First waits for the
+  // previous checkpoint, like finish(). Like all functions that save, writes nothing if no step was
+  // made. `top1`: accuracy in percent, if this state was evaluated. `history_lines`: number of lines
+  // of history.jsonl to keep at --resume; default: all. Call it on every rank.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
-  // Saves the state of a run that is about to end with an error. Writes nothing if the final save
-  // has already been tried. If saving fails, logs a warning and reports an event, but does not
+  // Waits until the checkpoint is written. If that failed, logs a warning, reports an event and,
+  // with --on-save-error stop, throws std::runtime_error on rank 0.
+  void finish();
+  // Like finish(), but does nothing while the checkpoint is still being written.
+  void poll();
+
+  // Saves the state of a run that is about to end with an error, and waits until it is written.
+  // Writes nothing if the final save has already been tried. If saving fails, logs a warning and reports an event, but does not
   // throw. Collective.
   void save_before_failure(std::optional<int64_t> history_lines = {});
 
@@ -52,7 +60,8 @@ class RunCheckpoints {
   // after Progress::freeze(). Returns the error; empty if the state is saved or no step was made.
   std::string save_alone(std::optional<int64_t> history_lines = {}) noexcept;
 
-  // Call it at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.
+  // Call it at the end of a run. Like finish(), but throws std::runtime_error on rank 0 if the last
+  // checkpoint could not be written.
   void require_saved();
 
   // Exports the model to --export-dir on rank 0, also after a stop. Call it after the run's last
@@ -62,17 +71,24 @@ class RunCheckpoints {
 
  private:
   void note_position(std::optional<int64_t> history_lines);
-  bool write_or_warn(std::optional<double> top1);
-  void write(const CheckpointData& data, std::optional<double> top1);
-  std::string copy_history();
+  void save_last(std::optional<int64_t> history_lines);
+  void begin(std::optional<double> top1, double since);
+  void take_result();
+  void note_failure(const std::string& reason, const char* advice = "");
+  void throw_if_asked();
 
   const RunContext& run_;
   dist::ControlChannel& control_;
   const Recovery& recovery_;
-  double saved_at_;      // time of the last save, from now()
-  std::string failure_;  // error of the last save; empty if it succeeded
-  int failures_ = 0;     // number of consecutive failed saves
-  bool ended_ = false;   // makes save_before_failure() and save_alone() do nothing
+  std::shared_ptr<Pause> pause_ = std::make_shared<Pause>();
+  // Copy of the state that is being written. Kept for the next save, because new memory takes
+  // longer to fill. Null before the first save.
+  std::shared_ptr<CheckpointData> copy_;
+  int64_t saving_step_ = 0;  // step of the state in copy_
+  double saved_at_;          // time of the last save, from now()
+  std::string failure_;      // error of the last save; empty if it succeeded
+  int failures_ = 0;         // number of consecutive failed saves
+  bool ended_ = false;       // makes save_before_failure() and save_alone() do nothing
 };
 
 }  // namespace shoal::train

@@ -6,7 +6,7 @@
 
 #include "data/loader/loader.h"
 #include "dist/connect.h"
-#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/background_store.h"
 #include "train/checkpoint/position.h"
 #include "train/control/time_budget.h"
 #include "train/job/job.h"
@@ -19,7 +19,7 @@ struct RunContext {
   const ResolvedJob& job;
   dist::Communicator& communicator;
   const std::vector<std::string>& classes;
-  CheckpointStore& store;
+  BackgroundStore& store;
   Trainer& trainer;
   Position& position;
   Reporter& reporter;

@@ -69,14 +69,14 @@ RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
   if (!evaluate_weights(run, control, loader, /*ema=*/false, result)) return result;
   Ema* const ema = run.trainer.ema();
   if (!ema) return result;
-  ema->swap();
+  run.trainer.swap_ema();
   try {
     evaluate_weights(run, control, loader, /*ema=*/true, result);
   } catch (...) {
-    ema->swap();  // restores the weights: the caller may save a checkpoint
+    run.trainer.swap_ema();  // restores the weights: the caller may save a checkpoint
     throw;
   }
-  ema->swap();
+  run.trainer.swap_ema();
   return result;
 }
 

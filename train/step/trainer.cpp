@@ -214,6 +214,7 @@ void Trainer::update(int64_t step, double lr, const std::vector<at::Tensor>& sum
     models::current_stream(metrics.device()).synchronize();
   }
 
+  before_change_();
   communicator_.main.enter(dist::Phase::updating);
   at::NoGradGuard no_grad;
   non_finite_.zero_();

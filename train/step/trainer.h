@@ -87,15 +87,23 @@ class Trainer {
 
   // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.
   int64_t state_bytes() const;
-  // Adds contiguous CPU copies of weights, buffers, averages and optimizer state to `data`, and
-  // the optimizer's step counts. The caller adds the position (write_position()).
-  void save(CheckpointData& data) const;
-  // Restores the state that save() stored. Call it on every rank. Throws std::runtime_error or
+  // Stores the optimizer's step counts in `data`. The caller adds the tensors (save_tensors()) and
+  // the position (write_position()).
+  void save_counts(CheckpointData& data) const;
+  // Stores contiguous CPU copies of weights, buffers, averages and optimizer state in `data`. If
+  // `data` has tensors of an earlier call, overwrites them. Another thread may call it on a CPU,
+  // while no function changes the state (before_change()).
+  void save_tensors(CheckpointData& data) const;
+  // Makes load(), swap_ema() and each step call `wait` before they change what save_tensors()
+  // copies.
+  void before_change(std::function<void()> wait) { before_change_ = std::move(wait); }
+  // Restores the state that was stored. Call it on every rank. Throws std::runtime_error or
   // UserError that names what is missing or has another shape. `weights_only`: loads no optimizer
   // state (for evaluation, and to start from other weights).
   void load(const CheckpointData& data, bool weights_only = false);
 
   Ema* ema() { return ema_.get(); }
+  void swap_ema();  // calls Ema::swap(); there must be averages
   FlatParameters& parameters() { return *parameters_; }
   const FlatParameters& parameters() const { return *parameters_; }
   FlatStatistics& statistics() { return *statistics_; }
@@ -136,6 +144,7 @@ class Trainer {
   at::Tensor gradient_norm_, non_finite_;
   BlankBatch blank_;
   ShowImages show_images_;  // for the next step(); empty: not called
+  std::function<void()> before_change_ = [] {};
 };
 
 // Loads a checkpoint's weights into the model, for `shoal eval` and `shoal predict`: the averaged

@@ -15,11 +15,19 @@ namespace {
 // The entry's key is this prefix and the parameter's name.
 constexpr char kFirstStep[] = "first_step ";
 
-// Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) to `to`. If `buffer` is
+// Copies the tensors of `flat` (FlatParameters or FlatStatistics) to `to`, from entry `next` on, and
+// returns the index after the last one. Overwrites entries that `to` already has. If `buffer` is
 // defined, copies the values from this buffer of the same layout.
 template <class Flat>
-void save_each(const Flat& flat, NamedTensors& to, const at::Tensor& buffer = {}) {
-  for (const auto& name : flat.names()) to.emplace_back(name, flat.contiguous_copy(name, buffer));
+size_t save_each(const Flat& flat, NamedTensors& to, size_t next = 0,
+                 const at::Tensor& buffer = {}) {
+  const size_t end = next + flat.names().size();
+  if (to.size() < end) to.resize(end);
+  for (size_t i = 0; i < flat.names().size(); ++i, ++next) {
+    to[next].first = flat.names()[i];
+    copy_to_cpu(flat.view(i, buffer), to[next].second);
+  }
+  return end;
 }
 
 // Loads the tensors of `flat` (FlatParameters or FlatStatistics) from `from`. If `buffer` is
@@ -48,18 +56,23 @@ int64_t Trainer::state_bytes() const {
          (ema_ ? 2 : 1) * static_cast<int64_t>(statistics_->running().nbytes());
 }
 
-void Trainer::save(CheckpointData& data) const {
+void Trainer::save_tensors(CheckpointData& data) const {
   // Saves all parameters, then all buffers. torchvision's state dict has another order, which does
   // not matter, because tensors are looked up by name.
-  save_each(*parameters_, data.model);
-  save_each(*statistics_, data.model);
-  if (ema_) {
-    save_each(*parameters_, data.ema, ema_->parameters());
-    save_each(*statistics_, data.ema, ema_->running());
+  at::NoGradGuard no_grad;
+  save_each(*statistics_, data.model, save_each(*parameters_, data.model));
+  if (ema_)
+    save_each(*statistics_, data.ema, save_each(*parameters_, data.ema, 0, ema_->parameters()),
+              ema_->running());
+  data.optimizer.resize(optimizer_->state().size());
+  for (size_t i = 0; i < data.optimizer.size(); ++i) {
+    const Optimizer::State& state = optimizer_->state()[i];
+    data.optimizer[i].first = state.name;
+    save_each(*parameters_, data.optimizer[i].second, 0, state.flat);
   }
-  for (const auto& state : optimizer_->state())
-    save_each(*parameters_, data.optimizer.emplace_back(state.name, NamedTensors()).second,
-              state.flat);
+}
+
+void Trainer::save_counts(CheckpointData& data) const {
   data.integers["optimizer_steps"] = optimizer_->steps();
   for (size_t i = 0; i < parameters_->names().size(); ++i)
     if (const int64_t step = parameters_->segments()[i].first_step; step != 0)
@@ -78,8 +91,14 @@ void Trainer::load_first_steps(const CheckpointData& data) {
   }
 }
 
+void Trainer::swap_ema() {
+  before_change_();
+  ema_->swap();
+}
+
 void Trainer::load(const CheckpointData& data, bool weights_only) {
   at::NoGradGuard no_grad;
+  before_change_();
   const auto model = by_name(data.model);
   load_each(*parameters_, model, "model");
   load_each(*statistics_, model, "model");
@@ -119,9 +138,10 @@ void load_weights(models::Classifier& model, const CheckpointData& data, bool em
 }
 
 NamedTensors weights_of(models::Classifier& model) {
+  at::NoGradGuard no_grad;
   NamedTensors weights;
-  save_each(FlatParameters(model, {}), weights);
-  save_each(FlatStatistics(model, at::kFloat, at::kCPU), weights);
+  const size_t next = save_each(FlatParameters(model, {}), weights);
+  save_each(FlatStatistics(model, at::kFloat, at::kCPU), weights, next);
   return weights;
 }
 

@@ -30,6 +30,7 @@ struct Rollback {
   dist::Communicator alone = dist::connect(dist::single_process());
   Trainer trainer{job, alone};
   CheckpointStore store = checkpoint_store(job.checkpoint_dir, 20);
+  BackgroundStore background{store, *alone.progress};
   Position position;
 };
 
@@ -48,7 +49,7 @@ TEST_CASE_METHOD(Rollback,
   contents("damaged");
 
   Reporter reporter(job, 0, 0);
-  Recovery recovery(job, trainer, store, alone, reporter, position);
+  Recovery recovery(job, trainer, background, alone, reporter, position);
   constexpr int64_t kSpike = 30;
   for (int64_t step = 1; step < kSpike; ++step) recovery.add_loss(with_loss(1), step);
   position.step = kSpike + 1;
@@ -59,7 +60,7 @@ TEST_CASE_METHOD(Rollback,
 
   position.losses = recovery.losses();
   contents({good.begin(), good.end()});
-  Recovery resumed(job, trainer, store, alone, reporter, position);
+  Recovery resumed(job, trainer, background, alone, reporter, position);
   resumed.roll_back(position.rollback_due);
   CHECK(position.rollback_due == 0);
   CHECK(position.rollbacks == 1);
@@ -72,7 +73,7 @@ TEST_CASE_METHOD(
     "without a checkpoint to roll back to, the run continues, however long the loss is high") {
   {
     Reporter reporter(job, 0, 0);
-    Recovery recovery(job, trainer, store, alone, reporter, position);
+    Recovery recovery(job, trainer, background, alone, reporter, position);
     for (int64_t step = 1; step <= 60; ++step) {
       position.step = step;
       recovery.add_loss(with_loss(step < 20 ? 1 : 100), step);

@@ -27,6 +27,7 @@ TEST_CASE("evaluations report the utilization, whatever --print-freq is") {
   dist::Communicator alone = dist::connect(dist::single_process());
   const std::vector<std::string> classes = {"a", "b", "c", "d"};
   CheckpointStore store = checkpoint_store(job.checkpoint_dir, job.keep);
+  BackgroundStore background(store, *alone.progress);
   Trainer trainer(job, alone);
   Position position;
   position.epoch = 1, position.step = 6;
@@ -34,7 +35,7 @@ TEST_CASE("evaluations report the utilization, whatever --print-freq is") {
   SteadyClock::time_point now = SteadyClock::now();
   Reporter reporter(job, 0, 0, [&now] { return now += std::chrono::seconds(6); });
   TimeBudget time(0, 0, 0, 0, 0);
-  const RunContext run{job, alone, classes, store, trainer, position, reporter, time, false};
+  const RunContext run{job, alone, classes, background, trainer, position, reporter, time, false};
   data::Loader loader(test::synthetic_images(24), rank_loader_options(job, 0, false));
   dist::ControlChannel control(alone.control);
   {

@@ -79,6 +79,7 @@ TEST_CASE("a checkpoint that cannot be written does not end the run or change it
     if (const auto row = nlohmann::json::parse(line); row.at("event") == "save_failed") {
       ++events;
       CHECK(row.at("in_a_row") == 1);
+      CHECK(row.at("step") == 2);  // not the step after which it was noticed
     }
   REQUIRE(events == 1);
 }

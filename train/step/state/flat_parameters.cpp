@@ -43,6 +43,11 @@ std::string shape_of(const at::Tensor& tensor) {
 
 }  // namespace
 
+void copy_to_cpu(const at::Tensor& tensor, at::Tensor& copy) {
+  if (!copy.defined()) copy = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
+  copy.copy_(tensor);
+}
+
 FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& options)
     : table_(&models::operations(options.device)) {
   at::NoGradGuard no_grad;
@@ -146,21 +151,22 @@ void FlatParameters::refresh_copies() {
 }
 
 at::Tensor FlatParameters::view(size_t index, const at::Tensor& flat_buffer) const {
-  return view_at(flat_buffer, tensors_.at(index).sizes(), segments_.at(index).offset);
+  return view_at(flat_buffer.defined() ? flat_buffer : flat_, tensors_.at(index).sizes(),
+                 segments_.at(index).offset);
 }
 
 at::Tensor FlatParameters::contiguous_copy(const std::string& name,
                                            const at::Tensor& flat_buffer) const {
   at::NoGradGuard no_grad;
-  const at::Tensor source = view(index_of(name), flat_buffer.defined() ? flat_buffer : flat_);
-  at::Tensor copy = at::empty(source.sizes(), source.options().device(at::kCPU));
-  return copy.copy_(source);
+  at::Tensor copy;
+  copy_to_cpu(view(index_of(name), flat_buffer), copy);
+  return copy;
 }
 
 void FlatParameters::load(const std::string& name, const at::Tensor& value,
                           const at::Tensor& flat_buffer) {
   at::NoGradGuard no_grad;
-  at::Tensor target = view(index_of(name), flat_buffer.defined() ? flat_buffer : flat_);
+  at::Tensor target = view(index_of(name), flat_buffer);
   if (value.sizes() != target.sizes()) {
     throw std::runtime_error("parameter '" + name + "' has shape " + shape_of(target) +
                              " in the model but " + shape_of(value) + " in the file");

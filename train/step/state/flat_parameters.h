@@ -33,6 +33,10 @@ struct FlatOptions {
   at::Device device = at::kCPU;
 };
 
+// Copies a tensor of any strides and device to the contiguous CPU tensor `copy`. If `copy` is
+// undefined, makes it. Otherwise, it must have the tensor's shape and dtype.
+void copy_to_cpu(const at::Tensor& tensor, at::Tensor& copy);
+
 class FlatParameters {
  public:
   // Copies the parameters of `model` into new buffers, with the dtype and device of `options`.
@@ -83,7 +87,8 @@ class FlatParameters {
   void refresh_copies();
 
   // Returns the slice of `flat_buffer` that belongs to parameter `index`, as a view with the
-  // parameter's shape. `flat_buffer`: optimizer state or averages, in the layout of flat().
+  // parameter's shape. `flat_buffer`: optimizer state or averages, in the layout of flat();
+  // undefined: flat().
   at::Tensor view(size_t index, const at::Tensor& flat_buffer) const;
   // Returns a contiguous (row-major), detached CPU copy of a parameter's slice of `flat_buffer`, or
   // of the parameter itself if `flat_buffer` is undefined. Throws std::out_of_range for an unknown

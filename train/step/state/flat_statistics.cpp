@@ -1,7 +1,6 @@
 #include "train/step/state/flat_statistics.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
@@ -89,15 +88,15 @@ void FlatStatistics::commit(int64_t micro_batches, const at::Tensor& non_finite)
 at::Tensor FlatStatistics::contiguous_copy(const std::string& name,
                                            const at::Tensor& running_buffer) const {
   at::NoGradGuard no_grad;
-  const at::Tensor source = find(name, running_buffer);
-  at::Tensor copy = at::empty(source.sizes(), source.options().device(at::kCPU));
-  return copy.copy_(source);
+  at::Tensor copy;
+  copy_to_cpu(view(index_of(name), running_buffer), copy);
+  return copy;
 }
 
 void FlatStatistics::load(const std::string& name, const at::Tensor& value,
                           const at::Tensor& running_buffer) {
   at::NoGradGuard no_grad;
-  at::Tensor target = find(name, running_buffer);
+  at::Tensor target = view(index_of(name), running_buffer);
   if (value.sizes() != target.sizes()) {
     throw std::runtime_error("buffer '" + name + "' has " + std::to_string(target.numel()) +
                              " values in the model but " + std::to_string(value.numel()) +
@@ -106,14 +105,17 @@ void FlatStatistics::load(const std::string& name, const at::Tensor& value,
   target.copy_(value);
 }
 
-at::Tensor FlatStatistics::find(const std::string& name, const at::Tensor& running_buffer) const {
+at::Tensor FlatStatistics::view(size_t index, const at::Tensor& running_buffer) const {
   const at::Tensor& flat = running_buffer.defined() ? running_buffer : running_;
+  const size_t layer = index / 3;
+  if (index % 3 == 2) return batches_tracked_[static_cast<int64_t>(layer)];
+  const int64_t second = index % 3 == 1 ? channels_[layer] : 0;
+  return flat.narrow(0, offsets_[layer] + second, channels_[layer]);
+}
+
+size_t FlatStatistics::index_of(const std::string& name) const {
   for (size_t i = 0; i < names_.size(); ++i) {
-    if (names_[i] != name) continue;
-    const size_t layer = i / 3;
-    if (i % 3 == 2) return batches_tracked_[static_cast<int64_t>(layer)];
-    const int64_t second = i % 3 == 1 ? channels_[layer] : 0;
-    return flat.narrow(0, offsets_[layer] + second, channels_[layer]);
+    if (names_[i] == name) return i;
   }
   throw std::out_of_range("the model has no buffer '" + name + "'");
 }

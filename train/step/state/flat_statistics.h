@@ -44,14 +44,15 @@ class FlatStatistics {
   // either case. On a GPU, only enqueues work.
   void commit(int64_t micro_batches, const at::Tensor& non_finite);
 
-  // Like FlatParameters::contiguous_copy() and load(), for running() or a buffer with the same
-  // layout (an average).
+  // Like FlatParameters::view(), contiguous_copy() and load(), for running() or a buffer with the
+  // same layout (an average). `index`: of a name.
+  at::Tensor view(size_t index, const at::Tensor& running_buffer) const;
   at::Tensor contiguous_copy(const std::string& name, const at::Tensor& running_buffer = {}) const;
   void load(const std::string& name, const at::Tensor& value,
             const at::Tensor& running_buffer = {});
 
  private:
-  at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;
+  size_t index_of(const std::string& name) const;
 
   struct Range {  // elements [begin, end) and layers [first_layer, last_layer)
     int64_t begin, end, first_layer, last_layer;
