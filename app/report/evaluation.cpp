@@ -112,7 +112,8 @@ Json read_evaluation(const std::filesystem::path& folder, std::vector<std::strin
   const std::filesystem::path file = folder / train::kEvaluationFile;
   if (!std::filesystem::is_regular_file(file)) {
     notes.push_back(
-        "there is no evaluation.json, so accuracy per class, confusion and the most wrong images "
+        "there is no evaluation.json, so accuracy per class, confusion and the images with the "
+        "highest loss "
         "are left out; write it with `shoal eval --checkpoint RUN --data DATA --output RUN`");
     return nullptr;
   }

@@ -1,10 +1,12 @@
 # Sourced by scripts/build, scripts/demo and scripts/lint: installs system packages with apt
 # (Debian, Ubuntu). On other systems, only checks for the programs.
 
-# Each entry of `tools`, `comforts`, `shells` and `linters` is PROGRAM:PACKAGE.
+# Each entry of `tools`, `comforts`, `test_tools` and `linters` is PROGRAM:PACKAGE.
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils protoc:protobuf-compiler)
 comforts=(ccache:ccache) # recommended, not required
-shells=(zsh:zsh fish:fish) # for tests of completions, which are disabled without them
+test_tools=(zsh:zsh fish:fish) # for tests of completions; without these programs, tests are disabled
+# For tests of the report's page. Ubuntu has no such package.
+! grep -q '^ID=debian' /etc/os-release 2>/dev/null || test_tools+=(chromium:chromium)
 linters=(clang-format:clang-format clang-tidy:clang-tidy) # for scripts/lint: version 14, as in Debian 12
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
   nlohmann-json3-dev libtomlplusplus-dev libyaml-cpp-dev zlib1g-dev libcurl4-openssl-dev libssl-dev
@@ -25,7 +27,7 @@ missing_packages() {
   local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev optional=("${comforts[@]}")
   required=() wanted=()
   for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
-  [ "${SHOAL_TESTS-}" != ON ] || optional+=("${shells[@]}")
+  [ "${SHOAL_TESTS-}" != ON ] || optional+=("${test_tools[@]}")
   for pair in "${optional[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
   if ! find_python >/dev/null; then # optional: only Python tests need it
     if [ "$1" = yes ]; then required+=(python3-pip); else wanted+=(python3-pip); fi

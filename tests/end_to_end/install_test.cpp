@@ -43,7 +43,7 @@ TEST_CASE("an installed tree that was moved trains with the LibTorch inside it")
        {"share/man/man1/shoal.1", "share/man/man1/shoal-train.1",
         "share/bash-completion/completions/shoal", "share/zsh/site-functions/_shoal",
         "share/zsh/vendor-completions/_shoal", "share/fish/vendor_completions.d/shoal.fish",
-        "share/doc/shoal/LICENSE"}) {
+        "share/doc/shoal/LICENSE", "share/doc/shoal/options.md"}) {
     INFO(file);
     CHECK(fs::file_size(tree / file) > 100);
   }

@@ -117,7 +117,7 @@ class Setup(unittest.TestCase):
         self.program("bin/sudo", '[ "$1" != -n ] || shift; exec "$@"\n')
         ensure = (
             f"set -euo pipefail; . {SCRIPTS}/setup/common.sh; . {SCRIPTS}/setup/packages.sh; "
-            "tools=() comforts=() libraries=() shells=(absent-1:zsh absent-2:fish); "
+            "tools=() comforts=() libraries=() test_tools=(absent-1:zsh absent-2:fish); "
         )
         log = self.folder / "log"
         for tests, more, expected in (

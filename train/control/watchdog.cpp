@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kPoll(50);
+constexpr const char* kBeforeTraining = "stopped before training began; nothing to save";
 
 }  // namespace
 
@@ -80,7 +81,7 @@ void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {
     const std::lock_guard lock(mutex);
     if (dismissed) return;
     if (stage == Stage::before && ending.cause == Ending::Cause::stopped) {
-      ending.text = "stopped before training began; nothing to save";
+      ending.text = kBeforeTraining;
       return end(ending);
     }
   }
@@ -114,6 +115,7 @@ void Watchdog::Shared::end_without_saving(Ending ending) {
   if (ending.cause == Ending::Cause::stopped) {
     ending.text = std::string("stopped by ") + stop_name(ending.signal);
     if (!unsaved) ending.text += " while " + activity;
+    if (stage == Stage::before) ending.text = kBeforeTraining;
     if (unsaved) ending.cause = Ending::Cause::not_saved;
   }
   if (unsaved)

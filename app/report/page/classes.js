@@ -104,6 +104,6 @@ function evaluationSection() {
     el("div", { class: "grid wide" },
       el("div", {}, el("h3", {}, "Accuracy per class"), classTable(run)),
       evaluation.calibration ? calibration(evaluation) : null),
-    evaluation.worst && evaluation.worst.length ? [el("h3", {}, "Most wrong images"),
+    evaluation.worst && evaluation.worst.length ? [el("h3", {}, "Images with the highest loss"),
       el("p", { class: "note" }, "True class, predicted class with its probability, and loss."), worstImages(evaluation)] : null);
 }

@@ -81,7 +81,7 @@ function table(columns, rows, { sort, redraw, keep } = {}) {
     ordered = [...rows].sort((a, b) => order(value(a), value(b)));
   }
   const head = columns.map((column, i) => {
-    if (!redraw) return el("th", { class: column.number ? "n" : null, scope: "col" }, column.title);
+    if (!redraw) return el("th", { class: column.number ? "n" : /when/.test(column.class) ? "when" : null, scope: "col" }, column.title);
     const on = sort.column === i;
     const press = () => {
       sort.down = on ? !sort.down : !!column.number;
@@ -89,7 +89,7 @@ function table(columns, rows, { sort, redraw, keep } = {}) {
       redraw();
     };
     const mark = on ? (sort.down ? " ↓" : " ↑") : "";
-    return el("th", { class: column.number ? "n" : null, scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" },
+    return el("th", { class: column.number ? "n" : /when/.test(column.class) ? "when" : null, scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" },
       el("button", { type: "button", onclick: press }, column.title + mark));
   });
   const body = ordered.map((row) => el("tr", {}, columns.map((column) => {

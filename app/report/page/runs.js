@@ -209,7 +209,7 @@ function events() {
     .map(([name, value]) => (name === "updates" ? "steps" : name.replaceAll("_", " ")) + " " + plain(value)).join(" · ");
   return section("events", "Events", rows.length ? table([
     ...(several() ? [{ title: "Run", node: ({ run }) => [swatch(run), run.name], class: "nowrap" }] : []),
-    { title: "Time (UTC)", text: ({ event }) => utc(event.at), class: "nowrap" },
+    { title: "Time (UTC)", text: ({ event }) => utc(event.at), class: "nowrap when" },
     { title: "After", number: true, text: ({ event }) => duration(event.time) },
     { title: "Step", number: true, text: ({ event }) => number(event.step) },
     { title: "Event", node: ({ event }) => el("span", { class: BAD_EVENTS.test(event.name) ? "bad" : "" }, event.name.replaceAll("_", " ")), class: "nowrap" },
