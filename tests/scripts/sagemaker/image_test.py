@@ -160,7 +160,9 @@ class Context(unittest.TestCase):
     ]
     secrets = (".env", "id_rsa", ".aws/credentials", ".git/config", "tests/key.cpp",
                "app/.env", "app/.curlrc", "app/key.pem", "app/key.crt", "app/password.html",
-               "data/train/a.jpg", "scripts/setup/.netrc", "data/id_rsa", "app/credentials")  # fmt: skip
+               "data/train/a.jpg", "scripts/setup/.netrc", "data/id_rsa", "app/credentials",
+               "base/notes.txt", "dist/key.pem", "models/net.onnx", "ops/.env",
+               "train/weights/net.pth")  # fmt: skip
 
     @staticmethod
     def contains(path, lines):
@@ -189,6 +191,9 @@ class Context(unittest.TestCase):
                 if path.is_file() and not path.name.startswith("."):
                     name = path.relative_to(ROOT).as_posix()
                     self.assertTrue(self.contains(name, self.lines), name)
+                    # buildah searches only folders that are allowed themselves.
+                    for parent in path.relative_to(ROOT).parents[:-1]:
+                        self.assertTrue(self.contains(parent.as_posix(), self.lines), parent)
 
     def test_it_has_no_secrets_and_needs_each_of_its_lines_for_that(self):
         for name in self.secrets:
