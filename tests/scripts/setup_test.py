@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -142,6 +143,21 @@ class Setup(unittest.TestCase):
         code, out = self.run_with(*words, "-DSHOAL_TESTS=ON", TORCH_ROOT=torch)
         self.assertEqual(code, 1, out)
         self.assertIn("SHOAL_TESTS=ON, but Catch2 2 is not found: install it", out)
+
+    def test_pip_builds_with_the_torch_of_its_environment(self):
+        torch = self.folder / "site/torch"
+        torch.mkdir(parents=True)
+        (torch / "__init__.py").touch()
+        for name in ("lib", "include"):
+            (torch / name).symlink_to(Path(os.environ["TORCH_ROOT"], name))
+        python = f"export PYTHONPATH={torch.parent}; exec {sys.executable} \"$@\"\n"
+        self.program("bin/python", python)
+        words = ("cmake", "-S", ROOT, "-B", "build", "-G", "Ninja", "-DSHOAL_CUDA=OFF", "-DSKBUILD=2")
+        words += ("-DSHOAL_TESTS=OFF", "-DSHOAL_BENCH=OFF")
+        words += (f"-DPython_EXECUTABLE={self.folder / 'bin/python'}",)
+        code, out = self.run_with(*words, TORCH_ROOT="")
+        self.assertEqual(code, 0, out)
+        self.assertIn(f"torch 2.11.0 in {torch}", out)
 
     def test_without_network_the_demo_says_that_it_trains_from_scratch_and_does(self):
         for path in ("demo", *(f"setup/{path.name}" for path in (SCRIPTS / "setup").iterdir())):
