@@ -355,6 +355,8 @@ case $part in
     if [ $part = call ]; then
       later=0
       for ((each = call + 1; each <= 4; each++)); do later=$((later + $(seconds_of ${plan[each]}))); done
+      left=$((budget - used_before - $(seconds_of ${plan[call]}))) # a small budget is for the first calls
+      [ $later -le $left ] || later=$((left > 0 ? left : 0))
       run_parts $later ${plan[call]}
     else
       run_parts 0 $part 0

@@ -177,8 +177,8 @@ UserError unexpected_word(Command command, const std::string& last, const Surplu
 
 // Handles positional words. Commands that accept them keep them. For `train` and `check`, a single
 // word is the data folder, unless it looks like part of a pattern that the shell has expanded. For
-// `train`, it also selects the recipe of PyTorch's imagenet example, which is written like this. In
-// all other cases, throws UserError. `surplus`: result of find_surplus().
+// `train`, it also selects the recipe of PyTorch's imagenet example, whose command lines name the
+// folder like this. In all other cases, throws UserError. `surplus`: result of find_surplus().
 void take_positional(Arguments& arguments, const Pairs& pairs, const Surplus& surplus,
                      std::vector<Setting>& ours, std::string& defaults) {
   Words& words = arguments.paths;

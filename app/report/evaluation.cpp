@@ -113,8 +113,8 @@ Json read_evaluation(const std::filesystem::path& folder, std::vector<std::strin
   if (!std::filesystem::is_regular_file(file)) {
     notes.push_back(
         "there is no evaluation.json, so accuracy per class, confusion and the images with the "
-        "highest loss "
-        "are left out; write it with `shoal eval --checkpoint RUN --data DATA --output RUN`");
+        "highest loss are left out; write it with `shoal eval --checkpoint RUN --data DATA "
+        "--output RUN`");
     return nullptr;
   }
   try {

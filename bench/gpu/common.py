@@ -23,11 +23,6 @@ import time
 import traceback
 from importlib import metadata
 
-try:
-    import torch
-except ImportError:  # native.py and training.py do not need it
-    torch = None
-
 GROUPS = 5
 STARTED = time.perf_counter()
 # Ends like Ctrl-C, so that kill_group() ends the programs that are being measured.
@@ -75,7 +70,8 @@ def machine(device):
             sys.exit(f"no usable GPU: nvidia-smi: {error}; to try the programs, use "
                      "--device cpu --dry")
         facts = dict(zip(("card", "driver", "card_memory"), fields))
-        if torch:
+        with contextlib.suppress(ImportError):  # native.py and training.py do not need torch
+            import torch
             facts |= {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
     models = re.findall(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     packages = ("torch", "torchvision", "timm", "triton", "pillow")
@@ -91,6 +87,7 @@ def spread(key, values):
 
 def finish(device):
     if device == "cuda":
+        import torch
         torch.cuda.synchronize()
 
 
@@ -100,6 +97,7 @@ def seconds_of(work, device):
         begin = time.perf_counter()
         work()
         return time.perf_counter() - begin
+    import torch
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
     work()

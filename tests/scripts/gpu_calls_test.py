@@ -171,12 +171,17 @@ class FirstLight(unittest.TestCase):
         printed = self.call("step")[1]
         self.assertRegex(printed, r"step, at most 4[0-4]\d s")
         self.assertGreaterEqual(int(seconds.read_text()), 1000)
-        seconds.write_text("1000")  # calls 3 and 4 need more than is left
+        seconds.write_text("1440")
         printed = self.call("call", "2")[1]
         for part in ("kernels", "memcheck", "ncu"):
             self.assertIn(f"{part}: skipped, only 0 s are left", printed)
         printed = self.call("step", "--budget", "1005")[1]
         self.assertIn("step: skipped", printed)
+
+    def test_a_small_budget_is_for_the_first_calls(self):
+        printed = self.call("call", "1", "--budget", "900")[1]
+        self.assertRegex(printed, "== checks, at most 1[01][0-9] s")
+        self.assertIn("== step", printed)
 
     def test_unused_seconds_go_to_later_parts(self):
         printed = self.call("call", "1")[1]

@@ -1,6 +1,7 @@
 #include "train/checkpoint/background_store.h"
 
 #include <chrono>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -8,9 +9,18 @@
 
 namespace shoal::train {
 
+CheckpointStore& BackgroundStore::operator*() {
+  wait();
+  store_.protect_before(protected_before_);
+  return store_;
+}
+
 void BackgroundStore::start(std::function<void(CheckpointStore&)> save) {
   wait();
-  const auto task = [this, save = std::move(save)] { save(store_); };
+  store_.protect_before(protected_before_);
+  // Not copied by std::async: it may hold large texts.
+  const auto shared = std::make_shared<std::function<void(CheckpointStore&)>>(std::move(save));
+  const auto task = [this, shared] { (*shared)(store_); };
   try {
     const BlockSignals block;  // the new thread inherits this
     saving_ = std::async(std::launch::async, task);
@@ -22,6 +32,10 @@ void BackgroundStore::start(std::function<void(CheckpointStore&)> save) {
 
 bool BackgroundStore::finished() const {
   return started() && saving_.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
+}
+
+void BackgroundStore::protect_before(int64_t step) {
+  protected_before_ = step;
 }
 
 void BackgroundStore::finish() {

@@ -4,6 +4,7 @@
 // At most one thread writes at a time. Every access to the store waits for it. The functions must
 // not be called by several threads at once.
 
+#include <cstdint>
 #include <functional>
 #include <future>
 
@@ -15,18 +16,19 @@ namespace shoal::train {
 class BackgroundStore {
  public:
   // `progress`: gets Phase::saving while a call waits. Both must outlive this object.
-  BackgroundStore(CheckpointStore& store, dist::Progress& progress)
-      : store_(store), progress_(progress) {}
+  // `protected_before`: first argument of protect_before().
+  BackgroundStore(CheckpointStore& store, dist::Progress& progress, int64_t protected_before = 0)
+      : store_(store), progress_(progress), protected_before_(protected_before) {}
   ~BackgroundStore() { wait(); }
   BackgroundStore(const BackgroundStore&) = delete;
   BackgroundStore& operator=(const BackgroundStore&) = delete;
 
   // Return the store, which no thread is using.
-  CheckpointStore& operator*() {
-    wait();
-    return store_;
-  }
+  CheckpointStore& operator*();
   CheckpointStore* operator->() { return &**this; }
+
+  // Like CheckpointStore::protect_before(), from the next access or start() on. Does not wait.
+  void protect_before(int64_t step);
 
   // Waits for the previous thread, then calls `save` in a new one. If the system allows no more
   // threads, calls `save` in this one. Call finish() before the next start(): it has the result.
@@ -43,6 +45,7 @@ class BackgroundStore {
 
   CheckpointStore& store_;
   dist::Progress& progress_;
+  int64_t protected_before_;
   std::future<void> saving_;
 };
 

@@ -81,12 +81,12 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
                         const std::vector<std::string>& classes) {
   CheckpointData data;
   trainer.save_tensors(data);
-  describe(trainer, position, job, classes, data);
+  put_scalars(trainer, position, job, classes, data);
   return data;
 }
 
-void describe(const Trainer& trainer, const Position& position, const ResolvedJob& job,
-              const std::vector<std::string>& classes, CheckpointData& data) {
+void put_scalars(const Trainer& trainer, const Position& position, const ResolvedJob& job,
+                 const std::vector<std::string>& classes, CheckpointData& data) {
   data.integers.clear();
   data.numbers.clear();
   data.text.clear();

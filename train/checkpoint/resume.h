@@ -16,8 +16,8 @@ namespace shoal::train {
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes);
 // Replaces everything in `data` except the tensors, which are those of Trainer::save_tensors().
-void describe(const Trainer& trainer, const Position& position, const ResolvedJob& job,
-              const std::vector<std::string>& classes, CheckpointData& data);
+void put_scalars(const Trainer& trainer, const Position& position, const ResolvedJob& job,
+                 const std::vector<std::string>& classes, CheckpointData& data);
 
 // Returns the names of the checkpoint's settings that had no effect in its run
 // (SavedSetting::effective). Empty for older checkpoints.

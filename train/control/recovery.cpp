@@ -56,7 +56,7 @@ void Recovery::roll_back(int64_t spike) {
   const bool again = position_.rollbacks > 0 && spike - position_.skip_until <= kSoon;
   const int64_t rollbacks = again ? position_.rollbacks + 1 : 1;
   const int64_t trouble_start = again ? position_.trouble_start : spike;
-  store_->protect_before(trouble_start - 1);
+  store_.protect_before(trouble_start - 1);
   if (rollbacks > kMaxRollbacks) fail(spike);
   // The update of the step before the spike may have damaged the weights, so the checkpoint must be
   // older than that step.

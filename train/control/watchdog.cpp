@@ -113,9 +113,11 @@ void Watchdog::Shared::end_without_saving(Ending ending) {
   const std::lock_guard lock(mutex);
   const bool unsaved = options.leader && stage == Stage::during;
   if (ending.cause == Ending::Cause::stopped) {
-    ending.text = std::string("stopped by ") + stop_name(ending.signal);
-    if (!unsaved) ending.text += " while " + activity;
-    if (stage == Stage::before) ending.text = kBeforeTraining;
+    if (stage == Stage::before)
+      ending.text = kBeforeTraining + (" (" + activity + ")");
+    else
+      ending.text = std::string("stopped by ") + stop_name(ending.signal) +
+                    (unsaved ? "" : " while " + activity);
     if (unsaved) ending.cause = Ending::Cause::not_saved;
   }
   if (unsaved)

@@ -303,7 +303,7 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   Reporter reporter(job, communicator.rank(), position.history_lines);
   TimeBudget time(job.time_budget, position.trained_seconds, position.step_seconds, position.step,
                   now());
-  BackgroundStore background(store, *communicator.progress);
+  BackgroundStore background(store, *communicator.progress, position.trusted_before());
   const RunContext context{job,      communicator, classes, background, trainer,
                            position, reporter,     time,    changed};
   Run run(context, train, val);

@@ -34,14 +34,14 @@ void check_finite(const RunContext& run, RunCheckpoints& checkpoints, const Step
   Position& position = run.position;
   if (step.finite) {
     if (std::exchange(position.non_finite_in_a_row, 0) > 0)
-      run.store->protect_before(position.trusted_before());
+      run.store.protect_before(position.trusted_before());
     return;
   }
   ++position.non_finite;
   // `updates`: number of steps. Keep the name, because programs may parse it in metric lines.
   run.reporter.event({"nonfinite", position.step, {{"updates", 1}}});
   ++position.non_finite_in_a_row;
-  run.store->protect_before(position.trusted_before());
+  run.store.protect_before(position.trusted_before());
   if (position.non_finite_in_a_row < run.job.non_finite_limit) return;
   checkpoints.save_and_fail("loss or gradient was not finite in " +
                             steps_and_advice(run, strf(" (learning rate %g, gradient norm %g)",

@@ -1,8 +1,9 @@
 #pragma once
-// How long training waits for a checkpoint. Thread-safe.
+// Makes training wait while a thread copies the state, and measures the wait. Thread-safe.
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 #include "base/now.h"
 
@@ -12,10 +13,11 @@ namespace shoal::train {
 // not change the state.
 class Pause {
  public:
-  // The copy begins. `waited`: seconds that training has already waited for this checkpoint.
+  // Begins a copy. `waited`: seconds that training has already waited for this checkpoint.
   void begin(double waited) {
     const std::lock_guard lock(mutex_);
     copying_ = true;
+    waiting_since_.reset();
     seconds_ = waited;
   }
 
@@ -26,6 +28,8 @@ class Pause {
     ~End() {
       const std::lock_guard lock(pause_.mutex_);
       pause_.copying_ = false;
+      if (pause_.waiting_since_) pause_.seconds_ += now() - *pause_.waiting_since_;
+      pause_.waiting_since_.reset();
       pause_.copied_.notify_all();
     }
     End(const End&) = delete;
@@ -37,14 +41,18 @@ class Pause {
 
   // Waits until the state is copied.
   void wait() {
-    const double begin = now();
     std::unique_lock lock(mutex_);
     if (!copying_) return;
+    waiting_since_ = now();
     copied_.wait(lock, [this] { return !copying_; });
-    seconds_ += now() - begin;
   }
 
-  double seconds() const {  // that training has waited for this checkpoint
+  bool waiting() const {  // whether wait() is waiting
+    const std::lock_guard lock(mutex_);
+    return waiting_since_.has_value();
+  }
+  // Returns how many seconds training has waited for this checkpoint. Call it after the copy.
+  double seconds() const {
     const std::lock_guard lock(mutex_);
     return seconds_;
   }
@@ -53,6 +61,7 @@ class Pause {
   mutable std::mutex mutex_;
   std::condition_variable copied_;
   bool copying_ = false;
+  std::optional<double> waiting_since_;  // time from now(), while wait() waits
   double seconds_ = 0;
 };
 

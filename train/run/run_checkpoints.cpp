@@ -27,7 +27,8 @@ struct History {
     }
   }
 
-  // Writes the text, unless it could not be read. Returns the error message; empty if there is none.
+  // Writes the text, unless it could not be read. Returns the error message; empty if there is
+  // none.
   std::string write_to(CheckpointStore& store) const {
     try {
       if (error.empty()) store.write_file(kHistoryFile, text);
@@ -61,7 +62,7 @@ void write(const CheckpointData& data, const History& history, std::optional<dou
 RunCheckpoints::RunCheckpoints(const RunContext& run, dist::ControlChannel& control,
                                const Recovery& recovery)
     : run_(run), control_(control), recovery_(recovery), saved_at_(now()) {
-  run.trainer.before_change([pause = pause_] { pause->wait(); });
+  run.trainer.set_before_change([pause = pause_] { pause->wait(); });
 }
 
 void open_checkpoints(const ResolvedJob& job, const Start& start, const Position& position,
@@ -128,7 +129,7 @@ void RunCheckpoints::save_last(std::optional<int64_t> history_lines) {
 
 std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noexcept try {
   if (std::exchange(ended_, true)) return failure_;
-  Ema* const ema = run_.trainer.ema();
+  const Ema* const ema = run_.trainer.ema();
   if (ema && ema->swapped())
     run_.trainer.swap_ema();  // the run was interrupted while it evaluated the EMA
   save_last(history_lines);
@@ -170,7 +171,7 @@ void RunCheckpoints::begin(std::optional<double> top1, double since) {
   saving_step_ = run_.position.step;
   try {
     if (!copy_) copy_ = std::make_shared<CheckpointData>();
-    describe(run_.trainer, run_.position, run_.job, run_.classes, *copy_);
+    put_scalars(run_.trainer, run_.position, run_.job, run_.classes, *copy_);
     if (top1) copy_->numbers["top1"] = *top1;
     const bool on_cpu = run_.trainer.parameters().flat().is_cpu();
     // A thread's copies from a GPU would be in the order of its own stream.
@@ -178,7 +179,7 @@ void RunCheckpoints::begin(std::optional<double> top1, double since) {
     auto save = [copy = copy_, pause = pause_, on_cpu, top1, trainer = &run_.trainer,
                  history = History(run_.reporter),
                  closing = run_.position.before_closing.has_value()](CheckpointStore& store) {
-      const c10::ParallelGuard one_thread(true);
+      const c10::ParallelGuard one_thread(true);  // no second team of OpenMP threads
       {
         const Pause::End end(*pause);
         if (on_cpu) trainer->save_tensors(*copy);
@@ -199,8 +200,10 @@ void RunCheckpoints::take_result() {
     run_.store.finish();
     failure_.clear();
     failures_ = 0;
-  } catch (const std::exception& error) {
+  } catch (const std::runtime_error& error) {  // of the disk
     note_failure(error.what(), "; free some space or repair the disk");
+  } catch (const std::exception& error) {
+    note_failure(error.what());
   }
 }
 

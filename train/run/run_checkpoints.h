@@ -33,11 +33,12 @@ class RunCheckpoints {
   // other ranks.
   bool due_by_time() const;
 
-  // Updates the position. On rank 0, starts a thread that copies the state and writes the copy as a
-  // checkpoint; the trainer changes nothing before the state is copied. First waits for the
-  // previous checkpoint, like finish(). Like all functions that save, writes nothing if no step was
-  // made. `top1`: accuracy in percent, if this state was evaluated. `history_lines`: number of lines
-  // of history.jsonl to keep at --resume; default: all. Call it on every rank.
+  // Updates the position. On rank 0, starts a thread that copies the state (on a GPU, this thread
+  // copies it) and writes the copy as a checkpoint. The trainer changes nothing before the state is
+  // copied. First waits for the previous checkpoint, like finish(). Like all functions that save,
+  // writes nothing if no step was made. `top1`: accuracy in percent, if this state was evaluated.
+  // `history_lines`: number of lines of history.jsonl to keep at --resume; default: all. Call it on
+  // every rank.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
   // Waits until the checkpoint is written. If that failed, logs a warning, reports an event and,
@@ -47,8 +48,8 @@ class RunCheckpoints {
   void poll();
 
   // Saves the state of a run that is about to end with an error, and waits until it is written.
-  // Writes nothing if the final save has already been tried. If saving fails, logs a warning and reports an event, but does not
-  // throw. Collective.
+  // Writes nothing if the final save has already been tried. If saving fails, logs a warning and
+  // reports an event, but does not throw. Collective.
   void save_before_failure(std::optional<int64_t> history_lines = {});
 
   // Calls save_before_failure(), then throws std::runtime_error(reason). Every rank must call it at
@@ -86,7 +87,7 @@ class RunCheckpoints {
   std::shared_ptr<CheckpointData> copy_;
   int64_t saving_step_ = 0;  // step of the state in copy_
   double saved_at_;          // time of the last save, from now()
-  std::string failure_;      // error of the last save; empty if it succeeded
+  std::string failure_;      // error of the last finished save; empty if it succeeded
   int failures_ = 0;         // number of consecutive failed saves
   bool ended_ = false;       // makes save_before_failure() and save_alone() do nothing
 };

@@ -67,7 +67,7 @@ RunEvaluation evaluate_run(const RunContext& run, dist::ControlChannel& control,
                            data::Loader& loader) {
   RunEvaluation result;
   if (!evaluate_weights(run, control, loader, /*ema=*/false, result)) return result;
-  Ema* const ema = run.trainer.ema();
+  const Ema* const ema = run.trainer.ema();
   if (!ema) return result;
   run.trainer.swap_ema();
   try {

@@ -91,18 +91,18 @@ class Trainer {
   // the position (write_position()).
   void save_counts(CheckpointData& data) const;
   // Stores contiguous CPU copies of weights, buffers, averages and optimizer state in `data`. If
-  // `data` has tensors of an earlier call, overwrites them. Another thread may call it on a CPU,
-  // while no function changes the state (before_change()).
+  // `data` has tensors of an earlier call, overwrites them. If the state is in CPU memory, another
+  // thread may call it while no function changes the state (set_before_change()).
   void save_tensors(CheckpointData& data) const;
   // Makes load(), swap_ema() and each step call `wait` before they change what save_tensors()
   // copies.
-  void before_change(std::function<void()> wait) { before_change_ = std::move(wait); }
+  void set_before_change(std::function<void()> wait) { before_change_ = std::move(wait); }
   // Restores the state that was stored. Call it on every rank. Throws std::runtime_error or
   // UserError that names what is missing or has another shape. `weights_only`: loads no optimizer
   // state (for evaluation, and to start from other weights).
   void load(const CheckpointData& data, bool weights_only = false);
 
-  Ema* ema() { return ema_.get(); }
+  const Ema* ema() const { return ema_.get(); }
   void swap_ema();  // calls Ema::swap(); there must be averages
   FlatParameters& parameters() { return *parameters_; }
   const FlatParameters& parameters() const { return *parameters_; }

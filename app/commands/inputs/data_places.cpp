@@ -148,9 +148,11 @@ void check_data_has_entries(const std::string& data, bool trains) {
     throw UserError("--data: the folder " + data + " is empty; expected train/ and val/ in it");
   for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string(), expected = lower(name);
+    if (!entry.is_directory(error)) continue;
     for (const char* split : {"train", "val"})
       if (name != expected && std::ranges::count(data::folder_names(split), expected) > 0)
-        throw UserError("--data: rename the folder " + entry.path().string() + " to " + expected);
+        throw UserError("--data: rename the folder " + entry.path().string() + " to " + expected +
+                        ", or use --train DIR --val DIR");
   }
 }
 

@@ -47,7 +47,8 @@ std::string split_folders(const std::vector<std::string>& classes);
 // Checks that the paths in --data, --train and --val exist. Call before slow steps and before
 // accessing --output.
 void check_data_exists(const train::Job& job, const DataPlaces& places);
-// Checks that --data is a folder that is not empty. Call if no images were found in it.
+// Checks that --data is a folder that is not empty, and that no folder in it is named like a split
+// but with capital letters. Call if no images were found in it.
 // `trains`: as for check_split_exists().
 void check_data_has_entries(const std::string& data, bool trains);
 // Checks that an option names the images of `split`, which is in `places`. If that option is

@@ -81,7 +81,8 @@ function table(columns, rows, { sort, redraw, keep } = {}) {
     ordered = [...rows].sort((a, b) => order(value(a), value(b)));
   }
   const head = columns.map((column, i) => {
-    if (!redraw) return el("th", { class: column.number ? "n" : /when/.test(column.class) ? "when" : null, scope: "col" }, column.title);
+    const kind = column.number ? "n" : /when/.test(column.class) ? "when" : null;
+    if (!redraw) return el("th", { class: kind, scope: "col" }, column.title);
     const on = sort.column === i;
     const press = () => {
       sort.down = on ? !sort.down : !!column.number;
@@ -89,7 +90,7 @@ function table(columns, rows, { sort, redraw, keep } = {}) {
       redraw();
     };
     const mark = on ? (sort.down ? " ↓" : " ↑") : "";
-    return el("th", { class: column.number ? "n" : /when/.test(column.class) ? "when" : null, scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" },
+    return el("th", { class: kind, scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" },
       el("button", { type: "button", onclick: press }, column.title + mark));
   });
   const body = ordered.map((row) => el("tr", {}, columns.map((column) => {
