@@ -19,11 +19,11 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(2)
     normalize = transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
-    steps = [transforms.RandomResizedCrop(options.size), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
-             normalize]
+    steps = [transforms.RandomResizedCrop(options.size), transforms.RandomHorizontalFlip(),
+             transforms.ToTensor(), normalize]
     images = torchvision.datasets.ImageFolder(options.images + "/train", transforms.Compose(steps))
-    loader = torch.utils.data.DataLoader(images, options.batch_size, shuffle=True, num_workers=options.workers,
-                                         drop_last=True)
+    loader = torch.utils.data.DataLoader(images, options.batch_size, shuffle=True,
+                                         num_workers=options.workers, drop_last=True)
     model = getattr(torchvision.models, options.model)(num_classes=len(images.classes))
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9, weight_decay=1e-4)
     criterion = torch.nn.CrossEntropyLoss()
