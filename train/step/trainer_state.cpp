@@ -16,8 +16,8 @@ namespace {
 constexpr char kFirstStep[] = "first_step ";
 
 // Copies the tensors of `flat` (FlatParameters or FlatStatistics) to `to`, from entry `next` on,
-// and returns the index after the last one. Overwrites entries that `to` already has. If `buffer` is
-// defined, copies the values from this buffer of the same layout.
+// and returns the index after the last one. Overwrites entries that `to` already has. If `buffer`
+// is defined, copies the values from this buffer of the same layout.
 template <class Flat>
 size_t save_each(const Flat& flat, NamedTensors& to, size_t next = 0,
                  const at::Tensor& buffer = {}) {
