@@ -26,7 +26,7 @@
 #          ncu       Nsight Compute on our kernels in one step, if it is installed
 #          compiled  timm's training step with torch.compile
 #          train     shoal train on the GPU compared with the CPU: losses, a repeated run, a resumed
-#                    run, two processes on one GPU
+#                    run, two processes on one GPU, predictions
 #          speed     images/s of shoal train, with data loading
 #          loaders   our data loader with 1 to 16 threads; torchvision's, timm's, nvJPEG
 #
@@ -229,7 +229,10 @@ run_part() {
   case $part in
     checks) measure native.py checks "$programs/gpu_first_light" --json "$results/checks.json" || status=1 ;;
     step | speed) measure native.py $part "$programs/shoal" --json "$results/$part.json" ;;
-    train) measure training.py "$programs/shoal" --json "$results/train.json" ;;
+    train)
+      [ ! -d "$images" ] || options=(--images "$images" "${options[@]}")
+      measure training.py "$programs/shoal" --json "$results/train.json"
+      ;;
     rivals) measure rivals.py --json "$results/rivals.json" --only '/eager$' ;;
     compiled) measure rivals.py --json "$results/rivals.json" --only '/(compile|reduce-overhead)$' --cache "$kept/compiled" ;;
     ceilings) measure ceilings.py --json "$results/ceilings.json" ;;

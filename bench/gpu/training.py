@@ -1,7 +1,7 @@
 """Trains small models on synthetic images on a GPU and compares the results with training on the
-CPU.
+CPU. With --images, also compares the predictions of the first model for a folder of images.
 
-    training.py PROGRAM [--json FILE] [--deadline SECONDS] [--device cpu]
+    training.py PROGRAM [--images DIR] [--json FILE] [--deadline SECONDS] [--device cpu]
 
 Always makes all runs, because they are compared with each other: --only and --retry have no effect.
 Exit status 1 if a run failed, was skipped, or has an unexpected result. With --device cpu, all runs
@@ -20,14 +20,16 @@ import common
 
 LIKELY_SECONDS = 30
 # Allowed relative difference from the validation loss on the CPU. The GPU adds and rounds in
-# another order.
+# another order; a larger learning rate would amplify that.
 NEAR, NEAR_IN_BF16 = 0.05, 0.25
+NEAR_PREDICTION = 0.01  # absolute difference of a probability
+PREDICTED = "predict resnet18"
 IMAGES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96", "--size", "64",
             "--epochs", "2", "--seed", "5", "--global-batch-size", "32", "--mixup", "0.2",
             "--dropout", "0.1"]
 # Options of each run, and the expected result: "near NAME" (similar validation loss) or
 # "equal NAME" (same model, bit for bit).
-RESNET = ["--model", "resnet18", "--lr", "0.02"]
+RESNET = ["--model", "resnet18", "--lr", "0.002"]
 EFFICIENTNET = ["--model", "efficientnet_b0", "--lr", "0.001"]
 RUNS = {
     "train resnet18, CPU": ([*RESNET, "--device", "cpu"], None),
@@ -42,11 +44,7 @@ RUNS = {
 }
 
 
-def run(program, words, folder, options):
-    """Trains, exports the model to folder/model, and returns the history row of the last
-    validation."""
-    command = [program, "train", *IMAGES, "--device", options.device, "--output", folder,
-               "--export-dir", f"{folder}/model", *words]
+def call(command, options):
     with tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=err, process_group=0)
         try:
@@ -57,12 +55,35 @@ def run(program, words, folder, options):
         if status != 0:
             end = " / ".join(err.read().splitlines()[-3:])[-400:]
             raise RuntimeError(f"status {status}: {end}")
+
+
+def run(program, words, folder, options):
+    """Trains, exports the model to folder/model, and returns the history row of the last
+    validation."""
+    call([program, "train", *IMAGES, "--device", options.device, "--output", folder, "--export-dir",
+          f"{folder}/model", *words], options)
     history = pathlib.Path(folder, "history.jsonl").read_text()
     lines = [json.loads(line) for line in history.splitlines()]
     return [line for line in lines if line["event"] == "valid"][-1]
 
 
+def predict(program, kept, options):
+    """Compares the probabilities of all classes on the CPU and on the device."""
+    found = []
+    for device in ("cpu", options.device):
+        file = kept / f"{len(found)}.jsonl"
+        call([program, "predict", kept / "train_resnet18_CPU/model", options.images, "--device",
+              device, "--topk", "10", "--output", file], options)
+        rows = map(json.loads, file.read_text().splitlines())
+        found.append({(row["path"], each["class"]): each["probability"]
+                      for row in rows for each in row["top10"]})
+    most = max(abs(value - found[1][key]) for key, value in found[0].items())
+    return {"ok": most <= NEAR_PREDICTION, "compared": f"probabilities differ by {most:.1e}"}
+
+
 def measure(program, name, kept, options):
+    if name == PREDICTED:
+        return predict(program, kept, options)
     words, comparison = RUNS[name]
     folder = str(kept / name.replace(" ", "_").replace(",", ""))
     shutil.rmtree(folder, ignore_errors=True)
@@ -92,12 +113,13 @@ def measure(program, name, kept, options):
 def main():
     parser = common.child_parser(__doc__, timeout=120)
     parser.add_argument("program")
+    parser.add_argument("--images", metavar="DIR")
     options = parser.parse_args()
     limit = options.timeout
     results = common.Results("shoal train on a GPU, synthetic images", options,
                              ("ok", "loss", "compared"))
     with tempfile.TemporaryDirectory() as kept:
-        for name in RUNS:
+        for name in [*RUNS, *([PREDICTED] if options.images else [])]:
             if results.seconds_left() < LIKELY_SECONDS:
                 results.leave_out(name, LIKELY_SECONDS)
                 continue
