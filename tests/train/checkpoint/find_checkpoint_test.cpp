@@ -209,6 +209,20 @@ TEST_CASE("a missing checkpoint.pth.tar is reported with what the run starts fro
                             !Contains("new run"));
 }
 
+TEST_CASE("--resume without the --checkpoint-dir of the earlier start is refused") {
+  const test::TemporaryDirectory directory;
+  Run elsewhere(directory.path() / "elsewhere"), run(directory.path() / "run");
+  const fs::path folder = elsewhere.save(4).parent_path();
+  fs::create_directories(directory.path() / "run");
+  write_whole(directory.path() / "run/config.toml",
+              "epochs = 3\ncheckpoint-dir = \"" + folder.string() + "\"\n");
+  run.job().resume = true;
+  run.job().output = (directory.path() / "run").string();
+  CHECK_THROWS_WITH(run.start(), Contains("add --checkpoint-dir " + folder.string()));
+  fs::remove_all(folder);
+  CHECK_FALSE(run.start().data);  // nothing was saved
+}
+
 TEST_CASE("--resume with a file that is no checkpoint names the option") {
   const test::TemporaryDirectory directory;
   Run run(directory.path() / "run");
