@@ -1,8 +1,7 @@
 #pragma once
 // Gives a run access to its CheckpointStore while a thread writes a checkpoint to it.
 //
-// At most one thread writes at a time. Every access to the store waits for it. The functions must
-// not be called by several threads at once.
+// At most one thread writes at a time, and every access to the store waits for it. Not thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +22,7 @@ class BackgroundStore {
   BackgroundStore(const BackgroundStore&) = delete;
   BackgroundStore& operator=(const BackgroundStore&) = delete;
 
-  // Return the store, which no thread is using.
+  // Wait until the thread has finished, and return the store.
   CheckpointStore& operator*();
   CheckpointStore* operator->() { return &**this; }
 
@@ -31,7 +30,7 @@ class BackgroundStore {
   void protect_before(int64_t step);
 
   // Waits for the previous thread, then calls `save` in a new one. If the system allows no more
-  // threads, calls `save` in this one. Call finish() before the next start(): it has the result.
+  // threads, calls `save` in the caller's. Call finish() before the next start(), to get the error.
   void start(std::function<void(CheckpointStore&)> save);
   // Whether start() was called and finish() was not.
   bool started() const { return saving_.valid(); }

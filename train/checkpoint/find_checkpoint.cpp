@@ -104,9 +104,8 @@ std::string earlier_folder(const Job& job) {
 }
 
 // Logs that a new run starts because --resume found no checkpoint. Throws UserError if the earlier
-// start saved its checkpoints elsewhere. `missing`: the path of --resume,
-// if that path does not exist. The message is a warning, except in a SageMaker container, where
-// every start has --resume.
+// start saved its checkpoints elsewhere. `missing`: the path of --resume, if that path does not
+// exist. The message is a warning, except in a SageMaker container, where every start has --resume.
 void report_fresh_start(const Job& job, const CheckpointStore& store,
                         const fs::path& missing = {}) {
   const std::string reason = missing.empty() ? "no checkpoint found"

@@ -41,16 +41,16 @@ struct History {
   std::string text, error;
 };
 
-// Writes a checkpoint and a copy of the history. `waited`: seconds that training waited for it.
+// Writes a checkpoint and a copy of the history. `paused`: seconds that training waited for it.
 void write(const CheckpointData& data, const History& history, std::optional<double> top1,
-           bool closing, double waited, CheckpointStore& store) {
+           bool closing, double paused, CheckpointStore& store) {
   const double began = now();
   std::string history_error = history.write_to(store);
   const auto entry = store.save(
       data.integer("epoch"), data.integer("step"), top1,
       [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); }, closing);
-  log::info(strf("saved %s (%.1f MB in %.2f s; training waited %.1f ms)", store.path(entry).c_str(),
-                 megabytes(entry.bytes), now() - began, 1e3 * waited));
+  log::info(strf("saved %s (%.1f MB in %.2f s; training paused %.1f ms)", store.path(entry).c_str(),
+                 megabytes(entry.bytes), now() - began, 1e3 * paused));
   if (!history_error.empty())
     history_error = history.write_to(store);  // pruning may have made space
   if (!history_error.empty())
@@ -94,7 +94,7 @@ void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> his
   finish();
   note_position(history_lines);
   begin(top1, since);
-  throw_if_asked();
+  throw_if_failed();
 }
 
 void RunCheckpoints::poll() {
@@ -103,10 +103,10 @@ void RunCheckpoints::poll() {
 
 void RunCheckpoints::finish() {
   take_result();
-  throw_if_asked();
+  throw_if_failed();
 }
 
-void RunCheckpoints::throw_if_asked() {
+void RunCheckpoints::throw_if_failed() {
   if (failure_.empty() || run_.job.on_save_error == OnSaveError::go_on) return;
   ended_ = true;
   throw std::runtime_error(failure_);

@@ -33,9 +33,9 @@ class RunCheckpoints {
   // other ranks.
   bool due_by_time() const;
 
-  // Updates the position. On rank 0, starts a thread that copies the state (on a GPU, this thread
-  // copies it) and writes the copy as a checkpoint. The trainer changes nothing before the state is
-  // copied. First waits for the previous checkpoint, like finish(). Like all functions that save,
+  // Updates the position. On rank 0, starts a thread that copies the state and writes the copy as a
+  // checkpoint; the state of a GPU is copied by the caller's thread. The trainer changes nothing
+  // before the state is copied. First waits for the previous checkpoint, like finish(). Like all functions that save,
   // writes nothing if no step was made. `top1`: accuracy in percent, if this state was evaluated.
   // `history_lines`: number of lines of history.jsonl to keep at --resume; default: all. Call it on
   // every rank.
@@ -76,7 +76,7 @@ class RunCheckpoints {
   void begin(std::optional<double> top1, double since);
   void take_result();
   void note_failure(const std::string& reason, const char* advice = "");
-  void throw_if_asked();
+  void throw_if_failed();
 
   const RunContext& run_;
   dist::ControlChannel& control_;

@@ -202,6 +202,7 @@ StepResult Trainer::step(const BatchSource& batches, int64_t step, double lr, do
 
 void Trainer::update(int64_t step, double lr, const std::vector<at::Tensor>& sums, int64_t images,
                      StepResult& result) {
+  before_change_();  // a wait for a checkpoint is not part of `update`
   const Timed timed("update", result.seconds.update);
   result.exchange_seconds = reducer_->finish();
   average_statistics();
@@ -214,7 +215,6 @@ void Trainer::update(int64_t step, double lr, const std::vector<at::Tensor>& sum
     models::current_stream(metrics.device()).synchronize();
   }
 
-  before_change_();
   communicator_.main.enter(dist::Phase::updating);
   at::NoGradGuard no_grad;
   non_finite_.zero_();
