@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks shoal on a borrowed GPU machine and measures its speed, the speed of other programs, and the
-# limits of the GPU. Four calls of less than ten minutes each share a budget of 24 minutes.
+# Checks shoal on a GPU machine that is available only for minutes. Measures shoal's speed, that of
+# other programs, and the limits of the GPU. Four calls of less than ten minutes each share 24 minutes.
 #
 #   bench/gpu_first_light.sh pack DIR [IMAGES.tar]   on the machine that builds: writes
 #                                                    DIR/pack.tar.xz, at most 45 MB, with the
@@ -48,7 +48,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 gpu=$top/bench/gpu
 python=${PYTHON:-python3}
 budget=1440    # seconds for all calls
-call_limit=560 # seconds for one call; the machine stops a command after 600
+call_limit=560 # seconds for one call; some machines stop a command after 600
 least=10       # seconds; a part that would have less is skipped
 # The parts of each call, the most important first, and the seconds that they need. A part may also
 # use the seconds that earlier parts and calls left.

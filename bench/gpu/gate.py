@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that all checks passed: gate.py FOLDER with the results of `checks`.
+"""Tells whether the part `checks` passed, from its results: gate.py FOLDER
 
-Exit status 1 if not; one sentence says why.
+If not, prints the reason in one sentence. Exit status: 0 passed; 1 not.
 """
 
 import json
