@@ -1,7 +1,6 @@
 #include "train/checkpoint/find_checkpoint.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/file/folder.h"
 #include "base/log.h"
@@ -87,22 +86,6 @@ std::string similar_file(const fs::path& missing) {
   return found.empty() ? "" : "; did you mean --resume " + found.string() + "?";
 }
 
-// Returns the --checkpoint-dir that the earlier start in --output stored in config.toml, if that
-// folder contains checkpoints; otherwise "".
-std::string earlier_folder(const Job& job) {
-  const std::string key = "checkpoint-dir = \"";
-  std::ifstream file(fs::path(job.output) / kConfigFile);
-  for (std::string line; std::getline(file, line);) {
-    const size_t end = line.find('"', key.size());
-    if (!line.starts_with(key) || end == line.npos) continue;
-    const std::string folder = line.substr(key.size(), end - key.size());
-    std::error_code error;
-    return fs::is_directory(folder, error) && !CheckpointStore(folder, 1).names().empty() ? folder
-                                                                                          : "";
-  }
-  return "";
-}
-
 // Logs that a new run starts because --resume found no checkpoint. Throws UserError if the earlier
 // start saved its checkpoints elsewhere. `missing`: the path of --resume, if that path does not
 // exist. The message is a warning, except in a SageMaker container, where every start has --resume.
@@ -114,11 +97,11 @@ void report_fresh_start(const Job& job, const CheckpointStore& store,
   const std::string text = reason + " in '" + store.directory().string() +
                            "': this is a new run, with the settings given now";
   if (job.on_platform) return log::info(text);
-  const std::string earlier = job.checkpoint_dir ? "" : earlier_folder(job);
+  const fs::path earlier = job.checkpoint_dir ? fs::path() : stored_checkpoint_dir(job.output);
   if (!earlier.empty())
     throw UserError(reason + " in '" + store.directory().string() + "', but the earlier start in " +
-                    job.output + " saved its checkpoints in " + earlier +
-                    "; add --checkpoint-dir " + earlier);
+                    job.output + " saved its checkpoints in " + earlier.string() +
+                    "; add --checkpoint-dir " + earlier.string());
   if (const std::string advice = missing.empty() ? "" : similar_file(missing); !advice.empty())
     return log::warning(text + advice);
   const fs::path settings = fs::path(job.output) / kConfigFile;

@@ -18,8 +18,13 @@ namespace shoal::train {
 // its marker (checkpoint_store.h).
 CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
 
-// Returns a store for reading the checkpoints in `directory` or, if there are none, in its
-// subfolder kCheckpointsFolder (then `directory` is a run's output folder).
+// Returns the --checkpoint-dir in the settings (kConfigFile) of the run in the output folder
+// `directory`, if that folder contains checkpoints; otherwise an empty path.
+std::filesystem::path stored_checkpoint_dir(const std::filesystem::path& directory);
+
+// Returns a store for reading the checkpoints in `directory`. If there are none, `directory` is a
+// run's output folder: the store reads its subfolder kCheckpointsFolder or, if there are none
+// either, stored_checkpoint_dir().
 CheckpointStore store_in(const std::filesystem::path& directory);
 
 // What a run starts from: a checkpoint (`data`), other weights (`weights`), or random weights

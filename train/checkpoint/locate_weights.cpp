@@ -1,15 +1,22 @@
 // Implements the functions of find_checkpoint.h that run on one rank and find weights or
 // checkpoints in a folder. find_checkpoint.cpp has the others.
+#include <fstream>
+
 #include "base/file/whole_file.h"
 #include "base/log.h"
 #include "train/checkpoint/find_checkpoint.h"
 #include "train/checkpoint/position.h"
+#include "train/report/sinks.h"
 #include "train/weights/formats/zip_file.h"
 #include "train/weights/model_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
+
+bool has_checkpoints(const fs::path& directory) {
+  return !CheckpointStore(directory, 1).names().empty();
+}
 
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
   const CheckpointData data = read_checkpoint(bytes, file);
@@ -43,10 +50,23 @@ CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
   return {directory, keep, examine};
 }
 
+fs::path stored_checkpoint_dir(const fs::path& directory) {
+  const std::string key = "checkpoint-dir = \"";
+  std::ifstream file(directory / kConfigFile);
+  for (std::string line; std::getline(file, line);) {
+    const size_t end = line.find('"', key.size());
+    if (!line.starts_with(key) || end == line.npos) continue;
+    const fs::path folder = line.substr(key.size(), end - key.size());
+    if (has_checkpoints(folder)) return folder;
+  }
+  return {};
+}
+
 CheckpointStore store_in(const fs::path& directory) {
-  CheckpointStore store = checkpoint_store(directory, 1);
-  if (!store.names().empty()) return store;
-  return checkpoint_store(directory / kCheckpointsFolder, 1);
+  const fs::path inner = directory / kCheckpointsFolder;
+  if (has_checkpoints(directory)) return checkpoint_store(directory, 1);
+  const fs::path stored = has_checkpoints(inner) ? fs::path() : stored_checkpoint_dir(directory);
+  return checkpoint_store(stored.empty() ? inner : stored, 1);
 }
 
 CheckpointPath parse_checkpoint_path(fs::path path) {

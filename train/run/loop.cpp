@@ -237,6 +237,8 @@ void Run::count_evaluation() {
 // `history_lines`: as in RunCheckpoints::save().
 bool Run::continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines) {
   if (stop_signal == 0) return true;
+  if (position_.step > 0)
+    log::info(strf("%s: saving the state after step %ld", stop_name(stop_signal), position_.step));
   checkpoints_.save(std::nullopt, history_lines);
   checkpoints_.require_saved();
   if (position_.step == 0)

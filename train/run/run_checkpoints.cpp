@@ -146,10 +146,20 @@ void RunCheckpoints::save_and_fail(const std::string& reason,
 }
 
 void RunCheckpoints::require_saved() {
-  take_result();
   ended_ = true;
+  take_result();
   if (!failure_.empty())
-    throw std::runtime_error("the final state of the run could not be saved: " + failure_);
+    throw std::runtime_error(strf("the state after step %ld could not be saved: ", saving_step_) +
+                             failure_ + newest_saved());
+}
+
+// Returns "; --resume continues from …" or, without a checkpoint, "; no checkpoint is saved".
+std::string RunCheckpoints::newest_saved() const try {
+  const std::vector<CheckpointEntry> entries = run_.store->entries();
+  if (entries.empty()) return "; no checkpoint is saved";
+  return "; --resume continues from " + run_.store->path(entries.front()).string();
+} catch (const std::exception&) {  // the folder cannot be read either
+  return "";
 }
 
 void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
@@ -210,8 +220,12 @@ void RunCheckpoints::take_result() {
 void RunCheckpoints::note_failure(const std::string& reason, const char* advice) {
   failure_ = reason;
   ++failures_;
-  log::warning(
-      strf("the state after step %ld is NOT SAVED: %s%s", saving_step_, failure_.c_str(), advice));
+  std::string text =
+      strf("the state after step %ld is NOT SAVED: %s%s", saving_step_, failure_.c_str(), advice);
+  const bool over = ended_ || run_.steps_over() || run_.patience_over();
+  if (!over && run_.job.on_save_error == OnSaveError::go_on)
+    text += "; training continues, and the next save tries again" + newest_saved();
+  log::warning(text);
   // Not in the history, because equal runs must write equal histories.
   run_.reporter.event({"save_failed",
                        saving_step_,

@@ -75,6 +75,7 @@ class RunCheckpoints {
   void save_last(std::optional<int64_t> history_lines);
   void begin(std::optional<double> top1, double since);
   void take_result();
+  std::string newest_saved() const;
   void note_failure(const std::string& reason, const char* advice = "");
   void throw_if_failed();
 

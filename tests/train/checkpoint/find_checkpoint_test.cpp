@@ -219,6 +219,7 @@ TEST_CASE("--resume without the --checkpoint-dir of the earlier start is refused
   run.job().resume = true;
   run.job().output = (directory.path() / "run").string();
   CHECK_THROWS_WITH(run.start(), Contains("add --checkpoint-dir " + folder.string()));
+  CHECK(store_in(run.job().output).directory() == folder);  // for inspect and predict
   fs::remove_all(folder);
   CHECK_FALSE(run.start().data);  // nothing was saved
 }

@@ -102,7 +102,10 @@ TEST_CASE("a run whose last state cannot be saved exports the model and fails", 
   const ResolvedJob job = job_in(folder.path(), [&](Job& j) { j.export_dir = model.string(); });
   {
     const FailingCalls full("write", checkpoint_file("6"), ENOSPC);
-    CHECK_THROWS_WITH(run_alone(job), Contains("could not be saved") && Contains("No space"));
+    CHECK_THROWS_WITH(run_alone(job), Contains("the state after step 6 could not be saved") &&
+                                          Contains("No space") &&
+                                          Contains("--resume continues from") &&
+                                          Contains("step-00000003.pt"));
   }
   REQUIRE(steps_of(job) == Steps{3});
   REQUIRE(summary_of(job).at("outcome") == "failed");
