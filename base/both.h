@@ -1,8 +1,10 @@
 #pragma once
-// Marks functions that run on the CPU and, when compiled by a CUDA compiler, also on a GPU.
+// Marks functions for CUDA compilers. Other compilers compile them for the CPU.
 
 #ifdef __CUDACC__
-#define SHOAL_BOTH __host__ __device__
+#define SHOAL_BOTH __host__ __device__  // runs on the CPU and on a GPU
+#define SHOAL_DEVICE __device__         // runs only on a GPU
 #else
 #define SHOAL_BOTH
+#define SHOAL_DEVICE
 #endif

@@ -32,7 +32,6 @@ struct Settings {
 struct Saved {
   ops::Activation activation;
   bool has_residual;
-  double count;  // rows in the statistics (of all ranks if synchronized); -1: they are constants
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 
@@ -61,29 +60,30 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const int64_t channels = x.size(1);
-    Saved saved{settings.activation, residual.defined(), -1, settings.sum_across_ranks};
+    Saved saved{settings.activation, residual.defined(), settings.sum_across_ranks};
     at::Tensor mean = settings.running_mean, inv_std;
+    at::Tensor count;  // rows in the statistics, of all ranks if synchronized; undefined: constants
     if (settings.training) {
       const auto options = x.options().memory_format(c10::nullopt).dtype(statistics_dtype(x));
-      const int64_t rows = x.numel() / channels;
       at::Tensor sums = at::empty({2 * channels + 1}, options.dtype(at::kDouble));
-      table.batch_norm_sums(type_of(x), x.const_data_ptr(), rows, channels,
-                            sums.mutable_data_ptr<double>(), stream);
-      sums[2 * channels].fill_(rows);
-      if (settings.sum_across_ranks) settings.sum_across_ranks(sums);
-      saved.count =
-          settings.sum_across_ranks ? sums[2 * channels].item<double>() : static_cast<double>(rows);
       mean = at::empty({channels}, options);
       inv_std = at::empty({channels}, options);
-      table.batch_norm_finish({.type = type_of(x),
-                               .channels = channels,
-                               .sums = sums.const_data_ptr<double>(),
-                               .eps = settings.eps,
-                               .momentum = settings.momentum,
-                               .mean = mean.mutable_data_ptr(),
-                               .inv_std = inv_std.mutable_data_ptr(),
-                               .pending = settings.pending.mutable_data_ptr()},
-                              stream);
+      const ops::BatchNormFinish finish{.type = type_of(x),
+                                        .channels = channels,
+                                        .sums = sums.mutable_data_ptr<double>(),
+                                        .eps = settings.eps,
+                                        .momentum = settings.momentum,
+                                        .mean = mean.mutable_data_ptr(),
+                                        .inv_std = inv_std.mutable_data_ptr(),
+                                        .pending = settings.pending.mutable_data_ptr()};
+      const bool alone = !settings.sum_across_ranks;
+      table.batch_norm_sums(type_of(x), x.const_data_ptr(), x.numel() / channels, channels,
+                            sums.mutable_data_ptr<double>(), alone ? &finish : nullptr, stream);
+      if (!alone) {
+        settings.sum_across_ranks(sums);
+        table.batch_norm_finish(finish, stream);
+      }
+      count = sums.slice(0, 2 * channels);
     } else {
       inv_std = at::rsqrt(settings.running_var + settings.eps);
     }
@@ -93,14 +93,14 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     // Without an activation, backward does not read the residual.
     const at::Tensor kept_residual =
         saved.activation == ops::Activation::none ? at::Tensor() : residual;
-    ctx->save_for_backward({x, kept_residual, mean, inv_std, weight, bias});
+    ctx->save_for_backward({x, kept_residual, mean, inv_std, weight, bias, count});
     ctx->saved_data["saved"] = encapsulate(saved);
     return y;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list v = ctx->get_saved_variables();
-    const at::Tensor &x = v[0], &weight = v[4];
+    const at::Tensor &x = v[0], &weight = v[4], &count = v[6];
     const auto& saved = decapsulate<Saved>(ctx->saved_data["saved"]);
     const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
@@ -109,10 +109,10 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     const ops::BatchNorm op = operation(saved.activation, x, v[1], v[2], v[3], weight, v[5]);
 
     at::Tensor sums = at::empty({2 * channels}, weight.options().dtype(at::kDouble));
+    const at::Tensor local = at::empty({2 * channels}, weight.options());
     table.batch_norm_backward_sums(op, dy.const_data_ptr(), sums.mutable_data_ptr<double>(),
-                                   stream);
-    const at::Tensor local = sums.to(weight.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
-    if (saved.count >= 0 && saved.sum_across_ranks) saved.sum_across_ranks(sums);
+                                   local.mutable_data_ptr(), stream);
+    if (count.defined() && saved.sum_across_ranks) saved.sum_across_ranks(sums);
 
     at::Tensor dx, d_residual;
     const bool wants_residual = saved.has_residual && ctx->needs_input_grad(3);
@@ -122,7 +122,8 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     void* residual_out =
         wants_residual && !d_residual.is_same(dy) ? d_residual.mutable_data_ptr() : nullptr;
     table.batch_norm_backward_apply(op, dy.const_data_ptr(), sums.const_data_ptr<double>(),
-                                    saved.count, dx.mutable_data_ptr(), residual_out, stream);
+                                    count.defined() ? count.const_data_ptr<double>() : nullptr,
+                                    dx.mutable_data_ptr(), residual_out, stream);
     return {dx, local.slice(0, channels), local.slice(0, 0, channels), d_residual, {}};
   }
 };

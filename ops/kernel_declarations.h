@@ -4,12 +4,13 @@
 
 void prepare_batch(const PrepareBatch&, void* stream);  // prepare_batch.cpp
 void batch_norm_sums(Type, const void* x, int64_t rows, int64_t channels, double* sums,
-                     void* stream);  // batch_norm.cpp
+                     const BatchNormFinish* finish, void* stream);  // batch_norm.cpp
 void batch_norm_finish(const BatchNormFinish&, void* stream);
 void batch_norm_apply(const BatchNorm&, void* y, void* stream);
-void batch_norm_backward_sums(const BatchNorm&, const void* dy, double* sums, void* stream);
-void batch_norm_backward_apply(const BatchNorm&, const void* dy, const double* sums, double count,
-                               void* dx, void* d_residual, void* stream);
+void batch_norm_backward_sums(const BatchNorm&, const void* dy, double* sums, void* gradients,
+                              void* stream);
+void batch_norm_backward_apply(const BatchNorm&, const void* dy, const double* sums,
+                               const double* count, void* dx, void* d_residual, void* stream);
 void pool(const Gate&, void* pooled, void* stream);  // gate.cpp
 void gate_apply(const Gate&, void* y, void* stream);
 void gate_backward_sums(const Gate&, const void* dy, void* d_gate, void* stream);

@@ -96,8 +96,8 @@ struct BatchNorm {
 };
 
 // Computes the batch norm statistics of each channel. `sums` contains Σ x for each channel, then
-// Σ x² for each channel, then the row count. batch_norm_sums writes all but the row count, which
-// the caller adds. For synchronized batch norm, the caller also sums all values over the ranks.
+// Σ x² for each channel, then the row count, as batch_norm_sums writes them. For synchronized batch
+// norm, the caller sums all values over the ranks.
 struct BatchNormFinish {
   Type type;  // of the activations; outputs have the statistics type
   int64_t channels;
@@ -192,21 +192,24 @@ struct Table {
 
   void (*prepare_batch)(const PrepareBatch&, void* stream);
 
-  // sums[c] = Σ x, sums[channels + c] = Σ x², in double. Overwrites `sums`.
+  // sums[c] = Σ x, sums[channels + c] = Σ x², sums[2*channels] = rows. If `finish` is not nullptr,
+  // then does the same as batch_norm_finish(*finish), whose sums must be `sums`.
   void (*batch_norm_sums)(Type, const void* x, int64_t rows, int64_t channels, double* sums,
-                          void* stream);
+                          const BatchNormFinish* finish, void* stream);
   void (*batch_norm_finish)(const BatchNormFinish&, void* stream);
   // y = activation((x - mean) * inv_std * weight + bias [+ residual]).
   void (*batch_norm_apply)(const BatchNorm&, void* y, void* stream);
   // With dz = dy * activation'(…): sums[c] = Σ dz, sums[channels + c] = Σ dz * (x - mean) *
-  // inv_std. Overwrites `sums`.
-  void (*batch_norm_backward_sums)(const BatchNorm&, const void* dy, double* sums, void* stream);
+  // inv_std. `gradients` receives the same sums in the statistics type: the gradients of bias and
+  // weight. nullptr: not written.
+  void (*batch_norm_backward_sums)(const BatchNorm&, const void* dy, double* sums, void* gradients,
+                                   void* stream);
   // dx = weight * inv_std * (dz - sums[c]/count - xhat * sums[channels + c]/count), where xhat =
-  // (x - mean) * inv_std and `sums` are the sums of batch_norm_backward_sums over `count` rows. If
-  // count < 0, the statistics were constants: dx = weight * inv_std * dz. `d_residual` receives dz
-  // unless it is nullptr.
+  // (x - mean) * inv_std and `sums` are the sums of batch_norm_backward_sums over *count rows. If
+  // `count` is nullptr, the statistics were constants: dx = weight * inv_std * dz. `d_residual`
+  // receives dz unless it is nullptr.
   void (*batch_norm_backward_apply)(const BatchNorm&, const void* dy, const double* sums,
-                                    double count, void* dx, void* d_residual, void* stream);
+                                    const double* count, void* dx, void* d_residual, void* stream);
 
   // pooled[n, c] = mean over pixels of x.
   void (*pool)(const Gate&, void* pooled, void* stream);

@@ -14,19 +14,35 @@ SHOAL_BOTH inline double class_weight(const CrossEntropy& op, int64_t c) {
   return op.class_weights ? op.class_weights[c] : 1.0;
 }
 
-// Returns the target of class `c` of a row: smoothed, and mixed from the labels of two images.
-SHOAL_BOTH inline double soft_target(const CrossEntropy& op, int64_t row, int64_t c) {
-  const int64_t a = op.label_a[row];
-  const int64_t b = op.label_b ? op.label_b[row] : a;
-  const double lambda = op.lambda ? op.lambda[row] : 1.0;
-  const double smoothing = op.smoothing;
-  double target = smoothing / static_cast<double>(op.classes);
-  if (c == a) target += (1 - smoothing) * lambda;
-  if (c == b) target += (1 - smoothing) * (1 - lambda);
-  return target;
+// Returns what smoothing adds to the target of each class.
+inline double smoothing_share(const CrossEntropy& op) {
+  return op.smoothing / static_cast<double>(op.classes);
 }
 
-// Returns the target that binary cross-entropy uses. `soft`: the result of soft_target().
+// The targets of a row's classes: smoothed, and mixed from the labels of two images.
+class SoftTarget {
+ public:
+  // `share`: smoothing_share(op), which the caller computes once.
+  SHOAL_BOTH SoftTarget(const CrossEntropy& op, double share, int64_t row)
+      : a_(op.label_a[row]), b_(op.label_b ? op.label_b[row] : a_), share_(share) {
+    const double lambda = op.lambda ? op.lambda[row] : 1.0;
+    const double rest = 1 - static_cast<double>(op.smoothing);
+    share_a_ = rest * lambda;
+    share_b_ = rest * (1 - lambda);
+  }
+  SHOAL_BOTH double operator()(int64_t c) const {
+    double target = share_;
+    if (c == a_) target += share_a_;
+    if (c == b_) target += share_b_;
+    return target;
+  }
+
+ private:
+  int64_t a_, b_;
+  double share_, share_a_, share_b_;
+};
+
+// Returns the target that binary cross-entropy uses. `soft`: a SoftTarget.
 SHOAL_BOTH inline double binary_target(const BinaryCrossEntropy& binary, double soft) {
   if (binary.threshold < 0) return soft;
   return soft > binary.threshold ? 1.0 : 0.0;

@@ -18,12 +18,13 @@ import sys
 
 CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
 COLUMNS = 90  # of a kernel's name
-NOISE = re.compile(r"\d\w*|_.*|Unvhdl.*|void|const|long|int|false|true|lambda|shoal")
+NOISE = re.compile(r"\d\w*|_.*|Unvhdl.*|void|const|long|int|false|true|lambda|shoal|Shared|Fixed")
 
 
 def identifiers(name):
-    """Yields the identifiers in the template arguments of call_for_index. `name` may be mangled."""
-    rest = name.partition("call_for_index")[2]
+    """Yields the identifiers in the template arguments of call_for_index or call_for_block. `name`
+    may be mangled."""
+    rest = re.split("call_for_(?:index|block)", name, maxsplit=1)[1]
     if rest.startswith("<"):
         yield from re.findall(r"\w+(?!::|\w)", rest)
         return
@@ -40,10 +41,10 @@ def identifiers(name):
 def short(name):
     """Returns a readable name.
 
-    All kernels of shoal are instances of call_for_index. What differs are its template arguments,
+    All kernels of shoal are instances of call_for_index or call_for_block. What differs are its template arguments,
     which most tools print mangled, because NVIDIA's compiler has its own names for lambdas.
     """
-    if "call_for_index" in name:
+    if "call_for_" in name:
         names = [word for word in identifiers(name) if not NOISE.fullmatch(word)]
         return "shoal: " + " ".join(list(dict.fromkeys(names))[:4])
     return re.sub(r"(?:\b\w+::|\(anonymous namespace\)::)+", "", name.removeprefix("void "))

@@ -100,14 +100,16 @@ void for_each_share(int64_t rows, int64_t channels, Work work) {
 }  // namespace
 
 void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, double* sums,
-                     void* stream) {
+                     const BatchNormFinish* finish, void* stream) {
   const ActivationLoops* loops = activation_loops(type, channels);
-  if (!loops) return reference_kernels::batch_norm_sums(type, x, rows, channels, sums, stream);
+  if (!loops)
+    return reference_kernels::batch_norm_sums(type, x, rows, channels, sums, finish, stream);
   // The loops sum in float, where Σx² would lose the variance if the mean is large. So they sum
   // differences from the first row. The loop at the end computes Σx and Σx² from them in double.
-  double first[2 * kMaxChannels];
+  double first[2 * kMaxChannels + 1];
   alignas(64) float origin[kMaxChannels];
-  reference_kernels::batch_norm_sums(type, x, std::min<int64_t>(rows, 1), channels, first, stream);
+  reference_kernels::batch_norm_sums(type, x, std::min<int64_t>(rows, 1), channels, first, nullptr,
+                                     stream);
   for (int64_t c = 0; c < channels; ++c) origin[c] = static_cast<float>(first[c]);
   sum_columns(rows, channels, sums, [&](int64_t begin, int64_t count, double* own) {
     loops->norm_sums(at(x, begin * channels * bytes_per_element(type)), count, channels, origin,
@@ -119,6 +121,8 @@ void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, d
     sums[channels + c] += o * (2 * sums[c] + n * o);
     sums[c] += n * o;
   }
+  sums[2 * channels] = n;
+  if (finish) reference_kernels::batch_norm_finish(*finish, stream);
 }
 
 void batch_norm_apply(const BatchNorm& op, void* y, void* stream) {
@@ -133,9 +137,10 @@ void batch_norm_apply(const BatchNorm& op, void* y, void* stream) {
   });
 }
 
-void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums, void* stream) {
+void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums, void* gradients,
+                              void* stream) {
   const ActivationLoops* loops = activation_loops(op.type, op.channels);
-  if (!loops) return reference_kernels::batch_norm_backward_sums(op, dy, sums, stream);
+  if (!loops) return reference_kernels::batch_norm_backward_sums(op, dy, sums, gradients, stream);
   Vectors vectors;
   const NormRows whole = prepare(op, vectors);
   sum_columns(op.rows, op.channels, sums, [&](int64_t first, int64_t rows, double* own) {
@@ -143,10 +148,12 @@ void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
   });
   for (int64_t c = 0; c < op.channels; ++c)
     sums[op.channels + c] *= static_cast<const float*>(op.inv_std)[c];
+  for (int64_t i = 0; gradients && i < 2 * op.channels; ++i)
+    static_cast<float*>(gradients)[i] = static_cast<float>(sums[i]);
 }
 
 void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double* sums,
-                               double count, void* dx, void* d_residual, void* stream) {
+                               const double* count, void* dx, void* d_residual, void* stream) {
   const ActivationLoops* loops = activation_loops(op.type, op.channels);
   if (!loops) {
     return reference_kernels::batch_norm_backward_apply(op, dy, sums, count, dx, d_residual,
@@ -157,8 +164,8 @@ void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double
   for (int64_t c = 0; c < op.channels; ++c) {
     const double inv_std = static_cast<const float*>(op.inv_std)[c];
     const double scale = static_cast<const float*>(op.weight)[c] * inv_std;
-    const double slope = count < 0 ? 0 : -scale * inv_std * sums[op.channels + c] / count;
-    const double offset = count < 0 ? 0 : -scale * sums[c] / count;
+    const double slope = count ? -scale * inv_std * sums[op.channels + c] / *count : 0;
+    const double offset = count ? -scale * sums[c] / *count : 0;
     vectors.slope[c] = static_cast<float>(slope);
     vectors.offset[c] = static_cast<float>(offset - slope * static_cast<const float*>(op.mean)[c]);
   }

@@ -4,41 +4,22 @@
 // group: with n lanes, each processes every nth row.
 
 #include <cmath>
+#include <type_traits>
 
+#include "ops/cuda/activations.cuh"
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"
 
 namespace shoal::ops::cuda_kernels {
 
-template <class V>
-SHOAL_BOTH V activate(Activation activation, V z) {
-  if (activation == Activation::relu) return z <= 0 ? V(0) : z;  // NaN stays NaN
-  if (activation == Activation::relu6) return z <= 0 ? V(0) : z >= 6 ? V(6) : z;
-  if (activation == Activation::silu) return z / (1 + std::exp(-z));
-  if (activation == Activation::hard_swish) return z <= -3 ? V(0) : z >= 3 ? z : z * (z + 3) / 6;
-  return z;
-}
-
-// Returns the derivative of the activation at z.
-template <class V>
-SHOAL_BOTH V slope(Activation activation, V z) {
-  if (activation == Activation::relu) return z <= 0 ? V(0) : V(1);
-  if (activation == Activation::relu6) return z <= 0 || z >= 6 ? V(0) : V(1);
-  if (activation == Activation::silu) {
-    const V sigmoid = 1 / (1 + std::exp(-z));
-    return sigmoid * (1 + z * (1 - sigmoid));
-  }
-  if (activation == Activation::hard_swish) return z <= -3 ? V(0) : z >= 3 ? V(1) : (2 * z + 3) / 6;
-  return 1;
-}
-
 // One group of kWidth adjacent channels of a batch norm.
-template <class S, int kWidth>
+// A: Fixed or Activation.
+template <class S, int kWidth, class A>
 struct NormGroup {
   using V = Value<S>;
 
-  SHOAL_BOTH NormGroup(const BatchNorm& o, int64_t g)
-      : op(o), group(g), groups(o.channels / kWidth) {
+  SHOAL_BOTH NormGroup(const BatchNorm& o, A a, int64_t g)
+      : op(o), activation(a), group(g), groups(o.channels / kWidth) {
     for (int j = 0; j < kWidth; ++j) {
       const int64_t c = group * kWidth + j;
       mean[j] = static_cast<const V*>(op.mean)[c];
@@ -64,10 +45,11 @@ struct NormGroup {
   // Writes the gradient of the activation's input to dz[kWidth]. Call load(row) first.
   SHOAL_BOTH void d_input(const void* dy, int64_t row, V* dz) const {
     load_group<S, kWidth>(dy, at(row), dz);
-    for (int j = 0; j < kWidth; ++j) dz[j] *= slope(op.activation, input[j]);
+    for (int j = 0; j < kWidth; ++j) dz[j] *= slope<S>(activation, input[j]);
   }
 
   const BatchNorm& op;
+  A activation;
   int64_t group, groups;
   V mean[kWidth], inv_std[kWidth], weight[kWidth], bias[kWidth];
   V normalized[kWidth], input[kWidth];
@@ -76,12 +58,13 @@ struct NormGroup {
 // The terms that column_sums() adds up for batch_norm_sums: x and x².
 template <class S, int kWidth>
 struct Squares {
+  using Few = FewRows<S>;
   struct Lane {
-    SHOAL_BOTH void add(int64_t row, double (*sums)[kWidth]) const {
+    SHOAL_BOTH void add(int64_t row, Few (*sums)[kWidth]) const {
       Value<S> v[kWidth];
       load_group<S, kWidth>(x, row * groups + group, v);
       for (int j = 0; j < kWidth; ++j) {
-        const double value = v[j];
+        const Few value = v[j];
         sums[0][j] += value;
         sums[1][j] += value * value;
       }
@@ -95,91 +78,119 @@ struct Squares {
 };
 
 // The terms that column_sums() adds up for batch_norm_backward_sums: dz and dz * normalized.
-template <class S, int kWidth>
+template <class S, int kWidth, class A>
 struct NormGradients {
+  using Few = FewRows<S>;
   struct Lane {
-    SHOAL_BOTH void add(int64_t row, double (*sums)[kWidth]) {
+    SHOAL_BOTH void add(int64_t row, Few (*sums)[kWidth]) {
       Value<S> dz[kWidth];
       norm.load(row);
       norm.d_input(dy, row, dz);
       for (int j = 0; j < kWidth; ++j) {
-        sums[0][j] += static_cast<double>(dz[j]);
-        sums[1][j] += static_cast<double>(dz[j] * norm.normalized[j]);
+        sums[0][j] += static_cast<Few>(dz[j]);
+        sums[1][j] += static_cast<Few>(dz[j] * norm.normalized[j]);
       }
     }
-    NormGroup<S, kWidth> norm;
+    NormGroup<S, kWidth, A> norm;
     const void* dy;
   };
-  SHOAL_BOTH Lane lane(int64_t group) const { return {NormGroup<S, kWidth>(op, group), dy}; }
+  SHOAL_BOTH Lane lane(int64_t group) const {
+    return {NormGroup<S, kWidth, A>(op, activation, group), dy};
+  }
   BatchNorm op;
+  A activation;
   const void* dy;
 };
 
+// Computes the statistics of channel c from Σx, Σx² and the number of rows.
+template <class V>
+SHOAL_BOTH void finish_channel(const BatchNormFinish& op, int64_t c, double sum, double squares,
+                               double count) {
+  V* pending = static_cast<V*>(op.pending);
+  const double mean = sum / count;
+  const double difference = squares / count - mean * mean;
+  const double variance = difference < 0 ? 0 : difference;  // NaN stays NaN
+  const double unbiased = variance * count / (count > 2 ? count - 1 : 1);
+  static_cast<V*>(op.mean)[c] = static_cast<V>(mean);
+  static_cast<V*>(op.inv_std)[c] = static_cast<V>(1 / std::sqrt(variance + op.eps));
+  V& pending_mean = pending[c];
+  V& pending_var = pending[op.channels + c];
+  pending_mean = static_cast<V>((1 - op.momentum) * pending_mean + op.momentum * mean);
+  pending_var = static_cast<V>((1 - op.momentum) * pending_var + op.momentum * unbiased);
+}
+
 template <class S, int kWidth>
 void typed_batch_norm_sums(const void* x, int64_t rows, int64_t channels, double* out,
-                           void* stream) {
-  column_sums<2, kWidth>(
-      1, rows, channels, stream, Squares<S, kWidth>{x, channels / kWidth},
-      [=] SHOAL_BOTH(int64_t, int64_t column, double sum) { out[column] = sum; });
+                           const BatchNormFinish* finish, void* stream) {
+  const double count = static_cast<double>(rows);
+  const bool finishes = finish != nullptr;
+  const BatchNormFinish op = finishes ? *finish : BatchNormFinish{};
+  column_sums<2, kWidth>(1, rows, channels, stream, Squares<S, kWidth>{x, channels / kWidth},
+                         [=] SHOAL_BOTH(int64_t, int64_t c, const double* sums) {
+                           out[c] = sums[0];
+                           out[channels + c] = sums[1];
+                           if (c == 0) out[2 * channels] = count;
+                           if (finishes) finish_channel<Value<S>>(op, c, sums[0], sums[1], count);
+                         });
 }
 
 template <class S>
 void typed_batch_norm_finish(const BatchNormFinish& op, void* stream) {
-  using V = Value<S>;
   for_each_index(op.channels, stream, [=] SHOAL_BOTH(int64_t c) {
-    V* pending = static_cast<V*>(op.pending);
-    const double count = op.sums[2 * op.channels];
-    const double mean = op.sums[c] / count;
-    const double difference = op.sums[op.channels + c] / count - mean * mean;
-    const double variance = difference < 0 ? 0 : difference;  // NaN stays NaN
-    const double unbiased = variance * count / (count > 2 ? count - 1 : 1);
-    static_cast<V*>(op.mean)[c] = static_cast<V>(mean);
-    static_cast<V*>(op.inv_std)[c] = static_cast<V>(1 / std::sqrt(variance + op.eps));
-    V& pending_mean = pending[c];
-    V& pending_var = pending[op.channels + c];
-    pending_mean = static_cast<V>((1 - op.momentum) * pending_mean + op.momentum * mean);
-    pending_var = static_cast<V>((1 - op.momentum) * pending_var + op.momentum * unbiased);
+    finish_channel<Value<S>>(op, c, op.sums[c], op.sums[op.channels + c], op.sums[2 * op.channels]);
   });
 }
 
-template <class S, int kWidth>
-void typed_batch_norm_apply(const BatchNorm& op, void* y, void* stream) {
+template <class S, int kWidth, class A>
+void typed_batch_norm_apply(const BatchNorm& op, A activation, void* y, void* stream) {
   const int64_t groups = op.channels / kWidth;
   const int64_t lanes = lanes_for(groups, op.rows, kManyThreads);
   for_each_index(groups * lanes, stream, [=] SHOAL_BOTH(int64_t i) {
-    NormGroup<S, kWidth> norm(op, i % groups);
-    for (int64_t row = i / groups; row < op.rows; row += lanes) {
+    const auto thread = static_cast<unsigned>(i), width = static_cast<unsigned>(groups);
+    NormGroup<S, kWidth, A> norm(op, activation, thread % width);
+    for (int64_t row = thread / width; row < op.rows; row += lanes) {
       norm.load(row);
       Value<S> out[kWidth];
-      for (int j = 0; j < kWidth; ++j) out[j] = activate(op.activation, norm.input[j]);
+      for (int j = 0; j < kWidth; ++j) out[j] = activate<S>(activation, norm.input[j]);
       store_group<S, kWidth>(y, norm.at(row), out);
     }
   });
 }
 
-template <class S, int kWidth>
-void typed_batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* out,
-                                    void* stream) {
-  column_sums<2, kWidth>(
-      1, op.rows, op.channels, stream, NormGradients<S, kWidth>{op, dy},
-      [=] SHOAL_BOTH(int64_t, int64_t column, double sum) { out[column] = sum; });
+template <class S, int kWidth, class A>
+void typed_batch_norm_backward_sums(const BatchNorm& op, A activation, const void* dy, double* out,
+                                    void* gradients, void* stream) {
+  using V = Value<S>;
+  const int64_t channels = op.channels;
+  column_sums<2, kWidth>(1, op.rows, channels, stream,
+                         NormGradients<S, kWidth, A>{op, activation, dy},
+                         [=] SHOAL_BOTH(int64_t, int64_t c, const double* sums) {
+                           for (int s = 0; s < 2; ++s) {
+                             const int64_t at = s * channels + c;
+                             out[at] = sums[s];
+                             if (gradients)
+                               static_cast<V*>(gradients)[at] = static_cast<V>(sums[s]);
+                           }
+                         });
 }
 
-template <class S, int kWidth>
-void typed_batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double* sums,
-                                     double count, void* dx, void* d_residual, void* stream) {
+template <class S, int kWidth, class A>
+void typed_batch_norm_backward_apply(const BatchNorm& op, A activation, const void* dy,
+                                     const double* sums, const double* count, void* dx,
+                                     void* d_residual, void* stream) {
   using V = Value<S>;
   const int64_t groups = op.channels / kWidth;
   const int64_t lanes = lanes_for(groups, op.rows, kManyThreads);
   for_each_index(groups * lanes, stream, [=] SHOAL_BOTH(int64_t i) {
-    NormGroup<S, kWidth> norm(op, i % groups);
+    const auto thread = static_cast<unsigned>(i), width = static_cast<unsigned>(groups);
+    NormGroup<S, kWidth, A> norm(op, activation, thread % width);
     V shift[kWidth] = {}, factor[kWidth] = {};
-    for (int j = 0; count >= 0 && j < kWidth; ++j) {
+    for (int j = 0; count && j < kWidth; ++j) {
       const int64_t c = norm.group * kWidth + j;
-      shift[j] = static_cast<V>(sums[c] / count);
-      factor[j] = static_cast<V>(sums[op.channels + c] / count);
+      shift[j] = static_cast<V>(sums[c] / *count);
+      factor[j] = static_cast<V>(sums[op.channels + c] / *count);
     }
-    for (int64_t row = i / groups; row < op.rows; row += lanes) {
+    for (int64_t row = thread / width; row < op.rows; row += lanes) {
       V dz[kWidth], out[kWidth];
       norm.load(row);
       norm.d_input(dy, row, dz);
@@ -193,10 +204,21 @@ void typed_batch_norm_backward_apply(const BatchNorm& op, const void* dy, const 
   });
 }
 
+// Calls f(S{}, Width<n>{}, activation) with the types of a kernel for `op`, which also uses `a`, `b`
+// and `c` (arrays like x, or nullptr).
+template <class F>
+void with_norm_types(const BatchNorm& op, const void* a, const void* b, const void* c, F&& f) {
+  with_group_type(op.type, op.channels, {op.x, op.residual, a, b, c}, [&](auto s, auto width) {
+    with_activation<decltype(s), decltype(width)::value>(
+        op.activation, [&](auto activation) { f(s, width, activation); });
+  });
+}
+
 inline void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, double* sums,
-                            void* stream) {
+                            const BatchNormFinish* finish, void* stream) {
   with_group_type(type, channels, {x}, [&](auto s, auto width) {
-    typed_batch_norm_sums<decltype(s), decltype(width)::value>(x, rows, channels, sums, stream);
+    typed_batch_norm_sums<decltype(s), decltype(width)::value>(x, rows, channels, sums, finish,
+                                                               stream);
   });
 }
 
@@ -205,25 +227,26 @@ inline void batch_norm_finish(const BatchNormFinish& op, void* stream) {
 }
 
 inline void batch_norm_apply(const BatchNorm& op, void* y, void* stream) {
-  with_group_type(op.type, op.channels, {op.x, op.residual, y}, [&](auto s, auto width) {
-    typed_batch_norm_apply<decltype(s), decltype(width)::value>(op, y, stream);
+  with_norm_types(op, y, nullptr, nullptr, [&](auto s, auto width, auto activation) {
+    typed_batch_norm_apply<decltype(s), decltype(width)::value>(op, activation, y, stream);
   });
 }
 
 inline void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
-                                     void* stream) {
-  with_group_type(op.type, op.channels, {op.x, op.residual, dy}, [&](auto s, auto width) {
-    typed_batch_norm_backward_sums<decltype(s), decltype(width)::value>(op, dy, sums, stream);
+                                     void* gradients, void* stream) {
+  with_norm_types(op, dy, nullptr, nullptr, [&](auto s, auto width, auto activation) {
+    typed_batch_norm_backward_sums<decltype(s), decltype(width)::value>(op, activation, dy, sums,
+                                                                        gradients, stream);
   });
 }
 
 inline void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double* sums,
-                                      double count, void* dx, void* d_residual, void* stream) {
-  with_group_type(op.type, op.channels, {op.x, op.residual, dy, dx, d_residual},
-                  [&](auto s, auto width) {
-                    typed_batch_norm_backward_apply<decltype(s), decltype(width)::value>(
-                        op, dy, sums, count, dx, d_residual, stream);
-                  });
+                                      const double* count, void* dx, void* d_residual,
+                                      void* stream) {
+  with_norm_types(op, dy, dx, d_residual, [&](auto s, auto width, auto activation) {
+    typed_batch_norm_backward_apply<decltype(s), decltype(width)::value>(
+        op, activation, dy, sums, count, dx, d_residual, stream);
+  });
 }
 
 }  // namespace shoal::ops::cuda_kernels

@@ -1,9 +1,12 @@
 #pragma once
-// Sums over rows in double. The order of additions depends only on the shape.
+// Sums over rows in double, in one kernel. The order of additions depends only on the shape.
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
-#include "ops/cuda/indexed.cuh"
+#include "ops/cuda/blocks.cuh"
+#include "ops/cuda/elements.cuh"
 
 namespace shoal::ops::cuda_kernels {
 
@@ -13,58 +16,136 @@ inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
   return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
 }
 
+// The type in which a thread adds up the terms of a few rows. Sums of four numbers that were bf16
+// lose hardly anything in float, and converting numbers to double takes GPUs long.
+template <class S>
+using FewRows = std::conditional_t<std::is_same_v<S, Bf16>, float, double>;
+
+// The kernel of column_sums(). A block adds up a tile of up to kMostGroups groups of channels, over one of `parts` equal parts of
+// the rows. Its threads form lanes of one thread per group, and each lane adds up every lanes-th
+// row. The lanes' sums are added in shared memory as a tree. The last block of a tile adds up the
+// parts in the same way.
+template <int kSums, int kWidth, class Terms, class Store>
+struct ColumnSums {
+  static constexpr int kRows = 4;         // rows whose terms a thread adds up before the conversion
+  static constexpr int kMostGroups = 32;  // groups per block
+  static constexpr int64_t kBlocks = 1024;  // enough to fill a large GPU
+
+  struct Shared {
+    double sums[kSums][kWidth][kBlockThreads];
+  };
+
+  ColumnSums(int64_t outer, int64_t row_count, int64_t channels, const Terms& t, const Store& s)
+      : matrices(outer), rows(row_count), groups(channels / kWidth), terms(t), store(s) {
+    tiles = static_cast<unsigned>((groups + kMostGroups - 1) / kMostGroups);
+    width = static_cast<int>((groups + tiles - 1) / tiles);
+    lanes = kBlockThreads / width;
+    parts = static_cast<unsigned>(
+        std::max<int64_t>(1, std::min(rows / (lanes * kRows), kBlocks / (outer * tiles))));
+    rows_of_part = (rows + parts - 1) / parts;
+    if (parts == 1) return;
+    partial = scratch();  // at most kBlocks * kMostGroups * kWidth * kSums values
+    arrived = arrivals();
+  }
+  int64_t blocks() const { return matrices * tiles * parts; }
+
+  SHOAL_DEVICE void operator()(const Block& block, Shared& shared) const {
+    // Divisions of 64-bit numbers would be function calls.
+    const auto index = static_cast<unsigned>(block.index());
+    const unsigned part = index % parts, tile_of_all = index / parts;
+    const int64_t tile = tile_of_all % tiles, matrix = tile_of_all / tiles;
+    const int64_t begin = part * rows_of_part;
+    const int64_t end = begin + rows_of_part < rows ? begin + rows_of_part : rows;
+    block.each([&](int thread) {
+      double sums[kSums][kWidth] = {};
+      const int64_t group = tile * width + thread % width;
+      if (thread < lanes * width && group < groups)
+        add_rows(group, matrix * rows + begin + thread / width, matrix * rows + end, sums);
+      put(sums, thread, shared);
+    });
+    fold_lanes(block, shared);
+    if (parts > 1) {
+      double* const of_tile = partial + tile_of_all * parts * kSums * kWidth * width;
+      block.each([&](int thread) {
+        for (int i = 0; i < kSums * kWidth && thread < width; ++i)
+          of_tile[(part * kSums * kWidth + i) * width + thread] =
+              shared.sums[i / kWidth][i % kWidth][thread];
+      });
+      if (!block.last_of(arrived + tile_of_all, parts)) return;
+      block.each([&](int thread) {
+        double sums[kSums][kWidth] = {};
+        for (int p = thread / width; p < static_cast<int>(parts) && thread < lanes * width;
+             p += lanes)
+          for (int i = 0; i < kSums * kWidth; ++i)
+            sums[i / kWidth][i % kWidth] +=
+                of_tile[(p * kSums * kWidth + i) * width + thread % width];
+        put(sums, thread, shared);
+      });
+      fold_lanes(block, shared);
+    }
+    block.each([&](int thread) {
+      const int64_t group = tile * width + thread;
+      if (thread >= width || group >= groups) return;
+      for (int j = 0; j < kWidth; ++j) {
+        double totals[kSums];
+        for (int s = 0; s < kSums; ++s) totals[s] = shared.sums[s][j][thread];
+        store(matrix, group * kWidth + j, totals);
+      }
+    });
+  }
+
+ private:
+  // Adds the terms of the rows `row`, row + lanes, … before `end`.
+  SHOAL_DEVICE void add_rows(int64_t group, int64_t row, int64_t end,
+                             double (*sums)[kWidth]) const {
+    auto lane = terms.lane(group);
+    while (row < end) {
+      typename Terms::Few few[kSums][kWidth] = {};
+      if (row + (kRows - 1) * lanes < end) {  // without conditions in between, all loads come first
+        for (int k = 0; k < kRows; ++k) lane.add(row + k * lanes, few);
+        row += kRows * lanes;
+      } else {
+        lane.add(row, few);
+        row += lanes;
+      }
+      for (int s = 0; s < kSums; ++s)
+        for (int j = 0; j < kWidth; ++j) sums[s][j] += static_cast<double>(few[s][j]);
+    }
+  }
+
+  SHOAL_DEVICE static void put(const double (*sums)[kWidth], int thread, Shared& shared) {
+    for (int s = 0; s < kSums; ++s)
+      for (int j = 0; j < kWidth; ++j) shared.sums[s][j][thread] = sums[s][j];
+  }
+
+  // Adds the sums of all lanes to those of lane 0.
+  SHOAL_DEVICE void fold_lanes(const Block& block, Shared& shared) const {
+    fold(block, lanes, width, [&](int thread, int other) {
+      for (int s = 0; s < kSums; ++s)
+        for (int j = 0; j < kWidth; ++j) shared.sums[s][j][thread] += shared.sums[s][j][other];
+    });
+  }
+
+  int64_t matrices, rows, groups, rows_of_part;
+  unsigned tiles, parts;
+  int width, lanes;  // groups per block, and lanes that share its rows
+  double* partial = nullptr;
+  unsigned* arrived = nullptr;
+  Terms terms;
+  Store store;
+};
+
 // For each of `outer` matrices (rows×channels) and each channel, computes kSums sums over the rows.
 // terms.lane(group).add(row, sums) adds a row's terms for a group of kWidth channels to
-// sums[kSums][kWidth]; `row` is numbered across all matrices. For sum number s of each
-// channel, calls store(matrix, s * channels + channel, total).
+// sums[kSums][kWidth] of type Terms::Few; `row` is numbered across all matrices. Then calls
+// store(matrix, channel, totals) with the kSums sums of each channel.
 template <int kSums, int kWidth, class Terms, class Store>
 void column_sums(int64_t outer, int64_t rows, int64_t channels, const Launch& launch,
                  const Terms& terms, const Store& store) {
-  constexpr int64_t kFold = 128;  // maximum number of partial sums that one thread adds up
-  const int64_t groups = channels / kWidth, columns = kSums * channels;
-  const int64_t split = lanes_for(outer * groups, rows, kPartialSums / (kSums * kWidth));
-  double* const sums_of_lanes = scratch();
-  for_each_index(outer * split * groups, launch, [=] SHOAL_BOTH(int64_t i) {
-    const int64_t group = i % groups, lane = i / groups % split, matrix = i / groups / split;
-    double sums[kSums][kWidth] = {};
-    auto adder = terms.lane(group);
-    for (int64_t row = lane; row < rows; row += split) adder.add(matrix * rows + row, sums);
-    for (int s = 0; s < kSums; ++s) {
-      for (int j = 0; j < kWidth; ++j) {
-        const int64_t column = s * channels + group * kWidth + j;
-        if (split == 1) {
-          store(matrix, column, sums[s][j]);
-        } else {
-          sums_of_lanes[(matrix * split + lane) * columns + column] = sums[s][j];
-        }
-      }
-    }
-  });
-  if (split == 1) return;
-  int64_t lanes = split;
-  double* partial = sums_of_lanes;
-  while (lanes > kFold) {
-    const int64_t before = lanes, after = (lanes + kFold - 1) / kFold;
-    const double* const from = partial;
-    double* const to = partial + outer * before * columns;
-    for_each_index(outer * after * columns, launch, [=] SHOAL_BOTH(int64_t i) {
-      const int64_t column = i % columns, lane = i / columns % after, matrix = i / columns / after;
-      double sum = 0;
-      for (int64_t k = lane; k < before; k += after)
-        sum += from[(matrix * before + k) * columns + column];
-      to[i] = sum;
-    });
-    partial = to;
-    lanes = after;
-  }
-  const int64_t left = lanes;
-  const double* const from = partial;
-  for_each_index(outer * columns, launch, [=] SHOAL_BOTH(int64_t i) {
-    const int64_t column = i % columns, matrix = i / columns;
-    double sum = 0;
-    for (int64_t k = 0; k < left; ++k) sum += from[(matrix * left + k) * columns + column];
-    store(matrix, column, sum);
-  });
+  using Kernel = ColumnSums<kSums, kWidth, Terms, Store>;
+  if (outer <= 0 || channels <= 0) return;
+  const Kernel kernel(outer, rows, channels, terms, store);
+  for_each_block<typename Kernel::Shared>(kernel.blocks(), launch, kernel);
 }
 
 }  // namespace shoal::ops::cuda_kernels

@@ -10,13 +10,14 @@ namespace shoal::ops::cuda_kernels {
 // The terms that column_sums() adds up: x, or x * dy if dy is not nullptr.
 template <class S, int kWidth>
 struct Products {
+  using Few = FewRows<S>;
   struct Lane {
-    SHOAL_BOTH void add(int64_t row, double (*sums)[kWidth]) const {
+    SHOAL_BOTH void add(int64_t row, Few (*sums)[kWidth]) const {
       Value<S> v[kWidth], gradient[kWidth];
       load_group<S, kWidth>(x, row * groups + group, v);
       if (dy) load_group<S, kWidth>(dy, row * groups + group, gradient);
       for (int j = 0; j < kWidth; ++j)
-        sums[0][j] += static_cast<double>(dy ? v[j] * gradient[j] : v[j]);
+        sums[0][j] += static_cast<Few>(dy ? v[j] * gradient[j] : v[j]);
     }
     const void *x, *dy;
     int64_t groups, group;
@@ -33,9 +34,9 @@ void image_sums(const Gate& op, const void* dy, double factor, void* out, void* 
   const int64_t channels = op.channels;
   column_sums<1, kWidth>(op.images, op.pixels, channels, stream,
                          Products<S, kWidth>{op.x, dy, channels / kWidth},
-                         [=] SHOAL_BOTH(int64_t image, int64_t channel, double sum) {
+                         [=] SHOAL_BOTH(int64_t image, int64_t channel, const double* sum) {
                            static_cast<Value<S>*>(out)[image * channels + channel] =
-                               static_cast<Value<S>>(sum * factor);
+                               static_cast<Value<S>>(*sum * factor);
                          });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// for_each_index() calls a function for each index, in no particular order. All CUDA operations use
-// it. nvcc compiles it to a kernel, other compilers to a plain loop. So tests can run the same
-// sources on machines without a GPU (cuda_twin() in table.h).
+// for_each_index() calls a function for each index, in no particular order. nvcc compiles it to a
+// kernel, other compilers to a plain loop. So tests can run the same sources on machines without a
+// GPU (cuda_twin() in table.h). blocks.cuh does the same for threads that work together.
 //
 // Launches are asynchronous. If a running kernel fails, a later CUDA call reports the error. If
 // that call is a launch, the error names the wrong kernel. To see the right name, set the
@@ -25,12 +25,10 @@ namespace shoal::ops::cuda_kernels {
 
 // Enough threads to fill a large GPU several times over.
 constexpr int64_t kManyThreads = 1 << 19;
-// Maximum number of partial sums of a reduction. A thread has at least 1 byte of loads in flight
-// for each partial sum that it computes. So this many sums keep at least 4 MB of loads in flight,
-// as much as a large GPU needs to reach its memory bandwidth.
-constexpr int64_t kPartialSums = 1 << 22;
-// Bytes of device memory for the partial sums and the intermediate results of adding them up.
-constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
+// Bytes of device memory for intermediate results.
+constexpr size_t kScratchBytes = 32 << 20;
+// Number of counters for Block::last_of().
+constexpr int64_t kArrivals = 4096;
 
 // Where to launch a kernel, and the name that errors give it. A function that takes a Launch is
 // called with a stream. The implicit conversion then adds the name of the calling function.
@@ -74,23 +72,43 @@ inline double* scratch() {
   int device = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess && device >= kMaxDevices) error = cudaErrorInvalidDevice;
-  if (error == cudaSuccess && !memory[device]) error = cudaMalloc(&memory[device], kScratchBytes);
+  if (error == cudaSuccess && !memory[device]) {
+    constexpr size_t kBytes = kScratchBytes + kArrivals * sizeof(unsigned);
+    void* allocated = nullptr;
+    error = cudaMalloc(&allocated, kBytes);
+    if (error == cudaSuccess) error = cudaMemset(allocated, 0, kBytes);
+    if (error == cudaSuccess) error = cudaDeviceSynchronize();  // other streams do not wait for it
+    if (error == cudaSuccess) memory[device] = static_cast<double*>(allocated);
+  }
   require(error, "allocating GPU scratch memory");
   return memory[device];
 }
 
 #else
 
+// Number of kernels that this thread has started.
+inline int64_t& launches() {
+  static thread_local int64_t count = 0;
+  return count;
+}
+
 template <class F>
 void for_each_index(int64_t n, const Launch&, const F& f) {
+  if (n <= 0) return;
+  ++launches();
   for (int64_t i = 0; i < n; ++i) f(i);
 }
 
 inline double* scratch() {
-  static std::vector<double> memory(kScratchBytes / sizeof(double));
+  static std::vector<double> memory(kScratchBytes / sizeof(double) + kArrivals);
   return memory.data();
 }
 
 #endif
+
+// Returns kArrivals counters after the scratch memory. They are 0 between kernels.
+inline unsigned* arrivals() {
+  return reinterpret_cast<unsigned*>(scratch() + kScratchBytes / sizeof(double));
+}
 
 }  // namespace shoal::ops::cuda_kernels

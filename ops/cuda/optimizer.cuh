@@ -176,25 +176,28 @@ inline void optimize(const OptimizerStep& step, void* stream) {
   }
 }
 
-template <class T>
+// The terms of the gradient norm: the squares of kWidth adjacent gradients.
+template <class T, int kWidth>
 struct SquaredElements {
+  using Few = double;
   struct Lane {
-    SHOAL_BOTH void add(int64_t i, double (*sums)[1]) const {
-      const double g = values[i];
-      sums[0][0] += g * g;
+    SHOAL_BOTH void add(int64_t row, double (*sums)[1]) const {
+      T g[kWidth];
+      load_group<T, kWidth>(values, row, g);
+      for (int j = 0; j < kWidth; ++j) sums[0][0] += static_cast<double>(g[j]) * g[j];
     }
-    const T* values;
+    const void* values;
   };
   SHOAL_BOTH Lane lane(int64_t) const { return {values}; }
-  const T* values;
+  const void* values;
 };
 
-template <class T>
+template <class T, int kWidth>
 void typed_gradient_norm(const void* gradients, int64_t total, double* norm, int32_t* non_finite,
                          void* stream) {
-  column_sums<1, 1>(1, total, 1, stream, SquaredElements<T>{static_cast<const T*>(gradients)},
-                    [=] SHOAL_BOTH(int64_t, int64_t, double sum) {
-                      *norm = std::sqrt(sum);
+  column_sums<1, 1>(1, total / kWidth, 1, stream, SquaredElements<T, kWidth>{gradients},
+                    [=] SHOAL_BOTH(int64_t, int64_t, const double* sum) {
+                      *norm = std::sqrt(*sum);
                       if (!(*norm <= 1.7976931348623157e308)) *non_finite = 1;
                     });
 }
@@ -211,11 +214,11 @@ void typed_ema(T* average, const T* parameters, int64_t total, double decay,
 
 inline void gradient_norm(Type type, const void* gradients, int64_t total, double* norm,
                           int32_t* non_finite, void* stream) {
-  if (type == Type::f64) {
-    typed_gradient_norm<double>(gradients, total, norm, non_finite, stream);
-  } else {
-    typed_gradient_norm<float>(gradients, total, norm, non_finite, stream);
-  }
+  with_group_type(type, total, {gradients}, [&](auto s, auto width) {
+    using T = decltype(s);
+    if constexpr (!std::is_same_v<T, Bf16>)
+      typed_gradient_norm<T, decltype(width)::value>(gradients, total, norm, non_finite, stream);
+  });
 }
 
 inline void ema(Type type, void* average, const void* parameters, int64_t total, double decay,

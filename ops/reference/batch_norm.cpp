@@ -71,8 +71,9 @@ struct View {
 }  // namespace
 
 void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, double* sums,
-                     void*) {
+                     const BatchNormFinish* finish, void* stream) {
   std::fill_n(sums, 2 * channels, 0.0);
+  sums[2 * channels] = static_cast<double>(rows);
   dispatch(type, [&]<class S>(S) {
     const S* p = static_cast<const S*>(x);
     for (int64_t r = 0; r < rows; ++r) {
@@ -83,6 +84,7 @@ void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, d
       }
     }
   });
+  if (finish) batch_norm_finish(*finish, stream);
 }
 
 void batch_norm_finish(const BatchNormFinish& op, void*) {
@@ -116,7 +118,8 @@ void batch_norm_apply(const BatchNorm& op, void* y, void*) {
   });
 }
 
-void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums, void*) {
+void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums, void* gradients,
+                              void*) {
   std::fill_n(sums, 2 * op.channels, 0.0);
   dispatch(op.type, [&]<class S>(S) {
     const View<S> view{op};
@@ -127,12 +130,14 @@ void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
         sums[op.channels + c] += dz * view.normalized(i, c);
       }
     }
+    using V = typename Element<S>::Value;
+    for (int64_t i = 0; gradients && i < 2 * op.channels; ++i)
+      static_cast<V*>(gradients)[i] = static_cast<V>(sums[i]);
   });
 }
 
 void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double* sums,
-                               double count, void* dx, void* d_residual, void*) {
-  const bool batch_statistics = count >= 0;
+                               const double* count, void* dx, void* d_residual, void*) {
   dispatch(op.type, [&]<class S>(S) {
     using V = typename Element<S>::Value;
     const View<S> view{op};
@@ -140,9 +145,9 @@ void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double
       for (int64_t c = 0; c < op.channels; ++c, ++i) {
         const V dz = view.d_input(i, c, static_cast<const S*>(dy));
         V g = dz;
-        if (batch_statistics) {
-          g -= static_cast<V>(sums[c] / count);
-          g -= view.normalized(i, c) * static_cast<V>(sums[op.channels + c] / count);
+        if (count) {
+          g -= static_cast<V>(sums[c] / *count);
+          g -= view.normalized(i, c) * static_cast<V>(sums[op.channels + c] / *count);
         }
         static_cast<S*>(dx)[i] = Element<S>::store(view.weight[c] * view.inv_std[c] * g);
         if (d_residual) static_cast<S*>(d_residual)[i] = Element<S>::store(dz);

@@ -11,6 +11,7 @@ void row(const CrossEntropy& op, const BinaryCrossEntropy& binary, int64_t r) {
   const int64_t classes = op.classes;
   const S* logits = static_cast<const S*>(op.logits) + r * classes;
   const int64_t a = op.label_a[r];
+  const SoftTarget target(op, smoothing_share(op), r);
   const auto own = Element<S>::load(logits[a]);
   double loss = 0;    // Σ over the classes
   double weight = 1;  // Σ class weight * target
@@ -18,7 +19,7 @@ void row(const CrossEntropy& op, const BinaryCrossEntropy& binary, int64_t r) {
   if (op.class_weights) weight = 0;
   for (int64_t c = 0; c < classes; ++c) {
     const auto logit = Element<S>::load(logits[c]);
-    const double soft = soft_target(op, r, c);
+    const double soft = target(c);
     loss += binary_loss(logit, binary_target(binary, soft));
     if (op.class_weights) weight += op.class_weights[c] * soft;
     before += places_before(logit, c, own, a);
@@ -32,7 +33,7 @@ void row(const CrossEntropy& op, const BinaryCrossEntropy& binary, int64_t r) {
   S* gradient = static_cast<S*>(op.gradient) + r * classes;
   for (int64_t c = 0; c < classes; ++c) {
     const double slope =
-        binary_slope(Element<S>::load(logits[c]), binary_target(binary, soft_target(op, r, c)));
+        binary_slope(Element<S>::load(logits[c]), binary_target(binary, target(c)));
     gradient[c] = Element<S>::store(
         static_cast<typename Element<S>::Value>(op.gradient_scale * scale * slope));
   }

@@ -60,9 +60,10 @@ void row(const CrossEntropy& op, int64_t r) {
 
   if (!op.gradient) return;
   S* gradient = static_cast<S*>(op.gradient) + r * classes;
+  const SoftTarget target(op, smoothing_share(op), r);
   for (int64_t c = 0; c < classes; ++c) {
-    const double g = op.gradient_scale * (std::exp(log_probability(c)) * target_weight -
-                                          weight(c) * soft_target(op, r, c));
+    const double g =
+        op.gradient_scale * (std::exp(log_probability(c)) * target_weight - weight(c) * target(c));
     gradient[c] = Element<S>::store(static_cast<typename Element<S>::Value>(g));
   }
 }

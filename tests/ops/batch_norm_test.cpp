@@ -20,6 +20,7 @@ namespace {
 struct Results {
   Buffer y, dx, d_residual;
   std::vector<double> sums, backward_sums;
+  Buffer gradients;  // of bias and weight
 };
 
 struct Case {
@@ -55,13 +56,16 @@ Results run(const Table& table, const Case& c) {
   Results r{{c.type, n},
             {c.type, n},
             {c.type, n},
+            std::vector<double>(2 * c.channels + 1, NAN),
             std::vector<double>(2 * c.channels, NAN),
-            std::vector<double>(2 * c.channels, NAN)};
-  table.batch_norm_sums(c.type, x.data(), c.rows, c.channels, r.sums.data(), nullptr);
+            {stat, 2 * c.channels}};
+  table.batch_norm_sums(c.type, x.data(), c.rows, c.channels, r.sums.data(), nullptr, nullptr);
   table.batch_norm_apply(op, r.y.data(), nullptr);
-  table.batch_norm_backward_sums(op, dy.data(), r.backward_sums.data(), nullptr);
+  table.batch_norm_backward_sums(op, dy.data(), r.backward_sums.data(), r.gradients.data(),
+                                 nullptr);
+  const double count = c.count_factor * static_cast<double>(c.rows);
   table.batch_norm_backward_apply(op, dy.data(), r.backward_sums.data(),
-                                  c.count_factor * static_cast<double>(c.rows), r.dx.data(),
+                                  count < 0 ? nullptr : &count, r.dx.data(),
                                   c.residual ? r.d_residual.data() : nullptr, nullptr);
   return r;
 }
@@ -122,8 +126,12 @@ TEST_CASE("the fast loops of batch norm equal the plain loops for every type, ac
   for (const Type type : {Type::f32, Type::f64, Type::bf16}) {
     for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6,
                                         Activation::silu, Activation::hard_swish}) {
-      for (const auto& [rows, channels] :
-           {std::pair<int64_t, int64_t>{1, 8}, {7, 24}, {67, 96}, {1000, 40}, {129, 13}}) {
+      for (const auto& [rows, channels] : {std::pair<int64_t, int64_t>{1, 8},
+                                           {7, 24},
+                                           {67, 96},
+                                           {1000, 40},
+                                           {129, 13},
+                                           {700, 264}}) {
         for (const bool residual : {false, true}) {
           for (const double count : {1.0, 2.5, -1.0}) {
             const Case c{type, activation, rows, channels, residual, count};
@@ -136,7 +144,9 @@ TEST_CASE("the fast loops of batch norm equal the plain loops for every type, ac
               INFO(table->name);
               const Results got = run(*table, c);
               CHECK(largest_difference(got.sums, want.sums) < 2e-6);
+              CHECK(got.sums.back() == static_cast<double>(rows));
               CHECK(largest_difference(got.backward_sums, want.backward_sums) < 1e-5);
+              CHECK(difference(got.gradients, want.gradients) < 1e-5);
               CHECK(difference(got.y, want.y) < tolerance);
               CHECK(difference(got.dx, want.dx) < tolerance);
               if (residual) CHECK(difference(got.d_residual, want.d_residual) < tolerance);
@@ -221,6 +231,33 @@ TEST_CASE("the portable loops and those for this processor propagate NaN in the 
   }
 }
 
+TEST_CASE("sums and statistics in one call equal those of two calls") {
+  struct Statistics {
+    Buffer mean{Type::f32, 264}, inv_std{Type::f32, 264}, pending{Type::f32, 528, 9};
+  };
+  for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
+    for (const auto& [rows, channels] :
+         {std::pair<int64_t, int64_t>{1, 8}, {700, 264}, {129, 13}}) {
+      INFO(table->name << " " << rows << "x" << channels);
+      const Buffer x(Type::bf16, rows * channels, 1, 1.0, 0.3);
+      std::vector<double> sums(2 * channels + 1);
+      const auto finish = [&](Statistics& s) {
+        return BatchNormFinish{Type::bf16, channels,      sums.data(),      1e-3,
+                               0.1,        s.mean.data(), s.inv_std.data(), s.pending.data()};
+      };
+      Statistics one, two;
+      const BatchNormFinish at_once = finish(one);
+      table->batch_norm_sums(Type::bf16, x.data(), rows, channels, sums.data(), &at_once, nullptr);
+      table->batch_norm_sums(Type::bf16, x.data(), rows, channels, sums.data(), nullptr, nullptr);
+      table->batch_norm_finish(finish(two), nullptr);
+      CHECK(one.mean.storage == two.mean.storage);
+      CHECK(one.inv_std.storage == two.inv_std.storage);
+      CHECK(one.pending.storage == two.pending.storage);
+      CHECK(one.pending.storage != Statistics().pending.storage);
+    }
+  }
+}
+
 TEST_CASE("statistics of NaN sums are NaN") {
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const double sums[] = {NAN, NAN, 10};
@@ -249,11 +286,9 @@ TEST_CASE("batch norm in float64 equals its formula, its gradient equals the dif
   const auto forward = [&](const Buffer& x) {
     Forward f;
     std::vector<double> sums(2 * channels + 1);
-    reference().batch_norm_sums(Type::f64, x.data(), rows, channels, sums.data(), nullptr);
-    sums[2 * channels] = rows;
-    reference().batch_norm_finish({Type::f64, channels, sums.data(), eps, momentum, f.mean.data(),
-                                   f.inv_std.data(), f.pending.data()},
-                                  nullptr);
+    const BatchNormFinish finish{Type::f64, channels,      sums.data(),      eps,
+                                 momentum,  f.mean.data(), f.inv_std.data(), f.pending.data()};
+    reference().batch_norm_sums(Type::f64, x.data(), rows, channels, sums.data(), &finish, nullptr);
     reference().batch_norm_apply(operation(x, f), f.y.data(), nullptr);
     for (int64_t i = 0; i < f.y.size; ++i) f.loss += f.y.get(i) * dy.get(i);
     return f;
@@ -279,8 +314,9 @@ TEST_CASE("batch norm in float64 equals its formula, its gradient equals the dif
 
   std::vector<double> sums(2 * channels);
   Buffer dx(Type::f64, rows * channels), d_residual(Type::f64, rows * channels);
-  reference().batch_norm_backward_sums(operation(x0, f), dy.data(), sums.data(), nullptr);
-  reference().batch_norm_backward_apply(operation(x0, f), dy.data(), sums.data(), rows, dx.data(),
+  reference().batch_norm_backward_sums(operation(x0, f), dy.data(), sums.data(), nullptr, nullptr);
+  const double count = rows;
+  reference().batch_norm_backward_apply(operation(x0, f), dy.data(), sums.data(), &count, dx.data(),
                                         d_residual.data(), nullptr);
   for (int64_t i = 0; i < x0.size; ++i) {
     const double h = 1e-6;
@@ -294,10 +330,10 @@ TEST_CASE("batch norm in float64 equals its formula, its gradient equals the dif
 TEST_CASE("the sums keep their precision if the mean is a thousand times the standard deviation") {
   const int64_t rows = 20000, channels = 8;
   const Buffer x(Type::f32, rows * channels, 1, 0.1, 100);
-  std::vector<double> want(2 * channels), got(2 * channels);
-  reference().batch_norm_sums(Type::f32, x.data(), rows, channels, want.data(), nullptr);
+  std::vector<double> want(2 * channels + 1), got(2 * channels + 1);
+  reference().batch_norm_sums(Type::f32, x.data(), rows, channels, want.data(), nullptr, nullptr);
   for (const Table* table : {&cpu(), &cuda_twin()}) {
-    table->batch_norm_sums(Type::f32, x.data(), rows, channels, got.data(), nullptr);
+    table->batch_norm_sums(Type::f32, x.data(), rows, channels, got.data(), nullptr, nullptr);
     for (int64_t c = 0; c < channels; ++c) {
       const auto variance = [&](const std::vector<double>& s) {
         return s[channels + c] / rows - std::pow(s[c] / rows, 2);
@@ -316,7 +352,7 @@ TEST_CASE("SiLU stays finite for large inputs and propagates NaN") {
   for (const Table* table : {&cpu(), &cuda_twin()}) {
     table->batch_norm_apply(op, y, nullptr);
     double sums[2 * channels] = {};
-    table->batch_norm_backward_apply(op, ones, sums, -1, dx, nullptr, nullptr);
+    table->batch_norm_backward_apply(op, ones, sums, nullptr, dx, nullptr, nullptr);
     for (int i = 0; i < channels; ++i) {
       INFO(table->name << " " << x[i]);
       if (std::isnan(x[i])) {

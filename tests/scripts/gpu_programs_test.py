@@ -123,7 +123,7 @@ class Kernels(unittest.TestCase):
                          [(2, 550, 0.55), (1, 300, 0.3), (1, 100, 0.1), (1, 50, 0.05)])
         lines = done.stdout.splitlines()
         self.assertIn("1.000 ms in 5 calls of 4 kernels, within 1.100 ms", lines[0])
-        self.assertRegex(lines[2], r"0.550 +55.0 % +2  shoal: column_sums .*batch_norm_sums$")
+        self.assertRegex(lines[2], r"0.550 +55.0 % +2  shoal: ColumnSums .*batch_norm_sums$")
         self.assertRegex(lines[5], r"0.050 +5.0 % +1  1 other kernels$")
         self.assertEqual(kernels.short(rows[3]["name"]),
                          "shoal: make_rules Sgd float OptimizerStep")
