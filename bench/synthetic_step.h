@@ -9,10 +9,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "dist/gradients/gradient_reducer.h"
 #include "models/functions.h"
@@ -29,7 +27,6 @@ struct StepOptions {
   at::Device device = at::kCPU;
   at::ScalarType type = at::kFloat;         // type of the parameters
   std::optional<at::ScalarType> copy_type;  // type that layers compute in, if different
-  bool masks = true;                        // use the model's dropout and stochastic depth
   uint64_t image_seed = 0;
   train::OptimizerOptions optimizer;
 };
@@ -41,8 +38,7 @@ class SyntheticStep {
         model_(make_model(options)),
         parameters_(*model_, flat_options(options)),
         statistics_(*model_, options.type, options.device),
-        optimizer_(options.optimizer, parameters_),
-        keys_(static_cast<size_t>(batch_)) {
+        optimizer_(options.optimizer, parameters_) {
     at::manual_seed(options.image_seed);
     const at::ScalarType type = options.copy_type.value_or(options.type);
     images_ = at::randn({batch_, 3, options.size, options.size})
@@ -53,7 +49,7 @@ class SyntheticStep {
     norm_ = at::zeros({1}, place.dtype(at::kDouble));
     non_finite_ = at::zeros({1}, place.dtype(at::kInt));
     loss_sum_ = at::zeros({}, place.dtype(at::kDouble));
-    std::iota(keys_.begin(), keys_.end(), uint64_t{1});
+    keys_ = at::arange(1, batch_ + 1, at::kLong).to(options.device);
     model_->train(true);
   }
 
@@ -67,7 +63,7 @@ class SyntheticStep {
     parameters_.zero_gradients();
     if (reducer_) reducer_->prepare(true);
     models::StepContext context;
-    context.keys = keys_.data();
+    context.keys = reinterpret_cast<const uint64_t*>(keys_.const_data_ptr<int64_t>());
     const at::Tensor logits = model_->forward(images_, context);
     const auto result =
         models::cross_entropy(logits, labels_, 0.1, 1.0 / static_cast<double>(batch_));
@@ -76,8 +72,7 @@ class SyntheticStep {
     loss_sum_.copy_(result.loss_sum);
   }
 
-  // Runs one step. On a GPU, returns without waiting. A CUDA graph can record it only with
-  // options.masks = false, because masks are copied from the CPU's memory.
+  // Runs one step. On a GPU, returns without waiting.
   void enqueue() {
     differentiate();
     const at::NoGradGuard no_grad;
@@ -95,7 +90,6 @@ class SyntheticStep {
   static std::unique_ptr<models::Classifier> make_model(const StepOptions& o) {
     models::ModelOptions options;
     options.name = o.model;
-    if (!o.masks) options.dropout = options.drop_path = 0;
     return models::create(options);
   }
   static train::FlatOptions flat_options(const StepOptions& o) {
@@ -113,8 +107,7 @@ class SyntheticStep {
   train::FlatStatistics statistics_;
   train::Optimizer optimizer_;
   std::unique_ptr<dist::GradientReducer> reducer_;
-  std::vector<uint64_t> keys_;
-  at::Tensor images_, norm_, non_finite_, loss_sum_;
+  at::Tensor keys_, images_, norm_, non_finite_, loss_sum_;
   models::Labels labels_;
 };
 

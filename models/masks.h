@@ -1,7 +1,6 @@
 #pragma once
-// Random masks without generator state. Each value is determined by a hash of (run seed, layer,
-// image key, element), so an image gets the same mask for any world size, batch size and thread
-// count.
+// Random masks without generator state (ops::Mask): an image gets the same mask for any world size,
+// batch size and thread count.
 
 #include <ATen/core/Tensor.h>
 

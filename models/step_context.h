@@ -15,8 +15,8 @@ class Tensor;
 namespace shoal::models {
 
 struct StepContext {
-  // One key per row of the batch, in host memory. Must stay valid during forward. Not used in
-  // evaluation.
+  // One key per row of the batch, in memory of the model's device. Must stay valid during forward.
+  // Not used in evaluation.
   const uint64_t* keys = nullptr;
   uint64_t seed = 0;    // seed of the run
   double strength = 1;  // factor on dropout rates, but not on drop path rates; 0 or more

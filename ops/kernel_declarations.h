@@ -15,6 +15,7 @@ void pool(const Gate&, void* pooled, void* stream);  // gate.cpp
 void gate_apply(const Gate&, void* y, void* stream);
 void gate_backward_sums(const Gate&, const void* dy, void* d_gate, void* stream);
 void gate_backward_apply(const Gate&, const void* dy, const void* d_pooled, void* dx, void* stream);
+void mask(const Mask&, void* out, void* stream);  // mask.cpp
 void depthwise_backward_weights(const Depthwise&, const void* x, const void* dy, void* d_weight,
                                 void* stream);          // depthwise.cpp
 void cross_entropy(const CrossEntropy&, void* stream);  // cross_entropy.cpp

@@ -110,6 +110,16 @@ struct BatchNormFinish {
   void* pending;
 };
 
+// A random mask without generator state: a value is determined by a hash of (seed, layer, key of the
+// row, element).
+struct Mask {
+  Type type;  // of the values
+  int64_t rows, width;
+  const uint64_t* keys;  // rows
+  uint64_t seed, layer;
+  double drop;  // probability of 0, at most 1
+};
+
 // The per-image channel gate of squeeze-excite: y[n, i, c] = x[n, i, c] * gate[n, c].
 struct Gate {
   Type type;  // of x, y and their gradients; everything else has the statistics type
@@ -220,6 +230,9 @@ struct Table {
   // pool.
   void (*gate_backward_apply)(const Gate&, const void* dy, const void* d_pooled, void* dx,
                               void* stream);
+
+  // out[row, i] = 0 with probability `drop`, otherwise 1 / (1 - drop).
+  void (*mask)(const Mask&, void* out, void* stream);
 
   // d_weight[c, row, column] = Σ over images and output positions of dy times the input value that
   // this weight multiplies. nullptr in tables without an implementation: use LibTorch's instead.

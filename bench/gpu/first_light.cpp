@@ -58,7 +58,6 @@ StepOptions gpu_options(const Place& where, const std::string& model, const std:
   StepOptions options;
   options.model = model;
   options.device = where.device;
-  options.masks = false;  // a graph would replay the masks that it copied from the host
   if (type == "bf16") options.copy_type = at::kBFloat16;
   if (type != "f32" && !options.copy_type)
     throw std::invalid_argument("'" + type + "' must be f32 or bf16");

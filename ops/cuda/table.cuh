@@ -6,6 +6,7 @@
 #include "ops/cuda/binary_cross_entropy.cuh"
 #include "ops/cuda/cross_entropy.cuh"
 #include "ops/cuda/gate.cuh"
+#include "ops/cuda/mask.cuh"
 #include "ops/cuda/optimizer.cuh"
 #include "ops/cuda/prepare_batch.cuh"
 
@@ -24,6 +25,7 @@ inline Table make_table(const char* name) {
   table.gate_apply = gate_apply;
   table.gate_backward_sums = gate_backward_sums;
   table.gate_backward_apply = gate_backward_apply;
+  table.mask = mask;
   table.cross_entropy = cross_entropy;
   table.binary_cross_entropy = binary_cross_entropy;
   table.gradient_norm = gradient_norm;

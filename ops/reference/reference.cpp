@@ -16,6 +16,7 @@ const Table& reference() {
       .gate_apply = k::gate_apply,
       .gate_backward_sums = k::gate_backward_sums,
       .gate_backward_apply = k::gate_backward_apply,
+      .mask = k::mask,
       .depthwise_backward_weights = k::depthwise_backward_weights,
       .cross_entropy = k::cross_entropy,
       .binary_cross_entropy = k::binary_cross_entropy,

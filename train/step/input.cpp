@@ -55,12 +55,14 @@ RowData read_rows(const data::Batch& batch, int64_t images_per_row, Input& input
   RowData rows;
   rows.mix.resize(static_cast<size_t>(n));
   input.labels.a = at::empty({n}, at::kInt);
+  input.keys = at::empty({n}, at::kLong);
+  auto* keys = input.keys.mutable_data_ptr<int64_t>();
   auto* a = input.labels.a.mutable_data_ptr<int32_t>();
   bool mixed = false;
   for (int64_t i = 0; i < n; ++i) {
     const data::Row& row = row_of(i);
     a[i] = row.label;
-    input.keys.push_back(row.key);
+    keys[i] = static_cast<int64_t>(row.key);
     rows.mix[static_cast<size_t>(i)] = mix_row(row);
     mixed |= row.partner != i * images_per_row;
     rows.mixed_or_erased |= mixed || row.erased > 0;
@@ -152,8 +154,9 @@ class UploadBuffer {
 }  // namespace
 
 int64_t room_per_row() {
-  constexpr int64_t kMaxParts = 4;  // calls of UploadBuffer::add(): mix, a, b, lambda
-  return sizeof(ops::MixRow) + 2 * sizeof(int32_t) + sizeof(float) + kMaxParts * kAlignment;
+  constexpr int64_t kMaxParts = 5;  // calls of UploadBuffer::add(): mix, keys, a, b, lambda
+  return sizeof(ops::MixRow) + sizeof(uint64_t) + 2 * sizeof(int32_t) + sizeof(float) +
+         kMaxParts * kAlignment;
 }
 
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
@@ -175,7 +178,7 @@ Input make_input_on_device(const data::Batch& batch, ops::Type type, const ops::
   const int64_t mix =
       rows.mixed_or_erased ? buffer.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
   std::vector<std::pair<at::Tensor*, int64_t>> offsets;
-  for (at::Tensor* tensor : {&input.labels.a, &input.labels.b, &input.labels.lambda})
+  for (at::Tensor* tensor : {&input.keys, &input.labels.a, &input.labels.b, &input.labels.lambda})
     if (tensor->defined())
       offsets.emplace_back(tensor, buffer.add(tensor->const_data_ptr(), tensor->nbytes()));
   buffer.upload(device);

@@ -17,13 +17,17 @@ namespace shoal::train {
 struct Input {
   // Images of N rows, normalized, mixed and erased: (N·views)×C×H×W, channels-last.
   at::Tensor images;
-  // Labels of all N rows, including unreadable ones; see `readable`. On a GPU, the labels share
+  // Labels of all N rows, including unreadable ones; see `readable`. On a GPU, labels and keys share
   // memory with the uploaded batch and keep it alive.
   models::Labels labels;
-  std::vector<uint64_t> keys;  // one per row, for models::StepContext::keys
+  at::Tensor keys;  // one int64 per row; see key_values()
   // Evaluation: indexes of the rows whose image could be read. Empty if all could be read.
   std::vector<int64_t> readable;
   int64_t unreadable = 0;  // number of rows whose image could not be read
+  // Returns `keys` for models::StepContext::keys.
+  const uint64_t* key_values() const {
+    return reinterpret_cast<const uint64_t*>(keys.const_data_ptr<int64_t>());
+  }
   // On a GPU: the batch's memory may be reused after this event. Unset on the CPU.
   std::optional<c10::Event> batch_was_read;
 };

@@ -133,7 +133,7 @@ at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, 
     show(input.images, batch.normalization);
   timed.emplace("forward pass", seconds.forward);
   models::StepContext context;
-  context.keys = input.keys.data();
+  context.keys = input.key_values();
   context.seed = job_.seed;
   context.strength = strength;
   context.sum_across_ranks = sum_across_ranks_;

@@ -96,7 +96,7 @@ TEST_CASE("a step with binary cross-entropy has the loss and gradients of ATen's
 
     const Input input = make_input(images.batch, ops::Type::f64, at::kCPU);
     models::StepContext context;
-    context.keys = input.keys.data();
+    context.keys = input.key_values();
     context.seed = job.seed;
     const at::Tensor soft = soft_targets(input, job.label_smoothing);
     const at::Tensor target = threshold ? soft.gt(*threshold).to(at::kDouble) : soft;

@@ -70,7 +70,7 @@ void require_same(const Input& a, const Input& b) {
     CHECK(at::equal(a.labels.b, b.labels.b));
     CHECK(at::equal(a.labels.lambda, b.labels.lambda));
   }
-  CHECK(a.keys == b.keys);
+  CHECK(at::equal(a.keys, b.keys));
   CHECK(a.readable == b.readable);
   CHECK(a.unreadable == b.unreadable);
 }
