@@ -32,7 +32,11 @@ def rival_name(step, way):
 
 
 def own_names(dry):
-    return [own_name(step) for step in ((DRY,) if dry else STEPS)]
+    """Returns the names of shoal's steps, the most important first. The last ones show what
+    --deterministic costs."""
+    steps, again = ((DRY,), (DRY,)) if dry else (STEPS, (B0, RESNET))
+    return [own_name(step) for step in steps] + [
+        f"{own_name(step)} deterministic" for step in again]
 
 
 def rival_names(dry):

@@ -52,12 +52,12 @@ def output_of(command, seconds):
 def step_rates(program, name, options):
     """Returns the rates and the memory of `shoal bench step`.
 
-    `name`: "MODEL SIZE BATCH-SIZE AMP".
+    `name`: "MODEL SIZE BATCH-SIZE AMP", and "deterministic" or nothing.
     """
-    model, size, batch, amp = name.split()
+    model, size, batch, amp, *more = name.split()
     command = [program, "bench", "step", "--json", "--model", model, "--size", size,
                "--batch-size", batch, "--amp", amp, "--device", options.device,
-               "--steps", "3" if options.dry else "50"]
+               "--steps", "3" if options.dry else "50", *(f"--{word}" for word in more)]
     done = json.loads(output_of(command, options.timeout))
     row = {"ok": True, "images_per_second": done["images_per_sec"],
            "images_per_second_least": done["images_per_sec_min"],

@@ -30,12 +30,14 @@ IMAGES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96",
 # Options of each run, and the expected result: "near NAME" (similar validation loss) or
 # "equal NAME" (same model, bit for bit).
 RESNET = ["--model", "resnet18", "--lr", "0.002"]
+EXACT = [*RESNET, "--deterministic"]
 EFFICIENTNET = ["--model", "efficientnet_b0", "--lr", "0.001"]
 RUNS = {
     "train resnet18, CPU": ([*RESNET, "--device", "cpu"], None),
     "train resnet18": (RESNET, "near train resnet18, CPU"),
-    "train resnet18, again": (RESNET, "equal train resnet18"),
-    "train resnet18, resumed": ([*RESNET, "RESUMED"], "equal train resnet18"),
+    "train resnet18, deterministic": (EXACT, "near train resnet18, CPU"),
+    "train resnet18, again": (EXACT, "equal train resnet18, deterministic"),
+    "train resnet18, resumed": ([*EXACT, "RESUMED"], "equal train resnet18, deterministic"),
     "train resnet18, bf16": ([*RESNET, "--amp", "bf16"], "near train resnet18, CPU"),
     "train resnet18, two processes share the GPU": (
         [*RESNET, "--nproc", "2", "--backend", "gloo", "--sync-bn"], "near train resnet18, CPU"),

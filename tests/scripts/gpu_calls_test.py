@@ -115,7 +115,7 @@ class FirstLight(unittest.TestCase):
         self.assertLess({"checks.json", "installed.json", "step.json", "kernels.json", "seconds"},
                         self.stored(again))
         self.assertIn("shoal bench step", (again / "table.md").read_text())
-        self.assertIn("column_sums", (again / "kernels.txt").read_text())
+        self.assertIn("ColumnSums", (again / "kernels.txt").read_text())
         status, printed = self.call("call", "4", out=again)
         self.assertIn("the pack has no images", printed)
         self.assertEqual([line.split()[0].split("/")[-1] for line in self.calls("training.py")],

@@ -126,6 +126,8 @@ struct RunOptions {
   Precision amp = Precision::off;
   // bf16: gradients are sent as bfloat16 when they are averaged over the ranks.
   Precision gradient_compression = Precision::off;
+  // On a GPU, uses only algorithms that give the same bits in every run. The CPU has no others.
+  bool deterministic = false;
   uint64_t seed = 0;
   // The run fails after this many consecutive steps with a non-finite loss or gradient.
   int64_t non_finite_limit = 10;

@@ -53,9 +53,9 @@ Gpus claim_gpu(const Job& job, int local_rank) {
   const cuda::DeviceInfo info = gpus.plugin->device_info(gpus.mine);
   gpus.name = card_name(first_line("/proc/sys/kernel/random/boot_id"), info);
   gpus.pci = info.pci;
-  // Selects deterministic algorithms, so that a resumed run is bit-identical to an uninterrupted
-  // one.
-  at::globalContext().setDeterministicCuDNN(true);
+  // Without --deterministic, cuDNN measures all its algorithms for a shape when it first sees it.
+  at::globalContext().setDeterministicCuDNN(job.deterministic);
+  at::globalContext().setBenchmarkCuDNN(!job.deterministic);
   // --amp off must compute in float32, not in TF32, which has only 10 mantissa bits instead of 23.
   at::globalContext().setAllowTF32CuDNN(false);
   return gpus;

@@ -7,7 +7,9 @@
 namespace shoal::train {
 
 std::string kernels_of(const ResolvedJob& job) {
-  if (job.device != "cpu") return cuda_plugin().device_info(job.gpu).name;
+  if (job.device != "cpu")
+    return cuda_plugin().device_info(job.gpu).name +
+           std::string(job.deterministic ? ", deterministic" : "");
   const std::string name = ops::cpu().name;
   if (job.model.kernels != models::Kernels::fused) return name;
   const auto storage =

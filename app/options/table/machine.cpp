@@ -85,7 +85,14 @@ void add_machine(std::vector<Option>& table) {
                    "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "
                    "that share a GPU",
                    {"auto", "nccl", "gloo"}, JOB(backend)),
-       kernels_row(), nproc_row(),
+       kernels_row(),
+       row("deterministic", kTrain | kBench, "",
+           "On a GPU, use only algorithms that give the same bits in every run, which can be much "
+           "slower; on the CPU, all runs give the same bits",
+           JOB(deterministic))
+           .in_bench({"step", "scaling"})
+           .of_training(),
+       nproc_row(),
        row("rendezvous-timeout", kRanks, "SECONDS",
            "Time limit for all processes to connect; when it expires, an error names the missing "
            "host",
