@@ -21,18 +21,28 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
+// Where backward writes the gradients of weight and bias if StepContext::gradient_complete is set.
+struct InPlace {
+  at::Tensor weight, bias;  // their .grad
+  bool add;                 // whether .grad has values to add to
+  size_t index;             // of the weight; the bias is the next parameter
+  std::function<void(size_t)> complete;
+};
+
 struct Settings {
   ops::Activation activation;
   bool training;
   double eps, momentum;
   at::Tensor running_mean, running_var, pending;
   std::function<void(at::Tensor&)> sum_across_ranks;
+  std::optional<InPlace> in_place;
 };
 
 struct Saved {
   ops::Activation activation;
   bool has_residual;
   std::function<void(at::Tensor&)> sum_across_ranks;
+  std::optional<InPlace> in_place;
 };
 
 ops::BatchNorm operation(ops::Activation activation, const at::Tensor& x,
@@ -60,7 +70,8 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const int64_t channels = x.size(1);
-    Saved saved{settings.activation, residual.defined(), settings.sum_across_ranks};
+    Saved saved{settings.activation, residual.defined(), settings.sum_across_ranks,
+                settings.in_place};
     at::Tensor mean = settings.running_mean, inv_std;
     at::Tensor count;  // rows in the statistics, of all ranks if synchronized; undefined: constants
     if (settings.training) {
@@ -109,9 +120,20 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     const ops::BatchNorm op = operation(saved.activation, x, v[1], v[2], v[3], weight, v[5]);
 
     at::Tensor sums = at::empty({2 * channels}, weight.options().dtype(at::kDouble));
-    const at::Tensor local = at::empty({2 * channels}, weight.options());
+    const bool in_place = saved.in_place.has_value();
+    at::Tensor d_weight =
+        in_place ? saved.in_place->weight : at::empty({channels}, weight.options());
+    at::Tensor d_bias = in_place ? saved.in_place->bias : at::empty({channels}, weight.options());
     table.batch_norm_backward_sums(op, dy.const_data_ptr(), sums.mutable_data_ptr<double>(),
-                                   local.mutable_data_ptr(), stream);
+                                   {.weight = d_weight.mutable_data_ptr(),
+                                    .bias = d_bias.mutable_data_ptr(),
+                                    .add = in_place && saved.in_place->add},
+                                   stream);
+    if (in_place) {
+      for (size_t i : {0, 1}) saved.in_place->complete(saved.in_place->index + i);
+      d_weight.reset();
+      d_bias.reset();
+    }
     if (count.defined() && saved.sum_across_ranks) saved.sum_across_ranks(sums);
 
     at::Tensor dx, d_residual;
@@ -124,7 +146,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     table.batch_norm_backward_apply(op, dy.const_data_ptr(), sums.const_data_ptr<double>(),
                                     count.defined() ? count.const_data_ptr<double>() : nullptr,
                                     dx.mutable_data_ptr(), residual_out, stream);
-    return {dx, local.slice(0, channels), local.slice(0, 0, channels), d_residual, {}};
+    return {dx, d_weight, d_bias, d_residual, {}};
   }
 };
 
@@ -135,10 +157,14 @@ at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual
                                  bool training, const StepContext& context) {
   std::optional<at::Tensor> added;
   if (residual.defined()) added = residual;
+  std::optional<InPlace> in_place;
+  if (context.gradient_complete && state.weight.requires_grad() && state.bias.requires_grad())
+    in_place = InPlace{state.weight.grad(), state.bias.grad(), !context.gradients_are_zero,
+                       state.index, context.gradient_complete};
   return BatchNormActivation::apply(
       x, state.weight, state.bias, added,
       Settings{activation, training, state.eps, state.momentum, state.running_mean,
-               state.running_var, state.pending, context.sum_across_ranks});
+               state.running_var, state.pending, context.sum_across_ranks, std::move(in_place)});
 }
 
 }  // namespace shoal::models

@@ -127,9 +127,10 @@ struct Executor::Step {
 
   at::Tensor operator()(const Norm& n) const {
     const Buffers& b = self.buffers_[static_cast<size_t>(n.statistics)];
-    const BatchNormState state{
-        weight(n.weight), weight(n.weight + 1), b.running_mean, b.running_var, b.pending, n.eps,
-        n.momentum};
+    const BatchNormState state{weight(n.weight), weight(n.weight + 1),
+                               b.running_mean,   b.running_var,
+                               b.pending,        n.eps,
+                               n.momentum,       static_cast<size_t>(n.weight)};
     const bool training = self.training_ && !b.fixed;
     const bool drops = self.training_ && n.drop > 0;
     if (!residual.defined() || !(drops || n.adds_last))

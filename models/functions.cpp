@@ -73,13 +73,13 @@ at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const Convolu
                          {0, 0}, s.groups);
 }
 
-// Whether ops/ has a fast weight gradient for this convolution: depthwise, 3×3 or 5×5. For 5×5,
+// Whether the device has our fast weight gradient for this convolution: depthwise, 3×3 or 5×5. For 5×5,
 // LibTorch has only a general implementation, which takes four times as long.
 bool has_depthwise_gradient(const at::Tensor& x, const at::Tensor& weight, int64_t groups) {
   const int64_t kernel = weight.size(2);
-  return x.is_cpu() && x.scalar_type() == at::kFloat && weight.scalar_type() == at::kFloat &&
-         groups == x.size(1) && groups == weight.size(0) && groups % 8 == 0 &&
-         (kernel == 3 || kernel == 5) && weight.size(3) == kernel;
+  return operations(x.device()).depthwise_backward_weights && x.scalar_type() == at::kFloat &&
+         weight.scalar_type() == at::kFloat && groups == x.size(1) && groups == weight.size(0) &&
+         groups % 8 == 0 && (kernel == 3 || kernel == 5) && weight.size(3) == kernel;
 }
 
 struct ConvolutionGradients {

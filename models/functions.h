@@ -54,6 +54,7 @@ struct BatchNormState {
   const at::Tensor& pending;       // 2×C, updated in training; see BatchNormSlot
   double eps = 1e-5;
   double momentum = 0.1;
+  size_t index = 0;  // of `weight` in Network::parameters; `bias` is the next one
 };
 
 // Returns activation(batch_norm(x) [+ residual]). `residual` may be undefined. If `training`, uses

@@ -7,7 +7,7 @@ void batch_norm_sums(Type, const void* x, int64_t rows, int64_t channels, double
                      const BatchNormFinish* finish, void* stream);  // batch_norm.cpp
 void batch_norm_finish(const BatchNormFinish&, void* stream);
 void batch_norm_apply(const BatchNorm&, void* y, void* stream);
-void batch_norm_backward_sums(const BatchNorm&, const void* dy, double* sums, void* gradients,
+void batch_norm_backward_sums(const BatchNorm&, const void* dy, double* sums, const NormGradients&,
                               void* stream);
 void batch_norm_backward_apply(const BatchNorm&, const void* dy, const double* sums,
                                const double* count, void* dx, void* d_residual, void* stream);

@@ -110,6 +110,13 @@ struct BatchNormFinish {
   void* pending;
 };
 
+// Where the gradients of a batch norm's parameters go: `channels` values each, of the statistics
+// type. nullptr: not written.
+struct NormGradients {
+  void *weight = nullptr, *bias = nullptr;
+  bool add = false;  // adds to the values there, instead of overwriting them
+};
+
 // A random mask without generator state: a value is determined by a hash of (seed, layer, key of the
 // row, element).
 struct Mask {
@@ -210,10 +217,9 @@ struct Table {
   // y = activation((x - mean) * inv_std * weight + bias [+ residual]).
   void (*batch_norm_apply)(const BatchNorm&, void* y, void* stream);
   // With dz = dy * activation'(…): sums[c] = Σ dz, sums[channels + c] = Σ dz * (x - mean) *
-  // inv_std. `gradients` receives the same sums in the statistics type: the gradients of bias and
-  // weight. nullptr: not written.
-  void (*batch_norm_backward_sums)(const BatchNorm&, const void* dy, double* sums, void* gradients,
-                                   void* stream);
+  // inv_std. These are also the gradients of bias and weight.
+  void (*batch_norm_backward_sums)(const BatchNorm&, const void* dy, double* sums,
+                                   const NormGradients&, void* stream);
   // dx = weight * inv_std * (dz - sums[c]/count - xhat * sums[channels + c]/count), where xhat =
   // (x - mean) * inv_std and `sums` are the sums of batch_norm_backward_sums over *count rows. If
   // `count` is nullptr, the statistics were constants: dx = weight * inv_std * dz. `d_residual`
@@ -256,6 +262,9 @@ struct Table {
 
 const Table& reference();  // plain loops; the other tables are tested against this one
 const Table& cpu();        // the fastest implementation for this processor
+// Makes cpu() return *table, so that a test can compute a whole step with the GPU's sources. nullptr:
+// undoes that. Not thread-safe.
+void replace_cpu(const Table* table);
 // The table of the CUDA plug-in; nullptr until the plug-in is loaded. Call set_gpu() before other
 // threads call gpu(): there is no synchronization.
 const Table* gpu();

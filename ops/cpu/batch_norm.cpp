@@ -8,6 +8,7 @@
 
 #include "ops/cpu/activations.h"
 #include "ops/cpu/kernels.h"
+#include "ops/norm_gradients.h"
 #include "ops/reference/kernels.h"
 
 namespace shoal::ops::cpu_kernels {
@@ -137,8 +138,8 @@ void batch_norm_apply(const BatchNorm& op, void* y, void* stream) {
   });
 }
 
-void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums, void* gradients,
-                              void* stream) {
+void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
+                              const NormGradients& gradients, void* stream) {
   const ActivationLoops* loops = activation_loops(op.type, op.channels);
   if (!loops) return reference_kernels::batch_norm_backward_sums(op, dy, sums, gradients, stream);
   Vectors vectors;
@@ -148,8 +149,8 @@ void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
   });
   for (int64_t c = 0; c < op.channels; ++c)
     sums[op.channels + c] *= static_cast<const float*>(op.inv_std)[c];
-  for (int64_t i = 0; gradients && i < 2 * op.channels; ++i)
-    static_cast<float*>(gradients)[i] = static_cast<float>(sums[i]);
+  for (int64_t c = 0; c < op.channels; ++c)
+    store_gradients<float>(gradients, c, sums[c], sums[op.channels + c]);
 }
 
 void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double* sums,

@@ -9,6 +9,7 @@
 #include "ops/cuda/activations.cuh"
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"
+#include "ops/norm_gradients.h"
 
 namespace shoal::ops::cuda_kernels {
 
@@ -79,7 +80,7 @@ struct Squares {
 
 // The terms that column_sums() adds up for batch_norm_backward_sums: dz and dz * normalized.
 template <class S, int kWidth, class A>
-struct NormGradients {
+struct NormSlopes {
   using Few = FewRows<S>;
   struct Lane {
     SHOAL_BOTH void add(int64_t row, Few (*sums)[kWidth]) {
@@ -159,18 +160,14 @@ void typed_batch_norm_apply(const BatchNorm& op, A activation, void* y, void* st
 
 template <class S, int kWidth, class A>
 void typed_batch_norm_backward_sums(const BatchNorm& op, A activation, const void* dy, double* out,
-                                    void* gradients, void* stream) {
-  using V = Value<S>;
+                                    const NormGradients& gradients, void* stream) {
   const int64_t channels = op.channels;
-  column_sums<2, kWidth>(1, op.rows, channels, stream,
-                         NormGradients<S, kWidth, A>{op, activation, dy},
+  const NormGradients to = gradients;
+  column_sums<2, kWidth>(1, op.rows, channels, stream, NormSlopes<S, kWidth, A>{op, activation, dy},
                          [=] SHOAL_BOTH(int64_t, int64_t c, const double* sums) {
-                           for (int s = 0; s < 2; ++s) {
-                             const int64_t at = s * channels + c;
-                             out[at] = sums[s];
-                             if (gradients)
-                               static_cast<V*>(gradients)[at] = static_cast<V>(sums[s]);
-                           }
+                           out[c] = sums[0];
+                           out[channels + c] = sums[1];
+                           store_gradients<Value<S>>(to, c, sums[0], sums[1]);
                          });
 }
 
@@ -233,7 +230,7 @@ inline void batch_norm_apply(const BatchNorm& op, void* y, void* stream) {
 }
 
 inline void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
-                                     void* gradients, void* stream) {
+                                     const NormGradients& gradients, void* stream) {
   with_norm_types(op, dy, nullptr, nullptr, [&](auto s, auto width, auto activation) {
     typed_batch_norm_backward_sums<decltype(s), decltype(width)::value>(op, activation, dy, sums,
                                                                         gradients, stream);

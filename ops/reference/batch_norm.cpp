@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/norm_gradients.h"
 #include "ops/reference/kernels.h"
 #include "ops/reference/types.h"
 
@@ -118,8 +119,8 @@ void batch_norm_apply(const BatchNorm& op, void* y, void*) {
   });
 }
 
-void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums, void* gradients,
-                              void*) {
+void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
+                              const NormGradients& gradients, void*) {
   std::fill_n(sums, 2 * op.channels, 0.0);
   dispatch(op.type, [&]<class S>(S) {
     const View<S> view{op};
@@ -131,8 +132,8 @@ void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
       }
     }
     using V = typename Element<S>::Value;
-    for (int64_t i = 0; gradients && i < 2 * op.channels; ++i)
-      static_cast<V*>(gradients)[i] = static_cast<V>(sums[i]);
+    for (int64_t c = 0; c < op.channels; ++c)
+      store_gradients<V>(gradients, c, sums[c], sums[op.channels + c]);
   });
 }
 

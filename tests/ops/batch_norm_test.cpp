@@ -20,7 +20,7 @@ namespace {
 struct Results {
   Buffer y, dx, d_residual;
   std::vector<double> sums, backward_sums;
-  Buffer gradients;  // of bias and weight
+  Buffer d_weight, d_bias;
 };
 
 struct Case {
@@ -58,11 +58,12 @@ Results run(const Table& table, const Case& c) {
             {c.type, n},
             std::vector<double>(2 * c.channels + 1, NAN),
             std::vector<double>(2 * c.channels, NAN),
-            {stat, 2 * c.channels}};
+            {stat, c.channels, 8},
+            {stat, c.channels, 9}};
   table.batch_norm_sums(c.type, x.data(), c.rows, c.channels, r.sums.data(), nullptr, nullptr);
   table.batch_norm_apply(op, r.y.data(), nullptr);
-  table.batch_norm_backward_sums(op, dy.data(), r.backward_sums.data(), r.gradients.data(),
-                                 nullptr);
+  table.batch_norm_backward_sums(op, dy.data(), r.backward_sums.data(),
+                                 {r.d_weight.data(), r.d_bias.data(), c.residual}, nullptr);
   const double count = c.count_factor * static_cast<double>(c.rows);
   table.batch_norm_backward_apply(op, dy.data(), r.backward_sums.data(),
                                   count < 0 ? nullptr : &count, r.dx.data(),
@@ -146,7 +147,8 @@ TEST_CASE("the fast loops of batch norm equal the plain loops for every type, ac
               CHECK(largest_difference(got.sums, want.sums) < 2e-6);
               CHECK(got.sums.back() == static_cast<double>(rows));
               CHECK(largest_difference(got.backward_sums, want.backward_sums) < 1e-5);
-              CHECK(difference(got.gradients, want.gradients) < 1e-5);
+              CHECK(difference(got.d_weight, want.d_weight) < 1e-5);
+              CHECK(difference(got.d_bias, want.d_bias) < 1e-5);
               CHECK(difference(got.y, want.y) < tolerance);
               CHECK(difference(got.dx, want.dx) < tolerance);
               if (residual) CHECK(difference(got.d_residual, want.d_residual) < tolerance);
@@ -314,7 +316,7 @@ TEST_CASE("batch norm in float64 equals its formula, its gradient equals the dif
 
   std::vector<double> sums(2 * channels);
   Buffer dx(Type::f64, rows * channels), d_residual(Type::f64, rows * channels);
-  reference().batch_norm_backward_sums(operation(x0, f), dy.data(), sums.data(), nullptr, nullptr);
+  reference().batch_norm_backward_sums(operation(x0, f), dy.data(), sums.data(), {}, nullptr);
   const double count = rows;
   reference().batch_norm_backward_apply(operation(x0, f), dy.data(), sums.data(), &count, dx.data(),
                                         d_residual.data(), nullptr);

@@ -26,11 +26,11 @@ EXCEPTIONS = (
     # Batch norm: a thread keeps the parameters of its 16 bytes of channels in registers. The
     # backward sums need two sums for each channel, and load four rows at a time. With 128 registers,
     # two blocks of 256 threads fit into a multiprocessor.
-    ("ColumnSums<2, 8, NormGradients<*, Activation>*", 136),
-    ("ColumnSums<2, 8, NormGradients<*", 128),
-    ("ColumnSums<2, [24], NormGradients<*", 104),
-    ("ColumnSums<2, 1, NormGradients<double, *", 72),
-    ("ColumnSums<2, 1, NormGradients<*", 56),
+    ("ColumnSums<2, 8, NormSlopes<*, Activation>*", 136),
+    ("ColumnSums<2, 8, NormSlopes<*", 128),
+    ("ColumnSums<2, [24], NormSlopes<*", 104),
+    ("ColumnSums<2, 1, NormSlopes<double, *", 72),
+    ("ColumnSums<2, 1, NormSlopes<*", 56),
     ("typed_batch_norm_backward_apply<Bf16, 8, Activation>*", 96),
     ("typed_batch_norm_backward_apply<Bf16, 8, *", 80),
     ("typed_batch_norm_backward_apply<double, 2, *", 64),
@@ -205,7 +205,7 @@ class Reports(unittest.TestCase):
             kernels_in(report().replace("Used 10 registers", "10 registers used"))
 
     def test_exceptions_depend_on_the_kernel(self):
-        name = "ColumnSums<2, 8, NormGradients<Bf16, 8, %s>, sums<Bf16, 8, %s>::lambda#1>"
+        name = "ColumnSums<2, 8, NormSlopes<Bf16, 8, %s>, sums<Bf16, 8, %s>::lambda#1>"
         self.assertEqual(budget_of(name.replace("%s", "Fixed<3> ")), 128)
         self.assertEqual(budget_of(name.replace("%s", "Activation")), 136)
         self.assertEqual(budget_of("typed_ema<float>::lambda#1"), DEFAULT)
