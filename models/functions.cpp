@@ -73,8 +73,8 @@ at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const Convolu
                          {0, 0}, s.groups);
 }
 
-// Whether the device has our fast weight gradient for this convolution: depthwise, 3×3 or 5×5. For 5×5,
-// LibTorch has only a general implementation, which takes four times as long.
+// Whether the device has our fast weight gradient for this convolution: depthwise, 3×3 or 5×5. For
+// 5×5, LibTorch has only a general implementation, which takes four times as long.
 bool has_depthwise_gradient(const at::Tensor& x, const at::Tensor& weight, int64_t groups) {
   const int64_t kernel = weight.size(2);
   return operations(x.device()).depthwise_backward_weights && x.scalar_type() == at::kFloat &&

@@ -117,8 +117,8 @@ struct NormGradients {
   bool add = false;  // adds to the values there, instead of overwriting them
 };
 
-// A random mask without generator state: a value is determined by a hash of (seed, layer, key of the
-// row, element).
+// A random mask without generator state: a value is determined by a hash of (seed, layer, key of
+// the row, element).
 struct Mask {
   Type type;  // of the values
   int64_t rows, width;
@@ -262,8 +262,8 @@ struct Table {
 
 const Table& reference();  // plain loops; the other tables are tested against this one
 const Table& cpu();        // the fastest implementation for this processor
-// Makes cpu() return *table, so that a test can compute a whole step with the GPU's sources. nullptr:
-// undoes that. Not thread-safe.
+// Makes cpu() return *table, so that a test can compute a whole step with the GPU's sources.
+// nullptr: undoes that. Not thread-safe.
 void replace_cpu(const Table* table);
 // The table of the CUDA plug-in; nullptr until the plug-in is loaded. Call set_gpu() before other
 // threads call gpu(): there is no synchronization.

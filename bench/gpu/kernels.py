@@ -41,8 +41,9 @@ def identifiers(name):
 def short(name):
     """Returns a readable name.
 
-    All kernels of shoal are instances of call_for_index or call_for_block. What differs are its template arguments,
-    which most tools print mangled, because NVIDIA's compiler has its own names for lambdas.
+    All kernels of shoal are instances of call_for_index or call_for_block. What differs are the
+    template arguments, which most tools print mangled, because NVIDIA's compiler has its own names
+    for lambdas.
     """
     if "call_for_" in name:
         names = [word for word in identifiers(name) if not NOISE.fullmatch(word)]

@@ -201,8 +201,8 @@ void typed_batch_norm_backward_apply(const BatchNorm& op, A activation, const vo
   });
 }
 
-// Calls f(S{}, Width<n>{}, activation) with the types of a kernel for `op`, which also uses `a`, `b`
-// and `c` (arrays like x, or nullptr).
+// Calls f(S{}, Width<n>{}, activation) with the types of a kernel for `op`, which also uses `a`,
+// `b` and `c` (arrays like x, or nullptr).
 template <class F>
 void with_norm_types(const BatchNorm& op, const void* a, const void* b, const void* c, F&& f) {
   with_group_type(op.type, op.channels, {op.x, op.residual, a, b, c}, [&](auto s, auto width) {

@@ -122,9 +122,9 @@ void for_each_block(int64_t blocks, const Launch&, const F& f) {
 
 #endif
 
-// A tree over `lanes` lanes of `width` threads each: thread t is number t % width of lane t / width.
-// Calls add(thread, other) so that each thread of lane 0 finally has the sum of its number in all
-// lanes.
+// A tree over `lanes` lanes of `width` threads each: thread t is number t % width of lane t /
+// width. Calls add(thread, other) so that each thread of lane 0 finally has the sum of its number
+// in all lanes.
 template <class Add>
 SHOAL_DEVICE void fold(const Block& block, int lanes, int width, const Add& add) {
   for (int left = lanes; left > 1;) {

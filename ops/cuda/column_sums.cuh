@@ -21,10 +21,10 @@ inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
 template <class S>
 using FewRows = std::conditional_t<std::is_same_v<S, Bf16>, float, double>;
 
-// The kernel of column_sums(). A block adds up a tile of up to kMostGroups groups of channels, over one of `parts` equal parts of
-// the rows. Its threads form lanes of one thread per group, and each lane adds up every lanes-th
-// row. The lanes' sums are added in shared memory as a tree. The last block of a tile adds up the
-// parts in the same way.
+// The kernel of column_sums(). A block adds up a tile of up to kMostGroups groups of channels, over
+// one of `parts` equal parts of the rows. Its threads form lanes of one thread per group, and each
+// lane adds up every lanes-th row. The lanes' sums are added in shared memory as a tree. The last
+// block of a tile adds up the parts in the same way.
 template <int kSums, int kWidth, class Terms, class Store>
 struct ColumnSums {
   static constexpr int kRows = 4;         // rows whose terms a thread adds up before the conversion

@@ -10,8 +10,8 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// Adds a row's loss and the label's rank (`place`, from 0) to the operation's metrics. Sums of losses
-// on the grid are exact, so the order of the rows does not matter.
+// Adds a row's loss and the label's rank (`place`, from 0) to the operation's metrics. Sums of
+// losses on the grid are exact, so the order of the rows does not matter.
 SHOAL_DEVICE inline void add_metrics(const CrossEntropy& op, double loss, int64_t place) {
   add_to(op.loss_sum, on_grid(loss));
   if (place < 1) add_to(op.top1, 1);

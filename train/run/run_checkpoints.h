@@ -35,10 +35,10 @@ class RunCheckpoints {
 
   // Updates the position. On rank 0, starts a thread that copies the state and writes the copy as a
   // checkpoint; the state of a GPU is copied by the caller's thread. The trainer changes nothing
-  // before the state is copied. First waits for the previous checkpoint, like finish(). Like all functions that save,
-  // writes nothing if no step was made. `top1`: accuracy in percent, if this state was evaluated.
-  // `history_lines`: number of lines of history.jsonl to keep at --resume; default: all. Call it on
-  // every rank.
+  // before the state is copied. First waits for the previous checkpoint, like finish(). Like all
+  // functions that save, writes nothing if no step was made. `top1`: accuracy in percent, if this
+  // state was evaluated. `history_lines`: number of lines of history.jsonl to keep at --resume;
+  // default: all. Call it on every rank.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
   // Waits until the checkpoint is written. If that failed, logs a warning, reports an event and,

@@ -17,8 +17,8 @@ namespace shoal::train {
 struct Input {
   // Images of N rows, normalized, mixed and erased: (N·views)×C×H×W, channels-last.
   at::Tensor images;
-  // Labels of all N rows, including unreadable ones; see `readable`. On a GPU, labels and keys share
-  // memory with the uploaded batch and keep it alive.
+  // Labels of all N rows, including unreadable ones; see `readable`. On a GPU, labels and keys
+  // share memory with the uploaded batch and keep it alive.
   models::Labels labels;
   at::Tensor keys;  // one int64 per row; see key_values()
   // Evaluation: indexes of the rows whose image could be read. Empty if all could be read.

@@ -1,5 +1,5 @@
-// Counts what a training step starts on a GPU, without a GPU: the kernels of ops/cuda, which run here
-// as loops, and the operations of LibTorch.
+// Counts what a training step starts on a GPU, without a GPU: the kernels of ops/cuda, which run
+// here as loops, and the operations of LibTorch.
 
 #include <ATen/Parallel.h>
 #include <ATen/record_function.h>
