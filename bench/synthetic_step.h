@@ -64,6 +64,10 @@ class SyntheticStep {
     if (reducer_) reducer_->prepare(true);
     models::StepContext context;
     context.keys = reinterpret_cast<const uint64_t*>(keys_.const_data_ptr<int64_t>());
+    context.gradients_are_zero = true;
+    context.gradient_complete = [this](size_t i) {
+      if (reducer_) reducer_->complete(i);
+    };
     const at::Tensor logits = model_->forward(images_, context);
     const auto result =
         models::cross_entropy(logits, labels_, 0.1, 1.0 / static_cast<double>(batch_));

@@ -129,12 +129,12 @@ struct BatchNormActivation : Function<BatchNormActivation> {
                                     .bias = d_bias.mutable_data_ptr(),
                                     .add = in_place && saved.in_place->add},
                                    stream);
+    if (count.defined() && saved.sum_across_ranks) saved.sum_across_ranks(sums);
     if (in_place) {
       for (size_t i : {0, 1}) saved.in_place->complete(saved.in_place->index + i);
       d_weight.reset();
       d_bias.reset();
     }
-    if (count.defined() && saved.sum_across_ranks) saved.sum_across_ranks(sums);
 
     at::Tensor dx, d_residual;
     const bool wants_residual = saved.has_residual && ctx->needs_input_grad(3);

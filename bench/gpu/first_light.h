@@ -76,8 +76,8 @@ void compute_exactly();
 // Returns ||got - want|| / ||want|| (Euclidean norms over all elements).
 double relative_difference(const at::Tensor& got, const at::Tensor& want);
 
-// Returns options for a step on `where`, without dropout and stochastic depth. `type`: f32 or bf16;
-// throws std::invalid_argument for others.
+// Returns options for a step on `where`. `type`: f32 or bf16; throws std::invalid_argument for
+// others.
 StepOptions gpu_options(const Place& where, const std::string& model, const std::string& type);
 
 using Recorded = std::unique_ptr<cuda::Graph, void (*)(cuda::Graph*)>;

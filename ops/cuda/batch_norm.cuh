@@ -32,20 +32,32 @@ struct NormGroup {
 
   SHOAL_BOTH int64_t at(int64_t row) const { return row * groups + group; }
 
-  // Reads a row of x and residual, and computes the normalized values and the activation's input.
-  SHOAL_BOTH void load(int64_t row) {
-    V x[kWidth], residual[kWidth] = {};
-    load_group<S, kWidth>(op.x, at(row), x);
-    if (op.residual) load_group<S, kWidth>(op.residual, at(row), residual);
+  struct Packs {
+    Pack<S, kWidth> x, residual;
+  };
+
+  // Loads a row of x and residual.
+  SHOAL_BOTH Packs load(int64_t row) const {
+    Packs packs = {};
+    packs.x = load_pack<S, kWidth>(op.x, at(row));
+    if (op.residual) packs.residual = load_pack<S, kWidth>(op.residual, at(row));
+    return packs;
+  }
+
+  // Computes the normalized values and the activation's input of a row.
+  SHOAL_BOTH void compute(const Packs& packs) {
+    V x[kWidth], residual[kWidth];
+    convert(packs.x, x);
+    convert(packs.residual, residual);
     for (int j = 0; j < kWidth; ++j) {
       normalized[j] = (x[j] - mean[j]) * inv_std[j];
       input[j] = normalized[j] * weight[j] + bias[j] + residual[j];
     }
   }
 
-  // Writes the gradient of the activation's input to dz[kWidth]. Call load(row) first.
-  SHOAL_BOTH void d_input(const void* dy, int64_t row, V* dz) const {
-    load_group<S, kWidth>(dy, at(row), dz);
+  // Writes the gradient of the activation's input to dz[kWidth]. Call compute() first.
+  SHOAL_BOTH void d_input(const Pack<S, kWidth>& dy, V* dz) const {
+    convert(dy, dz);
     for (int j = 0; j < kWidth; ++j) dz[j] *= slope<S>(activation, input[j]);
   }
 
@@ -60,10 +72,15 @@ struct NormGroup {
 template <class S, int kWidth>
 struct Squares {
   using Few = FewRows<S>;
+  using Packs = Pack<S, kWidth>;
+  static constexpr int kRows = 4;
   struct Lane {
-    SHOAL_BOTH void add(int64_t row, Few (*sums)[kWidth]) const {
+    SHOAL_BOTH Packs load(int64_t row) const {
+      return load_pack<S, kWidth>(x, row * groups + group);
+    }
+    SHOAL_BOTH void add(const Packs& pack, Few (*sums)[kWidth]) const {
       Value<S> v[kWidth];
-      load_group<S, kWidth>(x, row * groups + group, v);
+      convert(pack, v);
       for (int j = 0; j < kWidth; ++j) {
         const Few value = v[j];
         sums[0][j] += value;
@@ -82,22 +99,29 @@ struct Squares {
 template <class S, int kWidth, class A>
 struct NormSlopes {
   using Few = FewRows<S>;
+  using Norm = NormGroup<S, kWidth, A>;
+  struct Packs {
+    typename Norm::Packs inputs;
+    Pack<S, kWidth> dy;
+  };
+  static constexpr int kRows = 2;  // more rows would need more registers than two blocks have
   struct Lane {
-    SHOAL_BOTH void add(int64_t row, Few (*sums)[kWidth]) {
+    SHOAL_BOTH Packs load(int64_t row) const {
+      return {norm.load(row), load_pack<S, kWidth>(dy, norm.at(row))};
+    }
+    SHOAL_BOTH void add(const Packs& packs, Few (*sums)[kWidth]) {
       Value<S> dz[kWidth];
-      norm.load(row);
-      norm.d_input(dy, row, dz);
+      norm.compute(packs.inputs);
+      norm.d_input(packs.dy, dz);
       for (int j = 0; j < kWidth; ++j) {
         sums[0][j] += static_cast<Few>(dz[j]);
         sums[1][j] += static_cast<Few>(dz[j] * norm.normalized[j]);
       }
     }
-    NormGroup<S, kWidth, A> norm;
+    Norm norm;
     const void* dy;
   };
-  SHOAL_BOTH Lane lane(int64_t group) const {
-    return {NormGroup<S, kWidth, A>(op, activation, group), dy};
-  }
+  SHOAL_BOTH Lane lane(int64_t group) const { return {Norm(op, activation, group), dy}; }
   BatchNorm op;
   A activation;
   const void* dy;
@@ -147,10 +171,11 @@ void typed_batch_norm_apply(const BatchNorm& op, A activation, void* y, void* st
   const int64_t groups = op.channels / kWidth;
   const int64_t lanes = lanes_for(groups, op.rows, kManyThreads);
   for_each_index(groups * lanes, stream, [=] SHOAL_BOTH(int64_t i) {
+    // At most max(kManyThreads, groups). Divisions of 64-bit numbers would be slow.
     const auto thread = static_cast<unsigned>(i), width = static_cast<unsigned>(groups);
     NormGroup<S, kWidth, A> norm(op, activation, thread % width);
     for (int64_t row = thread / width; row < op.rows; row += lanes) {
-      norm.load(row);
+      norm.compute(norm.load(row));
       Value<S> out[kWidth];
       for (int j = 0; j < kWidth; ++j) out[j] = activate<S>(activation, norm.input[j]);
       store_group<S, kWidth>(y, norm.at(row), out);
@@ -179,18 +204,20 @@ void typed_batch_norm_backward_apply(const BatchNorm& op, A activation, const vo
   const int64_t groups = op.channels / kWidth;
   const int64_t lanes = lanes_for(groups, op.rows, kManyThreads);
   for_each_index(groups * lanes, stream, [=] SHOAL_BOTH(int64_t i) {
+    // At most max(kManyThreads, groups). Divisions of 64-bit numbers would be slow.
     const auto thread = static_cast<unsigned>(i), width = static_cast<unsigned>(groups);
     NormGroup<S, kWidth, A> norm(op, activation, thread % width);
     V shift[kWidth] = {}, factor[kWidth] = {};
+    const double share = count ? 1 / *count : 0;
     for (int j = 0; count && j < kWidth; ++j) {
       const int64_t c = norm.group * kWidth + j;
-      shift[j] = static_cast<V>(sums[c] / *count);
-      factor[j] = static_cast<V>(sums[op.channels + c] / *count);
+      shift[j] = static_cast<V>(sums[c] * share);
+      factor[j] = static_cast<V>(sums[op.channels + c] * share);
     }
     for (int64_t row = thread / width; row < op.rows; row += lanes) {
       V dz[kWidth], out[kWidth];
-      norm.load(row);
-      norm.d_input(dy, row, dz);
+      norm.compute(norm.load(row));
+      norm.d_input(load_pack<S, kWidth>(dy, norm.at(row)), dz);
       for (int j = 0; j < kWidth; ++j) {
         const V gradient = dz[j] - shift[j] - norm.normalized[j] * factor[j];
         out[j] = norm.weight[j] * norm.inv_std[j] * gradient;

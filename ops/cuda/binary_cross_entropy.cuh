@@ -30,9 +30,10 @@ struct BinaryCrossEntropyRows {
       const double weight = op.class_weights ? sums.weight : 1;
       const double factor = binary.sum_classes ? weight : weight / static_cast<double>(op.classes);
       if (thread == 0) add_metrics(op, factor * sums.loss, sums.before);
+      if (!op.gradient) return;
       const SoftTarget soft(op, share, row);
       S* const gradient = static_cast<S*>(op.gradient) + row * op.classes;
-      for (int64_t c = thread; c < op.classes && op.gradient; c += kBlockThreads) {
+      for (int64_t c = thread; c < op.classes; c += kBlockThreads) {
         const double slope =
             binary_slope(Element<S>::load(logits[c]), binary_target(binary, soft(c)));
         gradient[c] = Element<S>::store(static_cast<Value<S>>(op.gradient_scale * factor * slope));

@@ -5,7 +5,8 @@
 // Other compilers than nvcc compile such a kernel to loops. There, the blocks run one after
 // another, and so do the threads in each step, in an order that changes from step to step. If a
 // thread uses what another one writes in the same step, or shared memory that nobody has written,
-// the tests of the operations get wrong results (cuda_twin() in table.h).
+// the tests of the operations get wrong results (cuda_twin() in table.h). They cannot notice a step
+// that only some threads take, or memory that blocks exchange in another way than by last_of().
 
 #include <cstdint>
 #include <cstring>
@@ -39,14 +40,13 @@ class Block {
   // block, the next step sees what all `count` blocks have written to device memory. `arrived`: one
   // of arrivals(), which only these blocks use. It is 0 before and afterwards.
   __device__ bool last_of(unsigned* arrived, unsigned count) const {
-    __shared__ bool last;
+    bool last = false;
     if (threadIdx.x == 0) {
       __threadfence();
       last = atomicInc(arrived, count - 1) == count - 1;
       __threadfence();
     }
-    __syncthreads();
-    return last;
+    return __syncthreads_or(last);
   }
 };
 
@@ -59,7 +59,7 @@ __device__ inline void add_to(int64_t* sum, int64_t value) {
 }
 
 template <class Shared, class F>
-__global__ void call_for_block(F f) {
+__global__ void __launch_bounds__(kBlockThreads, 2) call_for_block(F f) {
   __shared__ Shared shared;
   f(Block(), shared);
 }

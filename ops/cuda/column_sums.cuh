@@ -16,8 +16,8 @@ inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
   return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
 }
 
-// The type in which a thread adds up the terms of a few rows. Sums of four numbers that were bf16
-// lose hardly anything in float, and converting numbers to double takes GPUs long.
+// The type in which a thread adds up the terms of a few rows. Terms computed from bf16 numbers lose
+// hardly anything in float, and converting numbers to double takes GPUs long.
 template <class S>
 using FewRows = std::conditional_t<std::is_same_v<S, Bf16>, float, double>;
 
@@ -27,9 +27,12 @@ using FewRows = std::conditional_t<std::is_same_v<S, Bf16>, float, double>;
 // block of a tile adds up the parts in the same way.
 template <int kSums, int kWidth, class Terms, class Store>
 struct ColumnSums {
-  static constexpr int kRows = 4;         // rows whose terms a thread adds up before the conversion
-  static constexpr int kMostGroups = 32;  // groups per block
+  static constexpr int kMostGroups = 32;    // groups per block
   static constexpr int64_t kBlocks = 1024;  // enough to fill a large GPU
+
+  static constexpr int64_t kRowsOfThread = 4;  // at least, if several parts share the rows
+  static_assert(kBlocks <= kArrivals);
+  static_assert(kBlocks * kMostGroups * kWidth * kSums * sizeof(double) <= kScratchBytes);
 
   struct Shared {
     double sums[kSums][kWidth][kBlockThreads];
@@ -41,7 +44,7 @@ struct ColumnSums {
     width = static_cast<int>((groups + tiles - 1) / tiles);
     lanes = kBlockThreads / width;
     parts = static_cast<unsigned>(
-        std::max<int64_t>(1, std::min(rows / (lanes * kRows), kBlocks / (outer * tiles))));
+        std::max<int64_t>(1, std::min(rows / (lanes * kRowsOfThread), kBlocks / (outer * tiles))));
     rows_of_part = (rows + parts - 1) / parts;
     if (parts == 1) return;
     partial = scratch();  // at most kBlocks * kMostGroups * kWidth * kSums values
@@ -99,18 +102,27 @@ struct ColumnSums {
   SHOAL_DEVICE void add_rows(int64_t group, int64_t row, int64_t end,
                              double (*sums)[kWidth]) const {
     auto lane = terms.lane(group);
-    while (row < end) {
+    constexpr int kRows = Terms::kRows;
+    for (; row + (kRows - 1) * lanes < end; row += kRows * lanes) {
+      typename Terms::Packs packs[kRows];  // all loads come first, to wait for memory only once
+      SHOAL_UNROLL
+      for (int k = 0; k < kRows; ++k) packs[k] = lane.load(row + k * lanes);
       typename Terms::Few few[kSums][kWidth] = {};
-      if (row + (kRows - 1) * lanes < end) {  // without conditions in between, all loads come first
-        for (int k = 0; k < kRows; ++k) lane.add(row + k * lanes, few);
-        row += kRows * lanes;
-      } else {
-        lane.add(row, few);
-        row += lanes;
-      }
-      for (int s = 0; s < kSums; ++s)
-        for (int j = 0; j < kWidth; ++j) sums[s][j] += static_cast<double>(few[s][j]);
+      SHOAL_UNROLL
+      for (int k = 0; k < kRows; ++k) lane.add(packs[k], few);
+      add_to(sums, few);
     }
+    for (; row < end; row += lanes) {
+      typename Terms::Few few[kSums][kWidth] = {};
+      lane.add(lane.load(row), few);
+      add_to(sums, few);
+    }
+  }
+
+  SHOAL_DEVICE static void add_to(double (*sums)[kWidth],
+                                  const typename Terms::Few (*few)[kWidth]) {
+    for (int s = 0; s < kSums; ++s)
+      for (int j = 0; j < kWidth; ++j) sums[s][j] += static_cast<double>(few[s][j]);
   }
 
   SHOAL_DEVICE static void put(const double (*sums)[kWidth], int thread, Shared& shared) {
@@ -136,9 +148,10 @@ struct ColumnSums {
 };
 
 // For each of `outer` matrices (rows×channels) and each channel, computes kSums sums over the rows.
-// terms.lane(group).add(row, sums) adds a row's terms for a group of kWidth channels to
-// sums[kSums][kWidth] of type Terms::Few; `row` is numbered across all matrices. Then calls
-// store(matrix, channel, totals) with the kSums sums of each channel.
+// Then calls store(matrix, channel, totals) with the kSums sums of each channel. Of a group of
+// kWidth channels, lane = terms.lane(group) loads a row with lane.load(row), which returns
+// Terms::Packs, and lane.add(packs, sums) adds its terms to sums[kSums][kWidth] of type Terms::Few.
+// `row` is numbered across all matrices. A thread loads Terms::kRows rows at once.
 template <int kSums, int kWidth, class Terms, class Store>
 void column_sums(int64_t outer, int64_t rows, int64_t channels, const Launch& launch,
                  const Terms& terms, const Store& store) {

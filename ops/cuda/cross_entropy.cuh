@@ -89,8 +89,6 @@ struct CrossEntropyRows {
     const double log_b = Element<S>::load(logits[b]) - log_sum;
     const double share_a = (1 - smoothing) * lambda * class_weight(op, a);
     const double share_b = (1 - smoothing) * (1 - lambda) * class_weight(op, b);
-    const double share =
-        smoothing / static_cast<double>(op.classes);  // target from smoothing alone
     double loss = -(share_a * log_a + share_b * log_b);
     if (smoothing > 0) loss -= share * (sums.weighted_logits - sums.weights * log_sum);
     shared.log_sum = log_sum;

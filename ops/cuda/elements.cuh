@@ -86,12 +86,20 @@ void with_group_type(Type type, int64_t channels, std::initializer_list<const vo
   });
 }
 
-// Loads group `index` of the array `from` and converts its elements. A group is kWidth adjacent
-// channels.
+// Loads group `index` of the array `from`. A group is kWidth adjacent channels.
+template <class S, int kWidth>
+SHOAL_BOTH Pack<S, kWidth> load_pack(const void* from, int64_t index) {
+  return static_cast<const Pack<S, kWidth>*>(from)[index];
+}
+
+template <class S, int kWidth>
+SHOAL_BOTH void convert(const Pack<S, kWidth>& pack, Value<S>* to) {
+  for (int j = 0; j < kWidth; ++j) to[j] = Element<S>::load(pack.values[j]);
+}
+
 template <class S, int kWidth>
 SHOAL_BOTH void load_group(const void* from, int64_t index, Value<S>* to) {
-  const auto pack = static_cast<const Pack<S, kWidth>*>(from)[index];
-  for (int j = 0; j < kWidth; ++j) to[j] = Element<S>::load(pack.values[j]);
+  convert(load_pack<S, kWidth>(from, index), to);
 }
 
 template <class S, int kWidth>

@@ -11,11 +11,21 @@ namespace shoal::ops::cuda_kernels {
 template <class S, int kWidth>
 struct Products {
   using Few = FewRows<S>;
+  struct Packs {
+    Pack<S, kWidth> x, dy;
+  };
+  static constexpr int kRows = 4;
   struct Lane {
-    SHOAL_BOTH void add(int64_t row, Few (*sums)[kWidth]) const {
+    SHOAL_BOTH Packs load(int64_t row) const {
+      Packs packs = {};
+      packs.x = load_pack<S, kWidth>(x, row * groups + group);
+      if (dy) packs.dy = load_pack<S, kWidth>(dy, row * groups + group);
+      return packs;
+    }
+    SHOAL_BOTH void add(const Packs& packs, Few (*sums)[kWidth]) const {
       Value<S> v[kWidth], gradient[kWidth];
-      load_group<S, kWidth>(x, row * groups + group, v);
-      if (dy) load_group<S, kWidth>(dy, row * groups + group, gradient);
+      convert(packs.x, v);
+      convert(packs.dy, gradient);
       for (int j = 0; j < kWidth; ++j)
         sums[0][j] += static_cast<Few>(dy ? v[j] * gradient[j] : v[j]);
     }

@@ -180,10 +180,13 @@ inline void optimize(const OptimizerStep& step, void* stream) {
 template <class T, int kWidth>
 struct SquaredElements {
   using Few = double;
+  using Packs = Pack<T, kWidth>;
+  static constexpr int kRows = 4;
   struct Lane {
-    SHOAL_BOTH void add(int64_t row, double (*sums)[1]) const {
+    SHOAL_BOTH Packs load(int64_t row) const { return load_pack<T, kWidth>(values, row); }
+    SHOAL_BOTH void add(const Packs& pack, double (*sums)[1]) const {
       T g[kWidth];
-      load_group<T, kWidth>(values, row, g);
+      convert(pack, g);
       for (int j = 0; j < kWidth; ++j) sums[0][0] += static_cast<double>(g[j]) * g[j];
     }
     const void* values;

@@ -1,7 +1,6 @@
 // Counts what a training step starts on a GPU, without a GPU: the kernels of ops/cuda, which run
 // here as loops, and the operations of LibTorch.
 
-#include <ATen/Parallel.h>
 #include <ATen/record_function.h>
 
 #include <algorithm>
@@ -145,7 +144,6 @@ Ledger two_steps(const std::string& model, bool float64) {
 }  // namespace
 
 TEST_CASE("a step with the GPU's sources equals the CPU's, and starts few kernels", "[slow]") {
-  at::set_num_threads(1);
   struct Expected {
     std::string model;
     int64_t kernels, operations;
