@@ -1,5 +1,5 @@
 #pragma once
-// Marks functions for CUDA compilers. Other compilers compile them for the CPU.
+// Macros for code that CUDA compilers compile for a GPU, and other compilers for the CPU.
 
 #ifdef __CUDACC__
 #define SHOAL_BOTH __host__ __device__  // runs on the CPU and on a GPU

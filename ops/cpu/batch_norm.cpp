@@ -8,7 +8,7 @@
 
 #include "ops/cpu/activations.h"
 #include "ops/cpu/kernels.h"
-#include "ops/norm_gradients.h"
+#include "ops/norm_channel.h"
 #include "ops/reference/kernels.h"
 
 namespace shoal::ops::cpu_kernels {

@@ -9,7 +9,7 @@
 #include "ops/cuda/activations.cuh"
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"
-#include "ops/norm_gradients.h"
+#include "ops/norm_channel.h"
 
 namespace shoal::ops::cuda_kernels {
 
@@ -126,23 +126,6 @@ struct NormSlopes {
   A activation;
   const void* dy;
 };
-
-// Computes the statistics of channel c from Σx, Σx² and the number of rows.
-template <class V>
-SHOAL_BOTH void finish_channel(const BatchNormFinish& op, int64_t c, double sum, double squares,
-                               double count) {
-  V* pending = static_cast<V*>(op.pending);
-  const double mean = sum / count;
-  const double difference = squares / count - mean * mean;
-  const double variance = difference < 0 ? 0 : difference;  // NaN stays NaN
-  const double unbiased = variance * count / (count > 2 ? count - 1 : 1);
-  static_cast<V*>(op.mean)[c] = static_cast<V>(mean);
-  static_cast<V*>(op.inv_std)[c] = static_cast<V>(1 / std::sqrt(variance + op.eps));
-  V& pending_mean = pending[c];
-  V& pending_var = pending[op.channels + c];
-  pending_mean = static_cast<V>((1 - op.momentum) * pending_mean + op.momentum * mean);
-  pending_var = static_cast<V>((1 - op.momentum) * pending_var + op.momentum * unbiased);
-}
 
 template <class S, int kWidth>
 void typed_batch_norm_sums(const void* x, int64_t rows, int64_t channels, double* out,

@@ -5,8 +5,8 @@
 // Other compilers than nvcc compile such a kernel to loops. There, the blocks run one after
 // another, and so do the threads in each step, in an order that changes from step to step. If a
 // thread uses what another one writes in the same step, or shared memory that nobody has written,
-// the tests of the operations get wrong results (cuda_twin() in table.h). They cannot notice a step
-// that only some threads take, or memory that blocks exchange in another way than by last_of().
+// the tests of the operations get wrong results (cuda_twin() in table.h). The tests
+// do not detect a barrier that only some threads reach, or a missing memory fence between blocks.
 
 #include <cstdint>
 #include <cstring>

@@ -17,19 +17,20 @@ inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
 }
 
 // The type in which a thread adds up the terms of a few rows. Terms computed from bf16 numbers lose
-// hardly anything in float, and converting numbers to double takes GPUs long.
+// hardly anything in float, and GPUs convert to double slowly.
 template <class S>
 using FewRows = std::conditional_t<std::is_same_v<S, Bf16>, float, double>;
 
-// The kernel of column_sums(). A block adds up a tile of up to kMostGroups groups of channels, over
-// one of `parts` equal parts of the rows. Its threads form lanes of one thread per group, and each
-// lane adds up every lanes-th row. The lanes' sums are added in shared memory as a tree. The last
-// block of a tile adds up the parts in the same way.
+// The kernel of column_sums(). The channels are divided into tiles of up to kMostGroups groups, and
+// the rows into `parts` parts. A block adds up one part of one tile. Its threads form n lanes with
+// one thread per group; each lane adds up every nth row of the part. A tree in shared memory then
+// adds up the lanes. The last block of a tile adds up the parts in the same way.
 template <int kSums, int kWidth, class Terms, class Store>
 struct ColumnSums {
-  static constexpr int kMostGroups = 32;    // groups per block
-  static constexpr int64_t kBlocks = 1024;  // enough to fill a large GPU
-
+  // Maximum number of groups in a block. Eight groups are 128 adjacent bytes, enough for fast loads.
+  // With more groups, a tile would have more parts, which its last block must add up alone.
+  static constexpr int kMostGroups = kWidth == 1 ? 32 : 8;
+  static constexpr int64_t kBlocks = 1024;     // enough to fill a large GPU
   static constexpr int64_t kRowsOfThread = 4;  // at least, if several parts share the rows
   static_assert(kBlocks <= kArrivals);
   static_assert(kBlocks * kMostGroups * kWidth * kSums * sizeof(double) <= kScratchBytes);

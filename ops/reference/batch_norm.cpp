@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/norm_gradients.h"
+#include "ops/norm_channel.h"
 #include "ops/reference/kernels.h"
 #include "ops/reference/types.h"
 
@@ -90,21 +90,9 @@ void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, d
 
 void batch_norm_finish(const BatchNormFinish& op, void*) {
   dispatch(op.type, [&]<class S>(S) {
-    using V = typename Element<S>::Value;
-    V* pending = static_cast<V*>(op.pending);
-    const double count = op.sums[2 * op.channels];
-    for (int64_t c = 0; c < op.channels; ++c) {
-      const double mean = op.sums[c] / count;
-      const double difference = op.sums[op.channels + c] / count - mean * mean;
-      const double variance = difference < 0 ? 0 : difference;  // NaN stays NaN
-      const double unbiased = variance * count / std::max(count - 1, 1.0);
-      static_cast<V*>(op.mean)[c] = static_cast<V>(mean);
-      static_cast<V*>(op.inv_std)[c] = static_cast<V>(1 / std::sqrt(variance + op.eps));
-      V& pending_mean = pending[c];
-      V& pending_var = pending[op.channels + c];
-      pending_mean = static_cast<V>((1 - op.momentum) * pending_mean + op.momentum * mean);
-      pending_var = static_cast<V>((1 - op.momentum) * pending_var + op.momentum * unbiased);
-    }
+    for (int64_t c = 0; c < op.channels; ++c)
+      finish_channel<typename Element<S>::Value>(op, c, op.sums[c], op.sums[op.channels + c],
+                                                 op.sums[2 * op.channels]);
   });
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("masks keep their values") {
   std::vector<int> kept;
   for (int64_t i = 0; i < mask.size; ++i)
     if (mask.get(i) != 0) kept.push_back(static_cast<int>(i));
-  // From a program of its own in Python.
+  // Computed by an independent program in Python.
   CHECK(kept == std::vector<int>{0,  1,  3,  4,  5,  6,  9,  11, 13, 16, 18, 19, 20,
                                  21, 22, 24, 28, 29, 30, 32, 33, 36, 38, 39, 40, 41,
                                  42, 45, 46, 47, 48, 50, 51, 56, 57, 58, 61, 63});

@@ -87,7 +87,7 @@ void add_machine(std::vector<Option>& table) {
                    {"auto", "nccl", "gloo"}, JOB(backend)),
        kernels_row(),
        row("deterministic", kTrain | kBench, "",
-           "On a GPU, use only algorithms that give the same bits in every run, which can be much "
+           "On a GPU, use only algorithms that give the same bits in every run, which may be "
            "slower; on the CPU, all runs give the same bits",
            JOB(deterministic))
            .in_bench({"step", "scaling"})

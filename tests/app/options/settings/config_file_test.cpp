@@ -92,6 +92,12 @@ TEST_CASE("errors of a settings file name file, line and name, and what to do") 
   const std::string deep(200'000, '[');  // would overflow the stack of a parser without a limit
   CHECK_THROWS_AS(with_toml("mean = " + deep), UserError);
   CHECK_THROWS_AS(with_file("run.yml", "mean: " + deep), UserError);
+  // yaml-cpp finds endlessly many documents in it.
+  CHECK_THROWS_WITH(with_file("run.yml", ",\n"), error("/run.yml:1: not valid YAML"));
+  // A billion elements in three lines.
+  const auto list = [](const char* item) { return "[" + joined(Words(1000, item)) + "]\n"; };
+  const std::string aliases = "a: &a " + list("1") + "b: &b " + list("*a") + "mean: " + list("*b");
+  CHECK_THROWS_WITH(with_file("run.yml", aliases), error("repeats too much with aliases"));
   CHECK_THROWS_WITH(with_toml("output = true\n"), error("--output is 'true' (/run.toml:1)"));
   CHECK_THROWS_WITH(with_toml("output = \"\"\n"), error("/run.toml:1: output is empty"));
   CHECK_THROWS_WITH(with_toml("optimizer = \"lion\"\n"),
