@@ -27,8 +27,8 @@ using FewRows = std::conditional_t<std::is_same_v<S, Bf16>, float, double>;
 // adds up the lanes. The last block of a tile adds up the parts in the same way.
 template <int kSums, int kWidth, class Terms, class Store>
 struct ColumnSums {
-  // Maximum number of groups in a block. Eight groups are 128 adjacent bytes, enough for fast loads.
-  // With more groups, a tile would have more parts, which its last block must add up alone.
+  // Maximum number of groups in a block. Eight groups are 128 adjacent bytes, enough for fast
+  // loads. With more groups, a tile would have more parts, which its last block adds up alone.
   static constexpr int kMostGroups = kWidth == 1 ? 32 : 8;
   static constexpr int64_t kBlocks = 1024;     // enough to fill a large GPU
   static constexpr int64_t kRowsOfThread = 4;  // at least, if several parts share the rows

@@ -107,8 +107,8 @@ class YamlReader {
     throw UserError(path_ + ":" + std::to_string(line_of(node)) + ": " + what);
   }
 
-  // Number of bytes by which aliases may make the values longer than the file. A few lines of nested
-  // aliases could otherwise fill the memory.
+  // Number of bytes by which aliases may make the values longer than the file. Otherwise, a few
+  // lines of nested aliases could fill the memory.
   static constexpr size_t kMostFromAliases = 1 << 20;
 
   const std::string& path_;
